@@ -1,0 +1,86 @@
+"""A metadata server on loopback that behaves or misbehaves as asked.
+
+with serve(values, mode="ok") as address: Machine(env={"GCE_METADATA_HOST": address})
+"""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+Mode = Literal["ok", "hang", "slow", "garbage", "stranger"]
+"""`hang` accepts and never answers, `slow` drips one byte at a time, `garbage` answers no HTTP,
+`stranger` answers everything with 200 and is no metadata server."""
+
+
+def values(kind: str, *, worker: int = 0, hosts: int = 1, bounds: str = "2,2,1") -> dict[str, str]:
+    """Return what a Cloud TPU VM is told: TPU type, number of the worker, endpoints, tpu-env."""
+    ends = [f"unknown:unknown:10.0.0.{index + 2}" for index in range(hosts)]
+    return {
+        "attributes/accelerator-type": kind,
+        "attributes/agent-worker-number": str(worker),
+        "attributes/worker-network-endpoints": ",".join(ends),
+        "attributes/tpu-env": (
+            f"ACCELERATOR_TYPE: '{kind}'\nCHIPS_PER_HOST_BOUNDS: '{bounds}'\n"
+            f"HOST_BOUNDS: '{hosts},1,1'\nWORKER_ID: '{worker}'\nZONE: 'us-central1-b'\n"
+        ),
+        "zone": "projects/1/zones/us-central1-b",
+        "machine-type": "projects/1/machineTypes/n1-standard-96",
+    }
+
+
+@contextmanager
+def serve(known: Mapping[str, str], mode: Mode = "ok") -> Iterator[str]:
+    """Serve `instance/...` keys on loopback; gives `host:port` for GCE_METADATA_HOST."""
+    ended = threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            key = self.path.removeprefix("/computeMetadata/v1/instance/")
+            body = known.get(key)
+            if mode == "hang":
+                ended.wait()
+            elif mode == "garbage":
+                self.wfile.write(b"\x00\xff\x1b[31m not http \r\n\r\n")
+            elif mode == "slow":
+                self._drip()
+            elif mode == "stranger":
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"<html>log in to the hotel</html>")
+            else:
+                asked = self.headers.get("Metadata-Flavor") == "Google"
+                self.send_response(403 if not asked else 200 if body is not None else 404)
+                self.send_header("Metadata-Flavor", "Google")
+                self.end_headers()
+                self.wfile.write((body or "<!DOCTYPE html><title>404</title>").encode())
+
+        def _drip(self) -> None:
+            """Send a byte every 50 ms: no single read of the client ever times out."""
+            self.send_response(200)
+            self.send_header("Metadata-Flavor", "Google")
+            self.end_headers()
+            while not ended.wait(0.05):
+                self.wfile.write(b"a")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Stay silent."""
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Stay silent where the client went away first."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_port}"
+        finally:
+            ended.set()
+            server.shutdown()
+            thread.join()

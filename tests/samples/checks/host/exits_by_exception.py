@@ -1,0 +1,18 @@
+"""Calls sys.exit."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 20
+LESSON = "start/what-this-machine-is"
+SOURCE = "https://docs.python.org/3/"
+
+
+from tpustarter.probe.finding import Finding, compare
+
+
+def run():
+    import sys
+
+    yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)
+    sys.exit(3)

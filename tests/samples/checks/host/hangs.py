@@ -1,0 +1,19 @@
+"""Sleeps for ever."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 2
+LESSON = "start/what-this-machine-is"
+SOURCE = "https://docs.python.org/3/"
+
+
+from tpustarter.probe.finding import Finding, compare
+
+
+def run():
+    import time
+
+    print("about to sleep")
+    yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)
+    time.sleep(600)

@@ -1,0 +1,18 @@
+"""Sleeps for ever in C code that never lets other threads run."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 2
+LESSON = "start/what-this-machine-is"
+SOURCE = "https://docs.python.org/3/"
+
+
+from tpustarter.probe.finding import Finding, compare
+
+
+def run():
+    import ctypes
+
+    ctypes.PyDLL(None).sleep(600)
+    yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)

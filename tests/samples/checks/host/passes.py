@@ -1,0 +1,15 @@
+"""One and one are two."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 20
+LESSON = "start/what-this-machine-is"
+SOURCE = "https://docs.python.org/3/"
+
+
+from tpustarter.probe.finding import Finding, compare
+
+
+def run():
+    yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)

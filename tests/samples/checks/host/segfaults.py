@@ -1,0 +1,18 @@
+"""Reads address zero."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 20
+LESSON = "start/what-this-machine-is"
+SOURCE = "https://docs.python.org/3/"
+
+
+from tpustarter.probe.finding import Finding, compare
+
+
+def run():
+    import ctypes
+
+    yield compare("SAMPLE-SUM", "sum", 1 + 1, 2)
+    ctypes.string_at(0)

@@ -1,0 +1,7 @@
+"""A check that cannot be parsed."""
+
+FRAMEWORK = "host"
+
+
+def run(:
+    pass

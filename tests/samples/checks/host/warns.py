@@ -1,0 +1,15 @@
+"""A recommendation is met."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 20
+LESSON = "start/what-this-machine-is"
+SOURCE = "https://docs.python.org/3/"
+
+
+from tpustarter.probe.finding import Finding, compare
+
+
+def run():
+    yield Finding("SAMPLE-SOFT", "softness", "warn", 1, 2, hint="make it two")

@@ -1,0 +1,23 @@
+"""Onboarding tutorial and self-check for Google Cloud TPUs.
+
+The map, and who may import whom:
+
+    __main__    picks a front end and is the one place that shows errors
+    cli/        one file per command; the only user of click
+    plan        what will happen on this machine, and why
+    runner      starts probes, streams their events, times out, kills
+    report/     results, verdict, and every way to show them
+    content     reads checks/ and lessons/ without executing them
+    interpreters, locations, lease, problem     small facts the above stand on
+    probe/      runs inside the Python under test; standard library only
+    host, tpus  facts about this machine and about TPUs; standard library only
+
+Rules that hold everywhere (tests/test_rules.py proves each of them):
+
+* This process never imports a framework, NumPy or a check. Checks are read with `ast`.
+* probe/, host and tpus need nothing but Python 3.10: they travel as one zip file.
+* No run outlives its reason, and looking at the machine changes nothing on it.
+* Whatever comes from a device, a log or a lesson is text, never markup.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,160 @@
+"""`tpustarter check`: run the self-check and report it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tpustarter import content
+from tpustarter.problem import ExitCode
+from tpustarter.report import text, verdict
+from tpustarter.report.results import Run, Status
+from tpustarter.runner import Ended, Started
+from tpustarter.selfcheck import Began, Event, Request, SelfCheck
+
+_COLOURS: dict[Status, str] = {
+    "fail": "red", "error": "magenta", "notrun": "magenta", "warn": "yellow", "pass": "green",
+    "skip": "bright_black",
+}  # fmt: skip
+
+
+@click.command(epilog="Example: tpustarter check 'jax.*' --python ~/tpu/bin/python -v")
+@click.argument("ids", nargs=-1, metavar="[ID ...]")
+@click.option("--level", type=click.Choice(content.LEVELS[:3]), default="quick", show_default=True,
+              help="static: nothing is started, safe beside a job. quick: half a minute on a TPU. "
+              "full: the deepest there is.")
+@click.option("--framework", type=click.Choice(["jax"]), help="Only this framework's checks.")
+@click.option("--python", metavar="PATH", help="The Python under test: a program or its environment.")
+@click.option("--devices", type=click.IntRange(1, 256), metavar="N",
+              help="Use N virtual CPU devices, even beside a TPU.")
+@click.option("--this-host", is_flag=True, help="In a slice, test this host alone.")
+@click.option("--require", type=click.Choice(["tpu", "gpu"]), help="Exit 69 without this device.")
+@click.option("--isolate", is_flag=True, help="A process of its own for every check.")
+@click.option("--list", "listing", is_flag=True, help="Show the checks and run nothing.")
+@click.option("-v", "--verbose", is_flag=True, help="Every finding, every skip, whole logs.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--ndjson", is_flag=True, help="A JSON event per line, as they happen.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Also write JUnit XML.")
+@click.option("--fail-on", type=click.Choice(["warn"]), help="Exit 4 when there are warnings.")  # fmt: skip
+def check(
+    *,
+    ids: tuple[str, ...],
+    listing: bool,
+    verbose: bool,
+    as_json: bool,
+    ndjson: bool,
+    junit: Path | None,
+    fail_on: str | None,
+    **asked: Any,
+) -> None:
+    """Check this machine, and say what was proven and where.
+
+    IDs may be globs, such as 'jax.*'. Nothing outside the state folder is changed, no process
+    but our own is ended, and nothing is sent anywhere.
+    """
+    if as_json and ndjson:
+        raise click.UsageError("--json and --ndjson exclude each other")
+    request = Request(ids=ids, fail_on_warn=fail_on == "warn", **asked)
+    if listing:
+        _list(request)
+        return
+    selfcheck = SelfCheck(request)
+    with _signals(selfcheck):
+        for event in selfcheck.events():
+            _show(event, ndjson=ndjson, quiet=as_json or ndjson)
+    run = selfcheck.run
+    _report(run, verbose=verbose, as_json=as_json, ndjson=ndjson)
+    if junit:
+        from tpustarter.report import junit as xml
+
+        xml.write(run, junit)
+    code = verdict.exit_code(run)
+    if code != ExitCode.OK:
+        click.echo(_why(run, code), err=True)
+    sys.exit(code)
+
+
+def _list(request: Request) -> None:
+    checks = content.read_checks()
+    for one in content.select(checks, request.ids, request.level, request.framework):
+        click.echo(f"{one.id:<26} {one.level:<7} {one.broken or one.title}")
+
+
+def _show(event: Event, *, ndjson: bool, quiet: bool) -> None:
+    """Tell one event: as JSON on stdout, or as progress on a terminal's stderr."""
+    if ndjson:
+        from tpustarter.report import document
+
+        click.echo(document.line(document.event_fields(event)))
+        return
+    if quiet:
+        return
+    if isinstance(event, Began):
+        click.echo(text.opening(event.run))
+        click.echo()
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return
+    if isinstance(event, Started):
+        click.echo(f"\r\x1b[K{event.check.id} ...", nl=False, err=True)
+    elif isinstance(event, Ended):
+        click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _report(run: Run, *, verbose: bool, as_json: bool, ndjson: bool) -> None:
+    if as_json or ndjson:
+        from tpustarter.report import document
+
+        fields = document.document(run) if as_json else document.finished_fields(run)
+        click.echo(document.line(fields))
+        return
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def paint(word: str, status: Status) -> str:
+        return click.style(word, fg=_COLOURS[status]) if coloured else word
+
+    click.echo(text.render(run, verbose=verbose, paint=paint))
+
+
+def _why(run: Run, code: ExitCode) -> str:
+    """Return one line for stderr: what, why, and the command to run next."""
+    blocked = run.blocked
+    if blocked and blocked.code == code:
+        return f"exit {int(code)}: {blocked.what}" + (f"; next: {blocked.hint}" if blocked.hint else "")
+    worst = next((one for one in run.failed()), None)
+    if worst:
+        return f"exit {int(code)}: {worst.id} failed; next: {text.next_step(worst)}"
+    unknown = next((one for one in run.results if verdict.without_verdict(one)), None)
+    if unknown:
+        why = text.visible(text.summary(unknown))
+        return f"exit {int(code)}: {unknown.id} has no verdict ({why}); next: {text.next_step(unknown)}"
+    words = {
+        ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",
+        ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
+        ExitCode.NOTHING_VERIFIED: "nothing was verified; next: `tpustarter check --list`",
+    }
+    return f"exit {int(code)}: {words.get(code, 'stopped before the end; next: run it again')}"
+
+
+@contextlib.contextmanager
+def _signals(selfcheck: SelfCheck) -> Iterator[None]:
+    """Let Ctrl-C, TERM and HUP end the run in good order; a second Ctrl-C ends the wait too."""
+
+    def stop(number: int, _: object) -> None:
+        selfcheck.stop(number)
+        signal.signal(number, signal.default_int_handler)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,34 @@
+"""`tpustarter` without a command: what this machine is, and what to do next, in plain text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from tpustarter import host, interpreters, plan
+from tpustarter.problem import Problem
+
+
+def overview() -> None:
+    """Print this machine, the Python that would be tested, and the next commands."""
+    machine = host.Machine()
+    click.echo("This machine")
+    try:
+        chosen, others = interpreters.choose(None, os.environ, Path.cwd())
+        made = plan.make(machine, gpu_plugin=chosen.has_gpu_plugin)
+        found = ", ".join(chosen.frameworks) or "no framework yet"
+        no_tpu = "" if made.platform == "tpu" else "no TPU; checks run on "
+        click.echo(f"  Devices  {no_tpu}{made.where}")
+        click.echo(f"  Python   {chosen.path} ({chosen.why}): {found}")
+        for other in others:
+            click.echo(f"  also     {other.path}: {', '.join(other.frameworks)}")
+        if made.blocked:
+            click.echo(f"  Note     {made.blocked.what}")
+    except Problem as problem:
+        click.echo(f"  Python   {problem.what}")
+    click.echo("\nNext")
+    click.echo("  tpustarter check     prove what works here")
+    click.echo("  tpustarter learn     the lessons")
+    click.echo("  tpustarter --help    every command")

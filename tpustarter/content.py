@@ -1,0 +1,201 @@
+"""Reads checks and lessons without executing them: checks with `ast`, lessons as text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import locations
+from tpustarter.problem import ExitCode, Problem
+
+LEVELS = ("static", "quick", "full", "soak")
+"""How deep a check goes, in rising order; a level includes those before it."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check file says about itself."""
+
+    id: str
+    """Path without ending: `checks/jax/every_device.py` is `jax.every_device`."""
+    path: Path
+    title: str = ""
+    """The claim: the first line of the docstring."""
+    framework: str = ""
+    """`host`, or the import name of the framework it needs."""
+    level: str = "quick"
+    needs: dict[str, Any] = field(default_factory=dict[str, Any])
+    timeout_s: float = 120.0
+    lesson: str = ""
+    source: str = ""
+    after: tuple[str, ...] = ()
+    """Checks that must have passed first, where they are part of the run."""
+    own_process: bool = False
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    optional: bool = False
+    broken: str | None = None
+    """Why the file cannot be used, with its line; None for a sound one."""
+
+
+_CONSTANTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "FRAMEWORK": ("framework", str),
+    "LEVEL": ("level", str),
+    "NEEDS": ("needs", dict),
+    "TIMEOUT_S": ("timeout_s", (int, float)),
+    "LESSON": ("lesson", str),
+    "SOURCE": ("source", str),
+    "AFTER": ("after", list),
+    "OWN_PROCESS": ("own_process", bool),
+    "ENV": ("env", dict),
+    "OPTIONAL": ("optional", bool),
+}
+_REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
+
+
+def read_checks(folder: Path | None = None) -> list[Check]:
+    """Return every check below `folder`, broken ones too, in order of framework and name."""
+    folder = folder or locations.content("checks")
+    files = sorted(path for path in folder.glob("*/*.py") if not path.name.startswith("_"))
+    return [_read_check(path) for path in files]
+
+
+def _read_check(path: Path) -> Check:
+    check_id = f"{path.parent.name}.{path.stem}"
+    framework = path.parent.name
+    try:
+        fields = _constants(ast.parse(path.read_bytes(), str(path)))
+    except SyntaxError as error:
+        reason = f"line {error.lineno}: {error.msg}"
+        return Check(check_id, path, framework=framework, broken=reason)
+    except (OSError, ValueError) as error:
+        return Check(check_id, path, framework=framework, broken=str(error))
+    if fields["framework"] != framework:
+        reason = f"FRAMEWORK is {fields['framework']!r} in the folder `{framework}`"
+        return Check(check_id, path, framework=framework, broken=reason)
+    return Check(check_id, path, **fields)
+
+
+def _constants(tree: ast.Module) -> dict[str, Any]:
+    """Return the fields of `Check` a module states; raises ValueError with what is wrong."""
+    fields: dict[str, Any] = {"title": (ast.get_docstring(tree) or "").split("\n")[0].rstrip(".")}
+    if not fields["title"]:
+        raise ValueError("the docstring, whose first line is the claim, is missing")
+    missing = set(_REQUIRED)
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target in statement.targets:
+            if isinstance(target, ast.Name) and target.id in _CONSTANTS:
+                name, kind = _CONSTANTS[target.id]
+                fields[name] = _literal(target.id, statement, kind)
+                missing.discard(target.id)
+    if missing:
+        raise ValueError(f"{', '.join(sorted(missing))} not set")
+    if fields["level"] not in LEVELS:
+        raise ValueError(f"LEVEL is {fields['level']!r}, expected one of {', '.join(LEVELS)}")
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "run" for node in tree.body):
+        raise ValueError("there is no function `run`")
+    fields["after"] = tuple(fields.get("after", ()))
+    fields["own_process"] = bool(fields.get("own_process") or fields.get("env"))
+    return fields
+
+
+def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) -> Any:
+    try:
+        value = ast.literal_eval(statement.value)
+    except ValueError:
+        raise ValueError(f"line {statement.lineno}: {name} must be a literal") from None
+    if not isinstance(value, kind):
+        found = type(value).__name__
+        raise ValueError(f"line {statement.lineno}: {name} is a {found}")  # noqa: TRY004
+    return value
+
+
+def select(
+    checks: Iterable[Check], patterns: Iterable[str], level: str, framework: str | None
+) -> list[Check]:
+    """Return the checks a run should attempt.
+
+    A literal id asks for a check whatever its level; a glob selects among those of the level.
+
+    Raises:
+        Problem: a literal id that does not exist, or a glob that matches nothing.
+    """
+    checks = list(checks)
+    depth = LEVELS.index(level)
+    chosen = [check for check in checks if LEVELS.index(check.level) <= depth]
+    if framework:
+        chosen = [check for check in chosen if check.framework in ("host", framework)]
+    patterns = list(patterns)
+    if not patterns:
+        return chosen
+    wanted: set[str] = set()
+    for pattern in patterns:
+        pool = chosen if is_glob(pattern) else checks
+        matching = {check.id for check in pool if fnmatchcase(check.id, pattern)}
+        if not matching:
+            raise _unknown_check(pattern, [check.id for check in checks], level)
+        wanted |= matching
+    return [check for check in checks if check.id in wanted]
+
+
+def is_glob(pattern: str) -> bool:
+    """Return whether `pattern` selects by wildcard."""
+    return any(character in pattern for character in "*?[")
+
+
+def _unknown_check(pattern: str, ids: list[str], level: str) -> Problem:
+    if is_glob(pattern):
+        what = f"no check of level {level} matches `{pattern}`"
+        return Problem(what, hint="`tpustarter check --list` shows them", code=ExitCode.USAGE)
+    near = get_close_matches(pattern, ids, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "`tpustarter check --list` shows them"
+    return Problem(f"there is no check `{pattern}`", hint=hint, code=ExitCode.USAGE)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: its header and its Markdown."""
+
+    id: str
+    """Track and name: `lessons/jax/03-precision.md` is `jax/precision`."""
+    path: Path
+    header: dict[str, Any]
+    text: str
+    """The Markdown after the header."""
+
+    @property
+    def title(self) -> str:
+        """Return the title in the header."""
+        return str(self.header.get("title", self.id))
+
+
+def read_lessons(folder: Path | None = None) -> list[Lesson]:
+    """Return every lesson, in order of track and number; raises Problem for a broken header."""
+    folder = folder or locations.content("lessons")
+    return [read_lesson(path) for path in sorted(folder.glob("*/*.md"))]
+
+
+def read_lesson(path: Path) -> Lesson:
+    """Return one lesson; raises Problem naming file and line of a broken header."""
+    import yaml
+
+    loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    load: Callable[..., Any] = yaml.load
+    try:
+        text = path.read_text(encoding="utf-8")
+        match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+        header = load(match[1], Loader=loader) if match else None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise Problem(f"cannot read the lesson `{path}`: {error}") from error
+    if match is None or not isinstance(header, dict):
+        raise Problem(f"the lesson `{path}` has no YAML header between two `---` lines")
+    name = re.sub(r"^\d+-", "", path.stem)
+    fields = cast("dict[str, Any]", header)
+    return Lesson(f"{path.parent.name}/{name}", path, fields, text[match.end() :].lstrip("\n"))

@@ -1,0 +1,111 @@
+"""Finds the Python under test, by looking at files: no interpreter is started to choose one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpustarter.problem import ExitCode, Problem
+
+FRAMEWORKS = ("jax", "torch_xla", "torch_tpu", "tensorflow")
+"""Distributions that make a Python worth testing."""
+GPU_PLUGINS = "jax_cuda*_plugin"
+"""Distributions that make an NVIDIA GPU JAX's default backend."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python that could be tested."""
+
+    path: Path
+    """Its executable, links not resolved: a virtual environment is known by its own path."""
+    why: str
+    """Why it is a candidate, such as `--python` or `active environment`."""
+    frameworks: tuple[str, ...] = ()
+    """Frameworks whose metadata lies in its package folders, as `name version`."""
+
+    @property
+    def has_gpu_plugin(self) -> bool:
+        """Return whether JAX would use an NVIDIA GPU by itself in this Python."""
+        pattern = f"lib/python3*/site-packages/{GPU_PLUGINS}-*.dist-info"
+        return any(True for _ in self.path.parents[1].glob(pattern))
+
+
+def choose(
+    explicit: str | None, env: Mapping[str, str], folder: Path
+) -> tuple[Interpreter, list[Interpreter]]:
+    """Return the Python under test, and the other candidates that have a framework.
+
+    Raises:
+        Problem: `explicit` names no Python, or there is none at all.
+    """
+    candidates = list(_candidates(env, folder))
+    if explicit:
+        chosen = _explicit(explicit)
+    elif candidates:
+        chosen = candidates[0]
+    else:
+        raise Problem(
+            "no Python to test: none is active, and there is no `python3` on PATH",
+            hint="name one with `--python PATH`",
+        )
+    others = [one for one in candidates if one.frameworks and one.path != chosen.path]
+    return chosen, others
+
+
+def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+    """Yield candidates in the order of preference, each environment once."""
+    own = Path(sys.prefix)
+    seen: set[Path] = set()
+    active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
+    for prefix, why in [*((Path(path), "active environment") for path in active),
+                        (folder / ".venv", "./.venv")]:  # fmt: skip
+        executable = prefix / "bin" / "python"
+        if executable.exists() and not _same(prefix, own) and prefix not in seen:
+            seen.add(prefix)
+            yield Interpreter(executable, why, installed(prefix))
+    if frameworks := installed(own):
+        yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
+    on_path = shutil.which("python3", path=env.get("PATH"))
+    if on_path:
+        executable = Path(on_path)
+        yield Interpreter(executable, "python3 on PATH", installed(executable.parents[1], env))
+
+
+def _explicit(text: str) -> Interpreter:
+    path = Path(text).expanduser()
+    if path.is_dir():
+        path = path / "bin" / "python"
+    if not path.exists() and os.sep not in text and (found := shutil.which(text)):
+        path = Path(found)
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise Problem(
+            f"`--python {text}` is not a Python: there is no program at `{path}`",
+            hint="give the path of an interpreter, such as `--python ~/tpu/bin/python`",
+            read="setup/python-and-environments",
+            code=ExitCode.USAGE,
+        )
+    path = path.absolute()
+    return Interpreter(path, "--python", installed(path.parents[1]))
+
+
+def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the frameworks below a prefix, read from folder names; nothing is imported."""
+    folders = [*prefix.glob("lib/python3*/site-packages"), *prefix.glob("lib/python3*/dist-packages")]
+    if env is not None and (home := env.get("HOME")):  # a system Python sees the user's packages
+        folders += Path(home).glob(".local/lib/python3*/site-packages")
+        folders += Path("/usr/local/lib").glob("python3*/dist-packages")
+    found: dict[str, str] = {}
+    for folder in folders:
+        for name in FRAMEWORKS:
+            for metadata in folder.glob(f"{name}-*.dist-info"):
+                found.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
+    return tuple(f"{name} {version}" for name, version in found.items())
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one == other or (one.exists() and other.exists() and one.samefile(other))

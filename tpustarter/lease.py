@@ -1,0 +1,55 @@
+"""One lease: at most one process of ours on this machine may own an accelerator.
+
+The lock is held by an open file that the supervisor inherits, so it lasts until the last process
+of the run is gone, however the run ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import locations
+from tpustarter.problem import ExitCode, Problem
+
+
+@contextlib.contextmanager
+def hold(what: str) -> Iterator[int]:
+    """Hold the lease for `what`; yields the descriptor that keeps it.
+
+    Raises:
+        Problem: something else of ours holds it; says what, its process id and since when.
+    """
+    path = locations.state() / "lease.json"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    locations.give_to_caller(path)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _taken(path) from None
+        note = {"what": what, "pid": os.getpid(), "since": time.time()}
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(note).encode(), 0)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _taken(path: Path) -> Problem:
+    who = "another tpustarter"
+    with contextlib.suppress(OSError, ValueError):
+        note = cast("Any", json.loads(path.read_text(encoding="utf-8")))
+        age_s = max(0, int(time.time() - note["since"]))
+        who = f"{note['what']}, pid {note['pid']}, since {age_s} s"
+    return Problem(
+        f"the TPU is held by {who}",
+        hint="wait for it to end, or stop it there",
+        code=ExitCode.BUSY,
+    )

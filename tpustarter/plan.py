@@ -1,0 +1,231 @@
+"""What a run will do on this machine, decided before anything is started, and why.
+
+DESIGN: the table "what happens on each machine" is this module; its rows are golden tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpustarter import host
+from tpustarter.problem import ExitCode
+from tpustarter.report.results import Blocked
+
+VIRTUAL_DEVICES = 8
+"""CPU devices pretended where there is no accelerator: as many as most newcomers' TPUs have."""
+
+_FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How frameworks will be started here, or why they will not."""
+
+    platform: str
+    """`tpu`, `gpu` or `cpu`, or what the user's own JAX_PLATFORMS names first."""
+    devices: int | None
+    """Devices this process should see; null where the machine does not say."""
+    virtual: bool
+    generation: str | None
+    """TPU generation of this machine, if any."""
+    chips: int
+    """TPU chips on this machine's PCI bus."""
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    """Variables the probe sets."""
+    unset: tuple[str, ...] = ()
+    """Variables the probe removes."""
+    blocked: Blocked | None = None
+    where: str = ""
+    """The devices in words, such as `8 virtual CPU devices` or `TPU v6e, 8 chips`."""
+
+
+def make(
+    machine: host.Machine,
+    *,
+    require: str | None = None,
+    devices: int | None = None,
+    this_host: bool = False,
+    gpu_plugin: bool = False,
+) -> Plan:
+    """Return the plan for this machine.
+
+    Args:
+        machine: Where to look.
+        require: The platform the user insists on, `tpu` or `gpu`.
+        devices: Number of virtual CPU devices asked for; on a machine with chips this is what
+            turns them on.
+        this_host: Run on this host of a slice alone.
+        gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
+    """
+    chips = host.chips(machine)
+    generation = host.generation(machine)
+    asked = machine.env.get("JAX_PLATFORMS", "").strip()
+    platform = _platform(machine, asked, require, devices, gpu_plugin=gpu_plugin)
+    env, unset = _environment(machine, platform, asked)
+    expected, virtual = None, False
+    blocked = None
+    if platform == "tpu":
+        expected = host.visible_devices(machine)
+        slice_env, blocked = _slice(machine, this_host=this_host)
+        env |= slice_env
+        blocked = _not_there(machine, require) or _busy(machine) or _denied(machine) or blocked
+    elif platform == "cpu":
+        # On a machine with chips a CPU run is one device, unless virtual ones were asked for.
+        expected = devices or (1 if chips and not asked else VIRTUAL_DEVICES)
+        virtual = expected > 1 or devices is not None
+        env["JAX_NUM_CPU_DEVICES"] = str(expected)
+    if require and platform != require:
+        blocked = Blocked(
+            f"`--require {require}` was given, and this machine offers {platform}",
+            ExitCode.NO_DEVICE,
+        )
+    title = generation.title if generation else "TPU"
+    return Plan(
+        platform,
+        expected,
+        virtual,
+        generation.name if generation else None,
+        len(chips),
+        env,
+        unset,
+        blocked,
+        _where(platform, expected, title, len(chips)),
+    )
+
+
+def _platform(
+    machine: host.Machine,
+    asked: str,
+    require: str | None,
+    devices: int | None,
+    *,
+    gpu_plugin: bool,
+) -> str:
+    if asked:  # the user's own choice is obeyed, and shown
+        first = asked.split(",")[0].strip()
+        return "gpu" if first in ("cuda", "rocm") else first
+    if devices is not None:
+        return "cpu"
+    if host.platform_hint(machine) == "tpu":
+        return "tpu"
+    if host.nvidia(machine) and (require == "gpu" or gpu_plugin):
+        return "gpu"
+    return "cpu"
+
+
+def _environment(
+    machine: host.Machine, platform: str, asked: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what to set and what to remove so that exactly this platform is used."""
+    # Callbacks run on the cpu backend: without it, a plain `tpu` breaks them.
+    names = {"tpu": "tpu,cpu", "gpu": "cuda,cpu", "cpu": "cpu"}
+    env = {"JAX_PLATFORMS": asked or names[platform]}
+    unset = [name for name in ("JAX_PLATFORM_NAME",) if name in machine.env]
+    flags = machine.env.get("XLA_FLAGS", "")
+    if _FORCED_COUNT.search(flags):  # JAX refuses this flag beside JAX_NUM_CPU_DEVICES
+        env["XLA_FLAGS"] = _FORCED_COUNT.sub("", flags).strip()
+    return env, tuple(unset)
+
+
+def run_env(plan: Plan, base: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the whole environment of a probe: the user's, with the plan's changes."""
+    env = {name: value for name, value in base.items() if name not in plan.unset}
+    return {**env, **plan.env, **own_folders(folder)}
+
+
+def own_folders(folder: Path) -> dict[str, str]:
+    """Return variables that keep logs and compiled programs inside the run's own folder."""
+    return {
+        "TPU_LOG_DIR": str(folder / "tpu_logs"),
+        "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
+    }
+
+
+def _not_there(machine: host.Machine, require: str | None) -> Blocked | None:
+    if host.platform_hint(machine) == "tpu":
+        return None
+    if require != "tpu":
+        return None  # JAX_PLATFORMS says tpu: JAX will say what is missing
+    return Blocked("no TPU on this machine", ExitCode.NO_DEVICE)
+
+
+def _busy(machine: host.Machine) -> Blocked | None:
+    holders = [one for one in host.holders(machine)]
+    if holders:
+        first = holders[0]
+        age = f", since {host.age_text(first.age_s)}" if first.age_s is not None else ""
+        what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
+        hint = f"wait for it, or end it if it is yours: `kill {first.pid}`"
+        return Blocked(what, ExitCode.BUSY, hint)
+    lock = host.lock(machine)
+    if lock.state != "live":
+        return None
+    who = f"pid {lock.pid}" if lock.pid else "owner unknown: not visible to this user"
+    return Blocked(
+        f"the TPU is in use: a live process holds libtpu's lock ({who})",
+        ExitCode.BUSY,
+        "`tpustarter check host.holder -v` shows what can be seen",
+    )
+
+
+def _denied(machine: host.Machine) -> Blocked | None:
+    denied = [one for one in host.nodes(machine) if not (one.readable and one.writable)]
+    if not denied:
+        return None
+    first = denied[0]
+    return Blocked(
+        f"no permission on `{first.path}` (owner {first.owner}, mode {first.mode}) for this user",
+        ExitCode.DENIED,
+        "`tpustarter check host.device_nodes -v` says which group or command gives access",
+    )
+
+
+def _slice(
+    machine: host.Machine, *, this_host: bool
+) -> tuple[dict[str, str], Blocked | None]:
+    """Return variables for one host alone, and why frameworks would wait for the others."""
+    shape = host.slice_shape(machine, host.metadata(machine))
+    if shape.hosts is None or shape.hosts <= 1:
+        return {}, None
+    if this_host:
+        bounds = shape.chips_per_host_bounds or "1,1,1"
+        return {
+            "TPU_PROCESS_BOUNDS": "1,1,1",
+            "TPU_CHIPS_PER_PROCESS_BOUNDS": bounds,
+            "TPU_SKIP_MDS_QUERY": "1",
+        }, None
+    worker = "?" if shape.worker is None else shape.worker
+    return {}, Blocked(
+        f"this is worker {worker} of {shape.hosts} in a slice: a framework started here alone "
+        "waits for the others",
+        ExitCode.INCONCLUSIVE,
+        f"on all workers: {host.all_workers_command('tpustarter check')}; "
+        "this host alone: `tpustarter check --this-host`",
+    )
+
+
+def _where(platform: str, devices: int | None, title: str, chips: int) -> str:
+    if platform == "tpu":
+        return f"{title}, {_count(chips, 'chip')}" if chips else title
+    if platform == "cpu" and devices is not None:
+        return _count(devices, "virtual CPU device" if devices > 1 else "CPU device")
+    return {"gpu": "NVIDIA GPU"}.get(platform, platform)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def target_of(plan: Plan, root: Path) -> dict[str, Any]:
+    """Return the fields of the probe's `Target`."""
+    return {
+        "platform": plan.platform,
+        "devices": plan.devices,
+        "generation": plan.generation,
+        "virtual": plan.virtual,
+        "root": str(root),
+    }

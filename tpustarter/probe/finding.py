@@ -1,0 +1,56 @@
+"""One observation made by a check: what was found, what was expected, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Verdict = Literal["ok", "info", "warn", "fail"]
+Value = str | int | float | bool | None
+
+MAX_TEXT = 2000
+"""Longest text of one field, in characters: findings are facts, not dumps."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact a check observed. Numbers and short text, never arrays."""
+
+    code: str
+    """Stable name of this kind of fact, such as `JAX-DEVICES-COUNT`; never reused for another."""
+    name: str
+    """What was looked at, in a few words a newcomer reads first."""
+    verdict: Verdict = "info"
+    """`ok` and `fail` judge against a documented bound or an invariant, `warn` a recommendation, `info` none."""
+    found: Value = None
+    expected: Value = None
+    unit: str | None = None
+    """Unit of `found` and `expected`, such as `GiB`."""
+    entity: str | None = None
+    """The part it is about, such as `device:5` or `/dev/vfio/0`."""
+    hint: str | None = None
+    """One command or one sentence that can be followed."""
+    lesson: str | None = None
+    """A lesson that explains it, when it is another than the check's own."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-ready values, long text cut."""
+        return {key: clip(value) for key, value in asdict(self).items()}
+
+
+def compare(code: str, name: str, found: Value, expected: Value, **more: Any) -> Finding:
+    """Return an `ok` finding where `found == expected`, else a `fail`."""
+    return Finding(code, name, "ok" if found == expected else "fail", found, expected, **more)
+
+
+def clip(value: Any) -> Any:
+    """Cut long text, and turn what JSON cannot hold (NumPy scalars, NaN) into plain values."""
+    if isinstance(value, str):
+        return value if len(value) <= MAX_TEXT else value[:MAX_TEXT] + "..."
+    if value is None or isinstance(value, bool | int):
+        return value
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    return value if isinstance(value, int) else clip(str(value))

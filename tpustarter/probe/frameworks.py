@@ -1,0 +1,107 @@
+"""What the child knows about each framework: its versions, devices and settings.
+
+Nothing here imports a framework before a check of that framework runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from tpustarter import host
+from tpustarter.probe.target import target
+
+DISTRIBUTIONS = {
+    "jax": "jax",
+    "jaxlib": "jaxlib",
+    "libtpu": "libtpu",
+    "libtpu-nightly": "libtpu-nightly",
+    "numpy": "numpy",
+    "torch": "torch",
+    "torch_xla": "torch_xla",
+    "torch_tpu": "torch_tpu",
+    "tensorflow": "tensorflow",
+    "tensorflow-tpu": "tensorflow-tpu",
+}
+"""What is named in a report, and the distribution whose metadata holds its version."""
+
+RUNTIME_VARIABLES = ("TPU_", "GRPC_", "TF_", "LIBTPU_")
+"""Variables the runtimes set for themselves while they start."""
+
+
+def versions() -> dict[str, Any]:
+    """Return this Python and what is installed in it, read from metadata: imports no framework."""
+    from importlib import metadata
+
+    found: dict[str, str] = {}
+    for name, distribution in DISTRIBUTIONS.items():
+        try:
+            found[name] = metadata.version(distribution) or "unknown"
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "python": sys.executable,
+        "python_version": platform.python_version(),
+        "frameworks": found,
+    }
+
+
+def settings(framework: str) -> dict[str, Any]:
+    """Return what a check must leave as it found it; imports the framework."""
+    found: dict[str, Any] = {}
+    if framework == "jax":
+        import jax
+
+        found.update(jax.config.values)
+    elif framework != "host":
+        importlib.import_module(framework)
+    for name, value in os.environ.items():
+        if not name.startswith(RUNTIME_VARIABLES):
+            found[f"${name}"] = hash(value)  # compared, never shown: it may be a secret
+    found["working directory"] = os.getcwd()  # noqa: PTH109
+    return found
+
+
+def ran_on(framework: str, *, virtual: bool) -> dict[str, Any] | None:
+    """Return platform, kind and count of the devices the last check could use; null for the host."""
+    if framework != "jax":
+        return None
+    import jax
+
+    devices = jax.local_devices()
+    return {
+        "platform": devices[0].platform,
+        "kind": devices[0].device_kind,
+        "count": len(devices),
+        "virtual": virtual and devices[0].platform == "cpu",
+    }
+
+
+def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
+    """Return the first need this machine does not meet, with the value found, or None."""
+    device_needs = {key: needs[key] for key in ("devices", "platform", "generation") if key in needs}
+    host_needs = {key: value for key, value in needs.items() if key not in device_needs}
+    if host_needs:
+        reason = host.unmet(host.Machine(root=target().root), host_needs)
+        if reason:
+            return reason
+    if not device_needs:
+        return None
+    found = ran_on(framework, virtual=target().virtual) or {}
+    return _unmet_devices(found, device_needs)
+
+
+def _unmet_devices(found: Mapping[str, Any], needs: Mapping[str, Any]) -> str | None:
+    count, where = found.get("count", 0), found.get("platform", "none")
+    if count < needs.get("devices", 0):
+        return f"needs {needs['devices']} devices, found {count}"
+    if where != needs.get("platform", where):
+        return f"needs a {needs['platform']} device, found {where}"
+    wanted = needs.get("generation")
+    if wanted and target().generation not in ([wanted] if isinstance(wanted, str) else wanted):
+        return f"needs generation {wanted}, found {target().generation or 'none'}"
+    return None

@@ -1,0 +1,114 @@
+"""The machine that facts are looked up on: this one, or a folder with a /sys and /proc of its own.
+
+Nothing here raises for what a machine may be like: what cannot be read is `None` or empty.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+def environment() -> Mapping[str, str]:
+    """Return a copy of this process's environment."""
+    return dict(os.environ)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where facts are looked up: this machine, or a laid-out one in a test."""
+
+    root: Path = Path("/")
+    """Folder that holds sys, proc, dev, tmp and etc."""
+    env: Mapping[str, str] = field(default_factory=environment)
+    """The user's environment, as it was before the probe set anything."""
+    uid: int | None = None
+    """Whose rights are judged; null for the calling user."""
+
+    def path(self, name: str) -> Path:
+        """Return where an absolute path such as `/dev/vfio/0` lies on this machine."""
+        return self.root / name.lstrip("/")
+
+    def text(self, name: str, limit: int = 65536) -> str | None:
+        """Return up to `limit` bytes of a file of /proc, /sys or /etc; null if not readable."""
+        try:
+            with self.path(name).open("rb") as file:
+                return file.read(limit).decode("utf-8", "replace").strip()
+        except (OSError, ValueError):
+            return None
+
+    def names(self, folder: str) -> list[str]:
+        """Return the sorted names in a folder; empty when it cannot be read."""
+        try:
+            return sorted(os.listdir(self.path(folder)))  # noqa: PTH208 -- names, ten times a Path's speed
+        except (OSError, ValueError):
+            return []
+
+    def link(self, name: str) -> str | None:
+        """Return the target of a link; null when there is none to read."""
+        try:
+            return str(self.path(name).readlink())
+        except (OSError, ValueError):
+            return None
+
+    def status(self, name: str) -> os.stat_result | None:
+        """Return the stat of a path; null when there is none to read."""
+        try:
+            return self.path(name).stat()
+        except (OSError, ValueError):
+            return None
+
+    def may(self, name: str, want: int) -> bool:
+        """Tell whether the user may open a path so: looked up, never tried.
+
+        Args:
+            name: an absolute path.
+            want: a sum of `os.R_OK` and `os.W_OK`.
+        """
+        if self.uid is None:
+            effective = os.access in os.supports_effective_ids
+            return os.access(self.path(name), want, effective_ids=effective)
+        about = self.status(name)
+        if about is None:
+            return False
+        bits = about.st_mode >> (6 if about.st_uid == self.uid else 0)
+        return self.uid == 0 or bits & want == want
+
+    def user_name(self, uid: int) -> str:
+        """Return a user's name from files alone.
+
+        The name service of a Google VM asks the metadata server and can hang with it.
+        """
+        for name in ("/etc/passwd", "/etc/oslogin_passwd.cache"):
+            for line in (self.text(name, 1 << 20) or "").splitlines():
+                fields = line.split(":")
+                if len(fields) > 2 and fields[2] == str(uid):
+                    return plain(fields[0], 40)
+        return f"uid {uid}"
+
+
+def plain(text: str, limit: int = 200) -> str:
+    """Return text of the machine as one printable line, cut at `limit` characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def number(text: str | None, base: int = 10) -> int | None:
+    """Return text as an integer, or null."""
+    try:
+        return int(text or "", base)
+    except ValueError:
+        return None
+
+
+def product(bounds: str | None) -> int | None:
+    """Return the product of bounds such as `2,2,1`; null unless all are positive integers."""
+    total = 1
+    for part in (bounds or "").split(","):
+        size = number(part)
+        if size is None or size < 1:
+            return None
+        total *= size
+    return total

@@ -1,0 +1,196 @@
+"""Starts the child, and ends it as soon as there is no reason left for it to run.
+
+No threads, and nothing that can block: it only waits, on its own stdin (which closes when the
+program that started it dies in any way) and on its child. The child is in a process group of
+its own; on Linux, processes the child leaves behind are handed to this one and ended as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+
+TERM_GRACE_S = 5.0
+"""Seconds between asking a process to end and killing it."""
+KILL_WAIT_S = 10.0
+"""Longest wait for the kernel to release a killed process."""
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def main(arguments: list[str]) -> int:
+    """Run `supervise CONTROL EVENTS DROP`: two descriptors, and `UID:GID` to drop to or `-`."""
+    control, events, drop = int(arguments[1]), int(arguments[2]), arguments[3]
+    wakeup = _watch_signals()
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    child = _start_child(control, events, drop)
+    os.close(control)
+    _tell(events, {"event": "started", "pid": child})
+    status = _wait(child, wakeup)
+    stopped = status is None
+    if stopped:
+        status = _end(child, status)
+    left_behind = _end_rest(child)
+    _tell(events, {"event": "ended", **_outcome(status), "stopped": stopped, "left": left_behind})
+    return 0
+
+
+def _start_child(control: int, events: int, drop: str) -> int:
+    """Fork and become the same Python with the same zip; return the child's process id."""
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        with contextlib.suppress(OSError):
+            os.setpgid(child, child)  # both sides do it: whichever comes first
+        return child
+    try:
+        os.setpgid(0, 0)
+        _drop_to(drop)
+        # The supervisor has one thread, so this fires when the process dies, not before.
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        _no_core_files()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for descriptor in (control, events):
+            os.set_inheritable(descriptor, True)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        options = ["-u", "-X", "faulthandler"]
+        words = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
+        os.execv(sys.executable, words)
+    except BaseException as error:  # noqa: BLE001  a forked child must never return
+        os.write(2, f"cannot start {sys.executable}: {error}\n".encode())
+    os._exit(127)
+
+
+def _drop_to(drop: str) -> None:
+    """Give up root for the user who called sudo, so that nothing root-owned is left in /tmp."""
+    if drop == "-":
+        return
+    user, group = (int(part) for part in drop.split(":"))
+    import pwd  # not on every platform, and needed here alone
+
+    entry = pwd.getpwuid(user)
+    os.initgroups(entry.pw_name, group)
+    os.setgid(group)
+    os.setuid(user)
+    os.environ.update(HOME=entry.pw_dir, USER=entry.pw_name, LOGNAME=entry.pw_name)
+
+
+def _no_core_files() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _watch_signals() -> int:
+    """Turn signals into bytes on a pipe, so that one `select` waits for everything."""
+    readable, writable = os.pipe()
+    for descriptor in (readable, writable):
+        os.set_blocking(descriptor, False)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return readable
+
+
+def _wait(child: int, wakeup: int) -> int | None:
+    """Return the child's wait status, or None when there is no reason to wait longer."""
+    while True:
+        ready, _, _ = select.select([0, wakeup], [], [])
+        if 0 in ready:
+            return None  # "stop", or the other end is gone: both mean the same
+        numbers = os.read(wakeup, 512)
+        status = _reap(child)
+        if status is not None:
+            return status
+        if any(number != signal.SIGCHLD for number in numbers):
+            return None
+
+
+def _reap(child: int) -> int | None:
+    """Collect every ended process; return the wait status of `child` if it is among them."""
+    status = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, ended = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == child:
+                status = ended
+    return status
+
+
+def _end(child: int, status: int | None) -> int | None:
+    """TERM the child's group, wait, KILL it, wait; return the wait status if there was one."""
+    for number, patience_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, KILL_WAIT_S)):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, number)
+        deadline = time.monotonic() + patience_s
+        while status is None and time.monotonic() < deadline:
+            status = _reap(child)
+            time.sleep(0.01)
+        if status is not None:
+            break
+    return status
+
+
+def _end_rest(child: int) -> list[int]:
+    """Kill what the child left behind; return the processes the kernel did not release."""
+    deadline = time.monotonic() + KILL_WAIT_S
+    while True:
+        _reap(child)
+        rest = _children()
+        try:
+            os.killpg(child, signal.SIGKILL)
+        except ProcessLookupError:
+            if not rest:
+                return []
+        except PermissionError:  # macOS: what is left of the group are zombies
+            return rest
+        for pid in rest:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return rest or [child]
+        time.sleep(0.01)
+
+
+def _children() -> list[int]:
+    """Return the process ids of this process's children (Linux; empty elsewhere)."""
+    pid = os.getpid()
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:  # noqa: PTH123
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def _outcome(status: int | None) -> dict[str, int | None]:
+    if status is None:
+        return {"code": None, "signal": None}
+    if os.WIFSIGNALED(status):
+        return {"code": None, "signal": os.WTERMSIG(status)}
+    return {"code": os.WEXITSTATUS(status), "signal": None}
+
+
+def _tell(events: int, event: dict[str, object]) -> None:
+    """Write one event on a line of its own, whatever half a line the child left."""
+    with contextlib.suppress(OSError):  # the reader may be gone
+        os.write(events, b"\n" + json.dumps(event).encode() + b"\n")
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

@@ -1,0 +1,19 @@
+"""First thing the zip file runs: refuse a Python that is too old, then supervise or serve.
+
+Must parse under any Python 3, so that an old one gets a sentence and not a syntax error.
+"""
+
+import sys
+
+TOO_OLD = 64
+"""Exit status that tells the runner this Python cannot run the probe."""
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 10):
+        sys.stderr.write("Python %d.%d is older than 3.10\n" % sys.version_info[:2])
+        sys.exit(TOO_OLD)
+    if sys.argv[1:2] == ["child"]:
+        from tpustarter.probe.child import main
+    else:
+        from tpustarter.probe.supervisor import main
+    sys.exit(main(sys.argv[1:]))

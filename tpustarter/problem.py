@@ -1,0 +1,66 @@
+"""The one exception shown to users, and what the exit codes mean."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command; higher up in `report/verdict.py` is how one is chosen."""
+
+    OK = 0
+    """The verdict is healthy, or degraded and nobody asked for more."""
+    FAILED = 1
+    """At least one required check failed."""
+    USAGE = 2
+    """The command line cannot be followed."""
+    INCONCLUSIVE = 3
+    """Nothing failed, but a required check has no verdict."""
+    SOFT = 4
+    """Soft problems only, and `--fail-on warn` was given."""
+    NOTHING_VERIFIED = 5
+    """Nothing was verified."""
+    NO_DEVICE = 69
+    """The device asked for with `--require` is not there."""
+    BUG = 70
+    """tpustarter itself broke."""
+    BUSY = 75
+    """The device is in use; try again."""
+    DENIED = 77
+    """No permission on the device."""
+    CONFIGURATION = 78
+    """A check, lesson or state file cannot be read."""
+    INTERRUPTED = 130
+    """Ctrl-C, or SIGINT."""
+    TERMINATED = 143
+    """SIGTERM or SIGHUP."""
+
+
+class Problem(Exception):
+    """Something the user can act on: what is wrong, what to do, where to read."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        hint: str | None = None,
+        read: str | None = None,
+        code: ExitCode = ExitCode.CONFIGURATION,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        """What is, with found and expected; lowercase, no full stop."""
+        self.hint = hint
+        """One command or one sentence that can be followed."""
+        self.read = read
+        """A lesson, `track/id`."""
+        self.code = code
+
+    def __str__(self) -> str:
+        """Return the text as users see it."""
+        lines = [f"error: {self.what}"]
+        if self.hint:
+            lines += ["", f"hint: {self.hint}"]
+        if self.read:
+            lines += [f"read: `tpustarter learn {self.read}`"]
+        return "\n".join(lines)

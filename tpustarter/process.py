@@ -1,0 +1,247 @@
+"""One supervised process: started, talked to, listened to, ended. Never waits without limit.
+
+One `select` waits for its events, its output, its end, and for a call of `interrupt`; so there is
+no thread here, and a front end may stop a run from any thread or signal handler.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter.probe.supervisor import KILL_WAIT_S, TERM_GRACE_S
+
+END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 2.0
+"""Longest wait for a supervisor that was told to end."""
+FINISH_WAIT_S = 10.0
+"""Seconds a child without further commands gets to close its device and leave."""
+LOG_HEAD_BYTES = 512 * 1024
+"""Bytes of output kept from the beginning; as many are kept from the end."""
+RECENT_BYTES = 64 * 1024
+MAX_LINE_BYTES = 1024 * 1024
+
+Event = dict[str, Any]
+
+
+class CappedLog:
+    """What a process wrote, untouched but not without limit: the first and the last part."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb", buffering=0)
+        self._recent = bytearray()
+        self.size = 0
+        """Bytes written to it in all."""
+
+    def write(self, data: bytes) -> None:
+        """Append output; beyond the cap only the last part is remembered."""
+        room = LOG_HEAD_BYTES - self.size
+        if room > 0:
+            with contextlib.suppress(OSError):  # a full disk must not end the run
+                self._file.write(data[:room])
+        self.size += len(data)
+        self._recent += data
+        del self._recent[:-RECENT_BYTES]
+
+    def since(self, position: int) -> str:
+        """Return what was written after `position`, or its last part, as text."""
+        length = min(self.size - position, len(self._recent))
+        return bytes(self._recent[len(self._recent) - length :]).decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Write the last part below the first, with the number of bytes left out."""
+        left_out = self.size - LOG_HEAD_BYTES - len(self._recent)
+        with contextlib.suppress(OSError):
+            if left_out > 0:
+                self._file.write(f"\n[{left_out} bytes left out]\n".encode())
+            if self.size > LOG_HEAD_BYTES:
+                self._file.write(self._recent[-(self.size - LOG_HEAD_BYTES) :])
+        self._file.close()
+
+
+class Probe:
+    """The probe in one interpreter, as its supervisor and the descriptors that lead to it."""
+
+    def __init__(
+        self,
+        python: Path,
+        archive: Path,
+        log: CappedLog,
+        *,
+        env: Mapping[str, str],
+        drop: tuple[int, int] | None = None,
+        lease: int | None = None,
+    ) -> None:
+        control_end, self._control = os.pipe()
+        self._events, events_end = os.pipe()
+        self._wake, self._waker = os.pipe()
+        words = ["supervise", str(control_end), str(events_end), "-"]
+        if drop:
+            words[-1] = f"{drop[0]}:{drop[1]}"
+        kept = [control_end, events_end, *([lease] if lease is not None else [])]
+        try:
+            self._process = subprocess.Popen(
+                [str(python), "-I", "-S", str(archive), *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=dict(env),
+                pass_fds=kept,
+                start_new_session=True,
+            )
+        finally:
+            os.close(control_end)
+            os.close(events_end)
+        self._log = log
+        self._child: int | None = None
+        self._buffer = b""
+        self._queue: deque[Event] = deque()
+        self._ended: Event | None = None
+        self._gone: Event | None = None
+        self._selector = selectors.DefaultSelector()
+        self._watch()
+
+    def _watch(self) -> None:
+        output = cast("Any", self._process.stdout).fileno()
+        for descriptor in (self._events, self._wake, self._waker, output):
+            os.set_blocking(descriptor, False)
+        self._selector.register(self._events, selectors.EVENT_READ, "events")
+        self._selector.register(output, selectors.EVENT_READ, "output")
+        self._selector.register(self._wake, selectors.EVENT_READ, "wake")
+        self._pidfd: int | None = None
+        with contextlib.suppress(AttributeError, OSError):  # Linux 5.3 and newer
+            self._pidfd = os.pidfd_open(self._process.pid)
+            self._selector.register(self._pidfd, selectors.EVENT_READ, "end")
+
+    def send(self, command: Mapping[str, Any]) -> None:
+        """Give the child a command; a child that is gone is reported by `read`."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._control, json.dumps(command).encode() + b"\n")
+
+    def interrupt(self) -> None:
+        """Make `read` return an `interrupted` event; safe in any thread and signal handler."""
+        with contextlib.suppress(OSError):
+            os.write(self._waker, b"!")
+
+    def read(self, timeout_s: float) -> Event | None:
+        """Return the next event, or None when none came in time.
+
+        `{"event": "gone", "code", "signal", "left", "exit"}` is the last one, for good.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            if self._queue:
+                return self._queue.popleft()
+            if self._gone:
+                return self._gone
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                return None
+            # Without a pidfd the end of a process shows only by looking.
+            ready = self._selector.select(left_s if self._pidfd else min(left_s, 0.1))
+            kinds = {key.data for key, _ in ready}
+            if "wake" in kinds:
+                os.read(self._wake, 512)
+                return {"event": "interrupted"}
+            self._drain(kinds)
+            if self._process.poll() is not None:
+                self._finish()
+
+    def _drain(self, kinds: set[Any]) -> None:
+        if "output" in kinds:
+            self._drain_output()
+        if "events" in kinds:
+            for data in self._chunks(self._events):
+                self._parse(data)
+            self._drain_output()  # written before the event that came after it
+
+    def _drain_output(self, limit: int = 64) -> None:
+        for count, data in enumerate(self._chunks(cast("Any", self._process.stdout).fileno())):
+            self._log.write(data)
+            if count == limit:
+                break  # a flood must not keep the events waiting
+
+    def _chunks(self, descriptor: int):  # noqa: ANN202
+        while True:
+            try:
+                data = os.read(descriptor, 65536)
+            except BlockingIOError:
+                return
+            if not data:
+                with contextlib.suppress(KeyError):
+                    self._selector.unregister(descriptor)
+                return
+            yield data
+
+    def _parse(self, data: bytes) -> None:
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in filter(None, lines):
+            try:
+                event = json.loads(line)
+                event["event"]
+            except (ValueError, TypeError, KeyError):
+                event = {"event": "garbage", "text": line[:80].decode("utf-8", "replace")}
+            if event["event"] == "started":
+                self._child = int(event["pid"])
+            elif event["event"] == "ended":
+                self._ended = event
+            else:
+                self._queue.append(event)
+        if len(self._buffer) > MAX_LINE_BYTES:
+            self._queue.append({"event": "garbage", "text": "a line longer than 1 MiB"})
+            self._buffer = b""
+
+    def _finish(self) -> None:
+        """Take what is left in the pipes once the supervisor is gone."""
+        self._drain({"output", "events"})
+        if self._ended is None:  # the supervisor itself was killed
+            self._kill()
+        self._gone = {
+            **(self._ended or {"code": None, "signal": None, "left": []}),
+            "event": "gone",
+            "exit": self._process.returncode,
+        }
+
+    def _kill(self) -> None:
+        """Kill supervisor and child without asking; the last resort, and after a lost supervisor."""
+        for pid in (self._child, self._process.pid if self._process.poll() is None else None):
+            if pid is not None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
+
+    def end(self) -> Event:
+        """End the process whatever it does, in bounded time; return the `gone` event."""
+        with contextlib.suppress(OSError):
+            cast("Any", self._process.stdin).close()
+        deadline = time.monotonic() + END_WAIT_S
+        while self._gone is None and time.monotonic() < deadline:
+            self.read(deadline - time.monotonic())
+        if self._gone is None:
+            left = [pid for pid in (self._child, self._process.pid) if pid]
+            self._kill()
+            self._gone = {"event": "gone", "code": None, "signal": None, "left": left, "exit": None}
+        return self._gone
+
+    def close(self) -> Event:
+        """Let the process finish by itself if it does, and release every descriptor."""
+        os.close(self._control)  # no further commands: the child returns from its loop
+        deadline = time.monotonic() + FINISH_WAIT_S
+        while self._gone is None and time.monotonic() < deadline:
+            event = self.read(deadline - time.monotonic())
+            if event and event["event"] == "interrupted":
+                break
+        gone = self.end()
+        self._selector.close()
+        for descriptor in (self._events, self._wake, self._waker, self._pidfd):
+            if descriptor is not None:
+                os.close(descriptor)
+        cast("Any", self._process.stdout).close()
+        return gone

@@ -1,0 +1,1 @@
+"""What came out, and every way to show it: text, JSON, JUnit."""

@@ -1,0 +1,85 @@
+"""The run as one JSON document (`tpustarter.report/1`) and as a stream of JSON events.
+
+`schema.json` beside this file is the published shape; changes within a major number only add.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tpustarter.report.results import Result, Run
+from tpustarter.report.verdict import exit_code, verdict, verified_on
+from tpustarter.selfcheck import Began, Event
+from tpustarter.runner import Ended, Seen, Started
+
+SCHEMA = "tpustarter.report/1"
+
+
+def document(run: Run) -> dict[str, Any]:
+    """Return the whole run as the published document."""
+    return {**_head(run), "results": [result_fields(one) for one in run.results], **_tail(run)}
+
+
+def result_fields(result: Result) -> dict[str, Any]:
+    """Return one result as it stands in the document."""
+    return {
+        "id": result.id,
+        "title": result.title,
+        "status": result.status,
+        "reason": result.reason,
+        "detail": result.detail,
+        "seconds": round(result.seconds, 3),
+        "optional": result.optional,
+        "ran_on": result.ran_on,
+        "findings": list(result.findings),
+        "lesson": result.lesson or None,
+        "log": result.log,
+    }
+
+
+def event_fields(event: Event) -> dict[str, Any]:
+    """Return one event of the stream; the last one is `finished`, see `finished_fields`."""
+    match event:
+        case Began(run=run):
+            return {"event": "began", **_head(run)}
+        case Started(check=check):
+            limit_s = check.timeout_s
+            return {"event": "started", "id": check.id, "title": check.title, "timeout_s": limit_s}
+        case Seen(id=check_id, finding=finding):
+            return {"event": "finding", "id": check_id, "finding": finding}
+        case Ended(result=result):
+            return {"event": "ended", **result_fields(result)}
+
+
+def finished_fields(run: Run) -> dict[str, Any]:
+    """Return the last event of the stream: the document without what was already told."""
+    return {"event": "finished", "schema": SCHEMA, "seconds": round(run.seconds, 3), **_tail(run)}
+
+
+def line(fields: dict[str, Any]) -> str:
+    """Return one JSON line; what is not JSON (NaN) is refused, not written."""
+    return json.dumps(fields, allow_nan=False)
+
+
+def _head(run: Run) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "tool": {"version": run.version},
+        "started": run.started,
+        "seconds": round(run.seconds, 3),
+        "target": run.target,
+        "host": run.host,
+        "selection": {"level": run.level, "ids": run.ids},
+    }
+
+
+def _tail(run: Run) -> dict[str, Any]:
+    blocked = run.blocked
+    return {
+        "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
+        "counts": run.counts(),
+        "verified_on": verified_on(run),
+        "verdict": verdict(run),
+        "exit_code": int(exit_code(run)),
+    }

@@ -1,0 +1,200 @@
+"""The run as plain text: worst first, one line per claim that holds, the truth in the last line."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tpustarter.report.results import Result, Run, Status
+from tpustarter.report.verdict import verified_on, without_verdict
+
+WIDTH = 80
+ID_WIDTH = 24
+_INDENT = " " * 6
+_ORDER: tuple[Status, ...] = ("fail", "error", "notrun", "warn", "pass", "skip")
+_WORDS: dict[Status, str] = {
+    "fail": "FAIL", "error": "ERROR", "notrun": "NOT", "warn": "WARN", "pass": "pass", "skip": "skip",
+}  # fmt: skip
+LOG_LINES = 12
+"""Lines of a process's output shown below an error; all of them with `-v`."""
+
+Paint = Callable[[str, Status], str]
+
+
+def visible(text: str) -> str:
+    """Return text as one line without control characters: an escape sequence becomes `\\x1b`."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def render(run: Run, *, verbose: bool = False, paint: Paint = lambda text, _: text) -> str:
+    """Return the whole report, without the first line (`opening`)."""
+    lines: list[str] = []
+    shown = sorted(run.results, key=lambda one: _ORDER.index(one.status))
+    folded = 0
+    for result in shown:
+        if result.status == "skip" and not verbose:
+            folded += 1
+            continue
+        lines += _result(result, paint, verbose=verbose)
+    if folded:
+        lines += [f"skip  {_skips(run)}"]
+    return "\n".join([*lines, "", *_wrap(headline(run), "")])
+
+
+def opening(run: Run) -> str:
+    """Return the first line: the Python under test, its frameworks, and the devices."""
+    target = run.target
+    names = [f"{name} {version}" for name, version in target["frameworks"].items()
+             if name in ("jax", "torch_xla", "torch_tpu", "tensorflow")]  # fmt: skip
+    what = ", ".join(names) or "no framework"
+    where = target["where"] if target["platform"] in ("tpu", "gpu") else f"no TPU: {target['where']}"
+    if run.level == "static":
+        where = "nothing is started on a device"
+    line = f"python {target['python']} {target['python_version']}, {what} ({where})"
+    lines = [visible(line)]
+    if target["others"] and not names:
+        lines += [f"also   {visible(other)}" for other in target["others"]]
+    return "\n".join(lines)
+
+
+def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
+    word = paint(f"{_WORDS[result.status]:<6}", result.status)
+    seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
+    yield from _row(word, result.id, visible(summary(result)), seconds)
+    if result.status in ("fail", "warn"):
+        worst = [one for one in result.findings if one["verdict"] in ("fail", "warn")]
+        for finding in worst[1:4]:
+            yield from _wrap(visible(finding_line(finding)), _INDENT)
+        if len(worst) > 4:
+            yield f"{_INDENT}and {len(worst) - 4} more: -v shows them"
+    if verbose:
+        for finding in result.findings:
+            yield from _wrap(f"{finding['verdict']:<5} {visible(finding_line(finding))}", _INDENT + "  ")
+    if result.status in ("error", "fail"):
+        log = [line for line in result.log.splitlines() if line.strip()]
+        for line in log if verbose else log[-LOG_LINES:] if result.status == "error" else []:
+            yield visible(f"{_INDENT}| {line}")[:400]
+    if result.status in ("fail", "error", "warn"):
+        yield from _wrap(_INDENT + "do    " + visible(next_step(result)), "", hang=_INDENT + " " * 6)
+        if result.lesson:
+            yield f"{_INDENT}read  tpustarter learn {result.lesson}"
+
+
+def _row(word: str, name: str, text: str, seconds: str) -> Iterator[str]:
+    """Yield one line of at most WIDTH columns, or more lines with the text below itself."""
+    room = WIDTH - 6 - ID_WIDTH - 8
+    first, *rest = textwrap.wrap(text, room) or [""]
+    yield f"{word}{name:<{ID_WIDTH - 1}} {first:<{room}}{seconds:>8}".rstrip()
+    for line in rest:
+        yield " " * (6 + ID_WIDTH) + line
+
+
+def _wrap(text: str, indent: str, hang: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if hang is None else hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def summary(result: Result) -> str:
+    """Return the one thing to know about a result."""
+    if result.status in ("fail", "warn"):
+        wanted = result.status
+        told = [one for one in result.findings if one["verdict"] == wanted]
+        return finding_line(told[0]) if told else result.title
+    if result.status == "pass":
+        return result.title
+    words = {"timeout": "time-out", "not-applicable": "does not apply", "load": "cannot be loaded"}
+    reason = words.get(result.reason or "", (result.reason or "").replace("-", " "))
+    if result.status == "skip" and result.reason != "dependency":
+        return result.detail or reason
+    return f"{reason}: {result.detail}" if result.detail else reason
+
+
+def finding_line(finding: dict[str, Any]) -> str:
+    """Return a finding as one sentence: what, found, expected."""
+    unit = f" {finding['unit']}" if finding["unit"] else ""
+    where = f" ({finding['entity']})" if finding["entity"] else ""
+    text = f"{finding['name']}{where}"
+    if finding["found"] is not None:
+        text += f": found {number(finding['found'])}{unit}"
+    if finding["expected"] is not None and finding["expected"] != finding["found"]:
+        text += f", expected {number(finding['expected'])}{unit}"
+    return text
+
+
+def number(value: Any) -> str:
+    """Return a value as a person reads it: three digits of a fraction, `yes` and `no`."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return str(value)
+
+
+def next_step(result: Result) -> str:
+    """Return the hint of the worst finding, or the command that shows more."""
+    for verdict in ("fail", "warn"):
+        for finding in result.findings:
+            if finding["verdict"] == verdict and finding["hint"]:
+                return str(finding["hint"])
+    return f"`tpustarter check {result.id} --isolate -v` shows all it wrote"
+
+
+def _skips(run: Run) -> str:
+    """Name what was skipped, folded by reason."""
+    reasons: dict[str, list[str]] = {}
+    for result in run.results:
+        if result.status == "skip":
+            reasons.setdefault(visible(summary(result)), []).append(result.id)
+    parts = [f"{len(ids)} x {why}" if len(ids) > 1 else f"{ids[0]}: {why}" for why, ids in reasons.items()]
+    text = "; ".join(parts)
+    return "\n".join(_wrap(text + " (-v names them)", "", hang=_INDENT))
+
+
+def place(run: Run) -> str:
+    """Return where the claims were shown to hold, in words."""
+    kind = verified_on(run)
+    device = next((one.ran_on for one in run.results if one.kind == kind and one.ran_on), None)
+    if device is None:
+        return "this machine, without any device"
+    count = device["count"]
+    if kind == "tpu":
+        where = str(run.target["where"])
+        if count != run.target["devices"] or not run.host.get("chips"):
+            where = f"{count} devices of {device['kind']}"
+        return where
+    if kind in ("cpu", "virtual-cpu"):
+        noun = "virtual CPU device" if kind == "virtual-cpu" else "CPU device"
+        return f"{count} {noun}" + ("s" if count != 1 else "")
+    return f"{device['kind']}" + (f", {count} devices" if count > 1 else "")
+
+
+def headline(run: Run) -> str:
+    """Return the whole truth in one or two sentences."""
+    counts = run.counts()
+    hold = counts["pass"] + counts["warn"]
+    unknown = [one for one in run.results if without_verdict(one)]
+    dependent = [one for one in unknown if one.reason == "dependency"]
+    total = hold + counts["fail"] + len(unknown)
+    text = f"{hold} of {total} claims hold on {visible(place(run))}"
+    if counts["fail"]:
+        text += f", {counts['fail']} {'does' if counts['fail'] == 1 else 'do'} not"
+    other = len(unknown) - len(dependent)
+    if other:
+        text += f", {other} {'has' if other == 1 else 'have'} no verdict"
+    if dependent:
+        text += f", {len(dependent)} blocked by that"
+    if run.stopped_by is not None:
+        text += ", stopped before the end"
+    text += "."
+    if run.blocked:
+        text += f" No framework was started: {visible(run.blocked.what)}."
+    if verified_on(run) != "tpu":
+        text += " No TPU was tested."
+    return text

@@ -1,0 +1,329 @@
+"""Runs checks in probes and judges what they say: one stream of events for every front end.
+
+A probe serves one check at a time, so that order, time-outs and `AFTER` are decided here alone.
+A check that crashes or hangs costs only itself: the next one gets a fresh process.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tpustarter.content import Check
+from tpustarter.problem import Problem
+from tpustarter.process import CappedLog, Event, Probe
+from tpustarter.report.redact import Redactor
+from tpustarter.report.results import Blocked, Reason, Result, Status
+
+START_S = 60.0
+"""Longest wait for a fresh interpreter's first word."""
+LOG_TAIL_CHARACTERS = 6000
+TOO_OLD = 64
+"""Exit status of the probe under a Python older than 3.10, see `probe/zip_main.py`."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A check was started."""
+
+    check: Check
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A check told a finding."""
+
+    id: str
+    finding: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A check ended, or will not be run."""
+
+    result: Result
+
+
+@dataclass
+class Session:
+    """How probes are started for one framework: interpreter, environment, lease."""
+
+    python: Path
+    archive: Path
+    folder: Path
+    env: Mapping[str, str]
+    target: Mapping[str, Any]
+    redact: Redactor
+    drop: tuple[int, int] | None = None
+    lease: int | None = None
+    isolate: bool = False
+    results: dict[str, Result] = field(default_factory=dict[str, Result])
+    """What earlier checks of the run came to, for `AFTER`."""
+
+
+class Runner:
+    """Runs checks of one session, one after the other; `stop` ends it from anywhere."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._probe: Probe | None = None
+        self._log: CappedLog | None = None
+        self._used = False
+        self._lock = threading.Lock()
+        self.stopped_by: int | None = None
+        """The signal that stopped the run, or None."""
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; safe in any thread and signal handler."""
+        self.stopped_by = number
+        probe = self._probe
+        if probe:
+            probe.interrupt()
+
+    def versions(self) -> dict[str, Any]:
+        """Return Python and framework versions of the interpreter under test.
+
+        Raises:
+            Problem: it is no Python, or one that is too old.
+        """
+        probe = self._ready({})
+        probe.send({"do": "versions"})
+        event = probe.read(START_S)
+        if event is None or event["event"] == "gone":
+            gone = self._end()
+            raise _no_python(self._session.python, gone, self._tail(0))
+        return event
+
+    def run(self, checks: list[Check]) -> Iterator[Started | Seen | Ended]:
+        """Run checks in the order of their `AFTER`; yields events, one `Ended` for each."""
+        try:
+            for check in in_order(checks):
+                result = self._without_running(check)
+                if result is None:
+                    yield Started(check)
+                    result = yield from self._run(check)
+                self._session.results[check.id] = result
+                yield Ended(result)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let the process go, waiting for it in bounded time."""
+        self._end(gently=self.stopped_by is None)
+
+    def _without_running(self, check: Check) -> Result | None:
+        if self.stopped_by is not None:
+            return outcome(check, "notrun", "interrupted")
+        if check.broken:
+            return outcome(check, "error", "load", check.broken)
+        before = self._session.results
+        bad = [name for name in check.after if name in before and blocks(before[name])]
+        if bad:
+            return outcome(check, "skip", "dependency", f"after {describe(bad, before)}")
+        return None
+
+    def _run(self, check: Check) -> Iterator[Seen] | Any:
+        session = self._session
+        fresh = session.isolate or check.own_process
+        if fresh:
+            self._end()
+        try:
+            probe = self._ready(check.env)
+        except Problem as problem:
+            return outcome(check, "error", "protocol", problem.what)
+        start = self._log.size if self._log else 0
+        began = time.monotonic()
+        probe.send({"do": "check", "id": check.id, "framework": check.framework,
+                    "needs": check.needs, "timeout_s": check.timeout_s})  # fmt: skip
+        findings: list[dict[str, Any]] = []
+        while True:
+            left_s = check.timeout_s - (time.monotonic() - began)
+            event = probe.read(left_s)
+            if event is None:
+                end = self._timed_out(check)
+                break
+            if event["event"] == "finding":
+                findings.append(session.redact.value(event.get("finding")))
+                yield Seen(check.id, findings[-1])
+            elif event["event"] != "start":
+                end = self._ending(event)
+                break
+        seconds = time.monotonic() - began
+        log = self._tail(start)
+        if fresh or end[0] not in ("pass", "skip"):
+            # Broken or finished with: what comes next starts afresh.
+            gone = self._end(gently=end[0] == "pass")
+            if gone and gone["left"]:
+                end = (*end[:2], f"{end[2]}; the kernel did not release {gone['left']}", end[3])
+        result = judge(check, findings, end)
+        return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
+
+    def _ending(self, event: Event) -> Ending:
+        kind = event["event"]
+        if kind == "end":
+            return _ended(event, self._session.redact)
+        if kind == "interrupted":
+            return ("notrun", "interrupted", "stopped while it ran", None)
+        if kind == "gone":
+            return _went(event)
+        return ("error", "protocol", f"wrote what is no event: {str(event.get('text', event))[:80]!r}", None)
+
+    def _timed_out(self, check: Check) -> Ending:
+        return ("error", "timeout", f"no verdict within {check.timeout_s:g} s", None)
+
+    def _ready(self, extra: Mapping[str, str]) -> Probe:
+        """Return the warm process, or start one."""
+        if self._probe:
+            return self._probe
+        session = self._session
+        count = len(list(session.folder.glob("probe-*.log")))
+        self._log = CappedLog(session.folder / f"probe-{count}.log")
+        try:
+            self._probe = Probe(
+                session.python,
+                session.archive,
+                self._log,
+                env={**session.env, **extra},
+                drop=session.drop,
+                lease=session.lease,
+            )
+        except OSError as error:
+            self._log.close()
+            self._log = None
+            raise Problem(f"cannot start `{session.python}`: {error.strerror}") from error
+        self._probe.send({"do": "target", **session.target})
+        if self.stopped_by is not None:
+            self._probe.interrupt()  # stop() came before there was a process to stop
+        return self._probe
+
+    def _end(self, *, gently: bool = True) -> Event | None:
+        """Forget the process; returns its `gone` event."""
+        probe, self._probe = self._probe, None
+        if probe is None:
+            return None
+        if not gently:
+            probe.end()
+        gone = probe.close()
+        if self._log:
+            self._log.close()
+        return gone
+
+    def _tail(self, position: int) -> str:
+        text = self._log.since(position) if self._log else ""
+        return self._session.redact.text(text[-LOG_TAIL_CHARACTERS:])
+
+
+Ending = tuple[Status, Reason | None, str, dict[str, Any] | None]
+"""How the run of a check ended: status, reason, detail, and where it ran."""
+
+
+def _ended(event: Event, redact: Redactor) -> Ending:
+    detail = redact.text(str(event.get("detail", "")))
+    kinds: dict[str, tuple[Status, Reason | None]] = {
+        "done": ("pass", None),
+        "unmet": ("skip", "not-applicable"),
+        "exception": ("error", "exception"),
+        "load": ("error", "load"),
+        "changed": ("error", "protocol"),
+        "protocol": ("error", "protocol"),
+    }
+    status, reason = kinds.get(str(event.get("outcome")), ("error", "protocol"))
+    return (status, reason, detail, event.get("ran_on"))
+
+
+def _went(gone: Event) -> Ending:
+    if gone["signal"]:
+        name = signal.Signals(gone["signal"]).name
+        return ("error", "crashed", f"the process was ended by {name}", None)
+    if gone["code"]:
+        return ("error", "crashed", f"the process ended with exit code {gone['code']}", None)
+    if gone["code"] is None:
+        return ("error", "lost", "the supervisor was killed from outside", None)
+    return ("error", "protocol", "the process ended without a verdict, exit code 0", None)
+
+
+def judge(check: Check, findings: list[dict[str, Any]], end: Ending) -> Result:
+    """Turn findings and the way the run ended into a result.
+
+    A finding that failed refutes the claim however the run ended; no finding proves nothing.
+    """
+    status, reason, detail, ran_on = end
+    verdicts = {finding["verdict"] for finding in findings}
+    if status != "skip" and "fail" in verdicts:
+        status, reason, detail = "fail", None, detail if status != "pass" else ""
+    elif status == "pass" and not findings:
+        status, reason, detail = "error", "protocol", "it ended without a finding"
+    elif status == "pass" and "warn" in verdicts:
+        status = "warn"
+    result = outcome(check, status, reason, detail)
+    return replace(result, ran_on=ran_on, findings=tuple(findings))
+
+
+def outcome(check: Check, status: Status, reason: Reason | None = None, detail: str = "") -> Result:
+    """Return the result of a check that told nothing."""
+    return Result(
+        check.id,
+        check.title or check.id,
+        status,
+        reason,
+        detail,
+        lesson=check.lesson,
+        framework=check.framework,
+        optional=check.optional,
+    )
+
+
+def skip_all(checks: list[Check], blocked: Blocked) -> Iterator[Ended]:
+    """Yield a skip for each check of a framework that is not started at all."""
+    for check in in_order(checks):
+        yield Ended(outcome(check, "skip", blocked.reason, blocked.what))
+
+
+def blocks(result: Result) -> bool:
+    """Return whether checks that name this one in `AFTER` cannot tell anything."""
+    if result.status == "skip":
+        return result.reason in ("dependency", "missing-resource")
+    return result.status in ("fail", "error", "notrun")
+
+
+def describe(names: list[str], results: Mapping[str, Result]) -> str:
+    """Say which checks block, and how they ended."""
+    words = {"fail": "failed", "error": "had no verdict", "skip": "was skipped", "notrun": "was not run"}
+    return ", ".join(f"{name} {words[results[name].status]}" for name in names)
+
+
+def in_order(checks: list[Check]) -> list[Check]:
+    """Return checks so that each comes after those it names in `AFTER`, else as they were."""
+    by_id = {check.id: check for check in checks}
+    done: dict[str, Check] = {}
+
+    def visit(check: Check, path: tuple[str, ...]) -> None:
+        for name in check.after:
+            if name in by_id and name not in done and name not in path:
+                visit(by_id[name], (*path, check.id))
+        done.setdefault(check.id, check)
+
+    for check in checks:
+        visit(check, ())
+    return list(done.values())
+
+
+def _no_python(python: Path, gone: Event | None, output: str) -> Problem:
+    last = output.strip().splitlines()[-1:] or ["it said nothing"]
+    if gone and gone["exit"] == TOO_OLD:
+        return Problem(
+            f"`{python}` is too old: {last[0]}, expected 3.10 or newer",
+            hint="name another with `--python PATH`",
+            read="setup/python-and-environments",
+        )
+    return Problem(
+        f"`{python}` did not answer as a Python would: {last[0][:200]}",
+        hint="name another with `--python PATH`",
+        read="setup/python-and-environments",
+    )
+

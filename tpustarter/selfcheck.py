@@ -1,0 +1,217 @@
+"""The self-check: from a bare machine to a verdict, as one stream of events.
+
+Order of things: choose the Python under test, plan, host checks in it, then each framework's
+checks in a process of its own, under the lease where an accelerator may be owned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from tpustarter import __version__, archive, content, host, interpreters, lease, locations, plan
+from tpustarter.content import Check
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.report.redact import Redactor
+from tpustarter.report.results import Blocked, Result, Run
+from tpustarter.runner import Ended, Runner, Seen, Session, Started, skip_all
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    ids: tuple[str, ...] = ()
+    level: str = "quick"
+    framework: str | None = None
+    python: str | None = None
+    devices: int | None = None
+    this_host: bool = False
+    require: str | None = None
+    isolate: bool = False
+    fail_on_warn: bool = False
+
+
+@dataclass(frozen=True)
+class Began:
+    """The plan is made: `run.target` says in which Python and on what it will run."""
+
+    run: Run
+    plan: plan.Plan
+
+
+Event = Began | Started | Seen | Ended
+
+
+class SelfCheck:
+    """One run of the self-check. `events` runs it, `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        request: Request,
+        *,
+        machine: host.Machine | None = None,
+        checks: Path | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self._request = request
+        self._machine = machine or host.Machine()
+        self._folder = checks
+        every_check = content.read_checks(checks)
+        self.checks = content.select(every_check, request.ids, request.level, request.framework)
+        self._interpreter, self._others = interpreters.choose(
+            request.python, self._machine.env, folder or Path.cwd()
+        )
+        self._runner: Runner | None = None
+        self.run = Run(
+            __version__,
+            datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            request.level,
+            list(request.ids),
+            require=request.require,
+            fail_on_warn=request.fail_on_warn,
+        )
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; what was not run is reported as interrupted."""
+        self.run.stopped_by = number
+        if self._runner:
+            self._runner.stop(number)
+
+    def events(self) -> Iterator[Event]:
+        """Run the checks; yields events, and fills `run` as they come."""
+        began = time.monotonic()
+        try:
+            for event in self._events():
+                if isinstance(event, Ended):
+                    self._add(event.result)
+                yield event
+        finally:
+            self.run.seconds = time.monotonic() - began
+
+    def _events(self) -> Iterator[Event]:
+        request = self._request
+        made = plan.make(
+            self._machine,
+            require=request.require,
+            devices=request.devices,
+            this_host=request.this_host,
+            gpu_plugin=self._interpreter.has_gpu_plugin,
+        )
+        work = locations.run_folder()
+        session = Session(
+            self._interpreter.path,
+            archive.build(work / "probe.pyz", self._folder),
+            work,
+            {**self._machine.env, **plan.own_folders(work)},
+            plan.target_of(made, self._machine.root),
+            Redactor(self._machine.env),
+            isolate=request.isolate,
+            results={},
+        )
+        runner = self._start(session)
+        try:
+            self._describe(made, runner.versions())
+        except BaseException:
+            runner.close()
+            raise
+        yield Began(self.run, made)
+        yield from runner.run([check for check in self.checks if check.framework == "host"])
+        frameworks = dict.fromkeys(c.framework for c in self.checks if c.framework != "host")
+        for framework in frameworks:
+            group = [check for check in self.checks if check.framework == framework]
+            yield from self._framework(framework, group, made, session)
+
+    def _start(self, session: Session) -> Runner:
+        """Make the runner of a session the one that `stop` reaches."""
+        self._runner = Runner(session)
+        if self.run.stopped_by is not None:  # stop() came while there was none to reach
+            self._runner.stop(self.run.stopped_by)
+        return self._runner
+
+    def _framework(
+        self, framework: str, group: list[Check], made: plan.Plan, session: Session
+    ) -> Iterator[Event]:
+        blocked = made.blocked or self._not_installed(framework)
+        if blocked:
+            self.run.blocked = blocked
+            yield from skip_all(group, blocked)
+            return
+        env = plan.run_env(made, self._machine.env, session.folder)
+        with contextlib.ExitStack() as stack:
+            held = None
+            if made.platform != "cpu":
+                try:
+                    held = stack.enter_context(lease.hold("tpustarter check"))
+                except Problem as problem:
+                    self.run.blocked = Blocked(problem.what, problem.code, problem.hint or "")
+                    yield from skip_all(group, self.run.blocked)
+                    return
+                stack.enter_context(_own_lock_file(self._machine))
+            session.env, session.lease, session.drop = env, held, locations.caller()
+            yield from self._start(session).run(group)
+
+    def _not_installed(self, framework: str) -> Blocked | None:
+        installed = self.run.target["frameworks"]
+        if framework in installed:
+            return None
+        asked = self._request.framework == framework or any(
+            not content.is_glob(one) for one in self._request.ids
+        )
+        python = self.run.target["python"]
+        return Blocked(
+            f"{framework} is not installed in {python}" if installed else f"no framework in {python}",
+            ExitCode.NOTHING_VERIFIED,
+            self._how_to_install(),
+            "missing-resource" if asked else "not-applicable",
+        )
+
+    def _how_to_install(self) -> str:
+        if self._others:
+            other = self._others[0]
+            return f"`tpustarter check --python {other.path}` tests one that has {other.frameworks[0]}"
+        wheel = "jax[tpu]" if self.run.host["chips"] else "jax"
+        return (
+            f"`python3.12 -m venv ~/tpu && ~/tpu/bin/python -m pip install '{wheel}'`, "
+            "then `tpustarter check --python ~/tpu/bin/python`"
+        )
+
+    def _describe(self, made: plan.Plan, versions: dict[str, Any]) -> None:
+        self.run.target = {
+            "python": str(self._interpreter.path),
+            "why": self._interpreter.why,
+            "python_version": versions["python_version"],
+            "frameworks": versions["frameworks"],
+            "platform": made.platform,
+            "kind": made.platform,
+            "where": made.where,
+            "devices": made.devices,
+            "virtual": made.virtual,
+            "env": made.env,
+            "others": [f"{one.path}: {', '.join(one.frameworks)}" for one in self._others],
+        }
+        self.run.host = {"chips": made.chips, "generation": made.generation}
+
+    def _add(self, result: Result) -> None:
+        self.run.results.append(result)
+        if result.ran_on:  # what was found outranks what was expected
+            self.run.target["kind"] = result.ran_on["kind"]
+            self.run.target["devices"] = result.ran_on["count"]
+
+
+@contextlib.contextmanager
+def _own_lock_file(machine: host.Machine) -> Iterator[None]:
+    """Remove libtpu's lock file afterwards if root's run made it: others could not open it."""
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.caller() is None
+    was_absent = host.lock(machine).state == "absent"
+    yield
+    if as_root and was_absent and host.lock(machine).state == "stale":
+        with contextlib.suppress(OSError):
+            machine.path(host.LOCK_FILE).unlink()
