@@ -317,7 +317,7 @@ def _no_python(python: Path, gone: Event | None, output: str) -> Problem:
     last = output.strip().splitlines()[-1:] or ["it said nothing"]
     if gone and gone["exit"] == TOO_OLD:
         return Problem(
-            f"`{python}` is too old: {last[0]}, expected 3.10 or newer",
+            f"`{python}` is too old: found {last[0]}, expected 3.10 or newer",
             hint="name another with `--python PATH`",
             read="setup/python-and-environments",
         )

@@ -66,16 +66,17 @@ def check(
     if listing:
         _list(request)
         return
-    selfcheck = SelfCheck(request)
-    with _signals(selfcheck):
-        for event in selfcheck.events():
-            _show(event, ndjson=ndjson, quiet=as_json or ndjson)
-    run = selfcheck.run
-    _report(run, verbose=verbose, as_json=as_json, ndjson=ndjson)
-    if junit:
-        from tpustarter.report import junit as xml
+    with _json_even_if_it_breaks(wanted=as_json or ndjson):
+        selfcheck = SelfCheck(request)
+        with _signals(selfcheck):
+            for event in selfcheck.events():
+                _show(event, ndjson=ndjson, quiet=as_json or ndjson)
+        run = selfcheck.run
+        if junit:
+            from tpustarter.report import junit as xml
 
-        xml.write(run, junit)
+            xml.write(run, junit)
+        _report(run, verbose=verbose, as_json=as_json, ndjson=ndjson)
     code = verdict.exit_code(run)
     if code != ExitCode.OK:
         click.echo(_why(run, code), err=True)
@@ -141,6 +142,19 @@ def _why(run: Run, code: ExitCode) -> str:
         ExitCode.NOTHING_VERIFIED: "nothing was verified; next: `tpustarter check --list`",
     }
     return f"exit {int(code)}: {words.get(code, 'stopped before the end; next: run it again')}"
+
+
+@contextlib.contextmanager
+def _json_even_if_it_breaks(*, wanted: bool) -> Iterator[None]:
+    """Put a JSON error on stdout for an error that ends the run; the boundary still shows it."""
+    try:
+        yield
+    except Exception as error:
+        if wanted:
+            from tpustarter.report import document
+
+            click.echo(document.line(document.error_fields(error)))
+        raise
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ TOO_OLD = 64
 
 if __name__ == "__main__":
     if sys.version_info < (3, 10):
-        sys.stderr.write("Python %d.%d is older than 3.10\n" % sys.version_info[:2])
+        sys.stderr.write("Python %d.%d\n" % sys.version_info[:2])
         sys.exit(TOO_OLD)
     if sys.argv[1:2] == ["child"]:
         from tpustarter.probe.child import main

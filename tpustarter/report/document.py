@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import Result, Run
 from tpustarter.report.verdict import exit_code, verdict, verified_on
-from tpustarter.selfcheck import Began, Event
 from tpustarter.runner import Ended, Seen, Started
+from tpustarter.selfcheck import Began, Event
 
 SCHEMA = "tpustarter.report/1"
 
@@ -55,6 +56,14 @@ def event_fields(event: Event) -> dict[str, Any]:
 def finished_fields(run: Run) -> dict[str, Any]:
     """Return the last event of the stream: the document without what was already told."""
     return {"event": "finished", "schema": SCHEMA, "seconds": round(run.seconds, 3), **_tail(run)}
+
+
+def error_fields(error: Exception) -> dict[str, Any]:
+    """Return what stands on stdout instead of a document when there is none to give."""
+    code = error.code if isinstance(error, Problem) else ExitCode.BUG
+    what = error.what if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
+    hint = error.hint if isinstance(error, Problem) else None
+    return {"schema": SCHEMA, "error": {"what": what, "hint": hint}, "exit_code": int(code)}
 
 
 def line(fields: dict[str, Any]) -> str:
