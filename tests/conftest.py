@@ -11,6 +11,13 @@ os.environ.update(JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8")
 
 import tpustarter
 
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--golden`, which writes golden texts anew."""
+    parser.addoption("--golden", action="store_true", help="write golden texts anew")
+
+
 REPOSITORY = Path(__file__).parents[1]
 
 if (REPOSITORY / "checks").is_dir() and Path(tpustarter.__file__).parents[1] == REPOSITORY:

@@ -66,7 +66,7 @@ def serve(known: Mapping[str, str], mode: Mode = "ok") -> Iterator[str]:
             while not ended.wait(0.05):
                 self.wfile.write(b"a")
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *_: Any) -> None:
             """Stay silent."""
 
     class Server(http.server.ThreadingHTTPServer):

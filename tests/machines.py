@@ -141,7 +141,7 @@ def _process(
 ) -> None:
     folder = root / "proc" / str(pid)
     started = int((UPTIME_S - age_s) * os.sysconf("SC_CLK_TCK"))
-    name = command.split()[0].rpartition("/")[2]
+    name = command.split(maxsplit=1)[0].rpartition("/")[2]
     _write(folder / "stat", f"{pid} ({name}) {state} 1 {'0 ' * 17}{started} 0 0\n")
     _write(folder / "comm", name + "\n")
     _write(folder / "cmdline", "" if state == "Z" else command.replace(" ", "\0") + "\0")

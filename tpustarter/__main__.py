@@ -34,28 +34,25 @@ def main() -> None:
 
 def _bug(error: Exception) -> ExitCode:
     """Write a report that can be pasted, and say where it is."""
+    import os
     import platform
     import time
 
     from tpustarter import __version__, locations
+    from tpustarter.report.redact import Redactor
 
+    redact = Redactor(os.environ)
+    what = redact.text(f"{type(error).__name__}: {error}")
     facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"
-    trace = "".join(traceback.format_exception(error))
-    body = f"## What happened\n\n`{type(error).__name__}: {error}`\n\n{facts}\n\n```\n{trace}```\n"
+    trace = redact.text("".join(traceback.format_exception(error)))
+    body = f"## What happened\n\n`{what}`\n\n{facts}\n\n```\n{trace}```\n"
     where = "no report could be written"
-    with contextlib.suppress(Exception):
-        import os
-
-        from tpustarter.report.redact import Redactor
-
+    with contextlib.suppress(OSError, Problem):
         path = locations.state() / time.strftime("bug-%Y%m%d-%H%M%S.md")
-        path.write_text(Redactor(os.environ).text(body), encoding="utf-8")
+        path.write_text(body, encoding="utf-8")
         locations.give_to_caller(path)
         where = f"a report to paste into an issue is in `{path}`"
-    print(  # noqa: T201
-        f"error: tpustarter itself broke: {type(error).__name__}: {error}\n\nhint: {where}",
-        file=sys.stderr,
-    )
+    print(f"error: tpustarter itself broke: {what}\n\nhint: {where}", file=sys.stderr)  # noqa: T201
     return ExitCode.BUG
 
 

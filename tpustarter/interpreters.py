@@ -57,6 +57,16 @@ def choose(
     return chosen, others
 
 
+def shown(path: Path, env: Mapping[str, str], folder: Path) -> str:
+    """Return a path as a person would type it here: below this folder, below home, or whole."""
+    if path.is_relative_to(folder):
+        return str(path.relative_to(folder))
+    home = env.get("HOME", "")
+    if len(home) > 1 and path.is_relative_to(home):
+        return f"~/{path.relative_to(home)}"
+    return str(path)
+
+
 def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     """Yield candidates in the order of preference, each environment once."""
     own = Path(sys.prefix)

@@ -61,39 +61,68 @@ def make(
         this_host: Run on this host of a slice alone.
         gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
     """
-    chips = host.chips(machine)
-    generation = host.generation(machine)
+    chips = len(host.chips(machine))
     asked = machine.env.get("JAX_PLATFORMS", "").strip()
     platform = _platform(machine, asked, require, devices, gpu_plugin=gpu_plugin)
     env, unset = _environment(machine, platform, asked)
-    expected, virtual = None, False
-    blocked = None
     if platform == "tpu":
-        expected = host.visible_devices(machine)
-        slice_env, blocked = _slice(machine, this_host=this_host)
-        env |= slice_env
-        blocked = _not_there(machine, require) or _busy(machine) or _denied(machine) or blocked
-    elif platform == "cpu":
+        return _on_tpu(machine, env, unset, require=require, this_host=this_host)
+    virtual = False
+    if platform == "cpu":
         # On a machine with chips a CPU run is one device, unless virtual ones were asked for.
-        expected = devices or (1 if chips and not asked else VIRTUAL_DEVICES)
-        virtual = expected > 1 or devices is not None
-        env["JAX_NUM_CPU_DEVICES"] = str(expected)
+        devices = devices or (1 if chips else VIRTUAL_DEVICES)
+        virtual = devices > 1
+        env["JAX_NUM_CPU_DEVICES"] = str(devices)
+    blocked = None
     if require and platform != require:
-        blocked = Blocked(
-            f"`--require {require}` was given, and this machine offers {platform}",
-            ExitCode.NO_DEVICE,
-        )
-    title = generation.title if generation else "TPU"
+        what = f"`--require {require}` was given, and this run would use {platform}"
+        blocked = Blocked(what, ExitCode.NO_DEVICE, "`tpustarter check 'host.*' -v`")
+    generation = host.generation(machine)
+    where = "NVIDIA GPU" if platform == "gpu" else platform
+    if platform == "cpu" and devices:
+        where = count(devices, "virtual CPU device" if virtual else "CPU device")
+    name = generation.name if generation else None
+    return Plan(platform, devices, virtual, name, chips, env, unset, blocked, where)
+
+
+def _on_tpu(
+    machine: host.Machine,
+    env: dict[str, str],
+    unset: tuple[str, ...],
+    *,
+    require: str | None,
+    this_host: bool,
+) -> Plan:
+    metadata = host.metadata(machine)
+    generation = host.generation(machine, metadata)
+    shape = host.slice_shape(machine, metadata)
+    blocked = None
+    if shape.waits and this_host:
+        env |= {
+            "TPU_PROCESS_BOUNDS": "1,1,1",
+            "TPU_CHIPS_PER_PROCESS_BOUNDS": shape.chips_per_host_bounds or "1,1,1",
+            "TPU_SKIP_MDS_QUERY": "1",
+        }
+    elif shape.waits:
+        blocked = _one_of_many(machine, metadata, shape)
+    if host.platform_hint(machine) != "tpu" and require == "tpu":
+        # JAX_PLATFORMS names a TPU that is not there; without --require JAX says so itself.
+        blocked = Blocked("no TPU on this machine", ExitCode.NO_DEVICE)
+    blocked = _busy(machine) or _denied(machine) or blocked
+    chips = len(host.chips(machine))
+    # Colab and Kaggle may hide PCI: the nodes are then the chips.
+    shown = chips or host.reachable_chips(machine)
+    title = generation.title.split(" (")[0] if generation else "TPU"  # without the code name
     return Plan(
-        platform,
-        expected,
-        virtual,
-        generation.name if generation else None,
-        len(chips),
-        env,
-        unset,
-        blocked,
-        _where(platform, expected, title, len(chips)),
+        "tpu",
+        host.visible_devices(machine, metadata),
+        virtual=False,
+        generation=generation.name if generation else None,
+        chips=chips,
+        env=env,
+        unset=unset,
+        blocked=blocked,
+        where=f"{title}, {count(shown, 'chip')}" if shown else title,
     )
 
 
@@ -145,16 +174,8 @@ def own_folders(folder: Path) -> dict[str, str]:
     }
 
 
-def _not_there(machine: host.Machine, require: str | None) -> Blocked | None:
-    if host.platform_hint(machine) == "tpu":
-        return None
-    if require != "tpu":
-        return None  # JAX_PLATFORMS says tpu: JAX will say what is missing
-    return Blocked("no TPU on this machine", ExitCode.NO_DEVICE)
-
-
 def _busy(machine: host.Machine) -> Blocked | None:
-    holders = [one for one in host.holders(machine)]
+    holders = host.holders(machine)
     if holders:
         first = holders[0]
         age = f", since {host.age_text(first.age_s)}" if first.age_s is not None else ""
@@ -184,48 +205,31 @@ def _denied(machine: host.Machine) -> Blocked | None:
     )
 
 
-def _slice(
-    machine: host.Machine, *, this_host: bool
-) -> tuple[dict[str, str], Blocked | None]:
-    """Return variables for one host alone, and why frameworks would wait for the others."""
-    shape = host.slice_shape(machine, host.metadata(machine))
-    if shape.hosts is None or shape.hosts <= 1:
-        return {}, None
-    if this_host:
-        bounds = shape.chips_per_host_bounds or "1,1,1"
-        return {
-            "TPU_PROCESS_BOUNDS": "1,1,1",
-            "TPU_CHIPS_PER_PROCESS_BOUNDS": bounds,
-            "TPU_SKIP_MDS_QUERY": "1",
-        }, None
-    worker = "?" if shape.worker is None else shape.worker
-    return {}, Blocked(
-        f"this is worker {worker} of {shape.hosts} in a slice: a framework started here alone "
+def _one_of_many(
+    machine: host.Machine, metadata: host.Metadata, shape: host.Slice
+) -> Blocked:
+    worker = "one" if shape.worker is None else f"worker {shape.worker}"
+    everywhere = host.all_workers_command("tpustarter check", machine, metadata)
+    return Blocked(
+        f"this is {worker} of {shape.hosts} hosts in a slice, and a framework started here alone "
         "waits for the others",
         ExitCode.INCONCLUSIVE,
-        f"on all workers: {host.all_workers_command('tpustarter check')}; "
-        "this host alone: `tpustarter check --this-host`",
+        f"`{everywhere}`, or for this host alone `tpustarter check --this-host`",
     )
 
 
-def _where(platform: str, devices: int | None, title: str, chips: int) -> str:
-    if platform == "tpu":
-        return f"{title}, {_count(chips, 'chip')}" if chips else title
-    if platform == "cpu" and devices is not None:
-        return _count(devices, "virtual CPU device" if devices > 1 else "CPU device")
-    return {"gpu": "NVIDIA GPU"}.get(platform, platform)
-
-
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in the right form."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def target_of(plan: Plan, root: Path) -> dict[str, Any]:
+def target_of(plan: Plan, machine: host.Machine) -> dict[str, Any]:
     """Return the fields of the probe's `Target`."""
     return {
         "platform": plan.platform,
         "devices": plan.devices,
         "generation": plan.generation,
         "virtual": plan.virtual,
-        "root": str(root),
+        "root": str(machine.root),
+        "uid": machine.uid,
     }

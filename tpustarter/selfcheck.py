@@ -63,12 +63,14 @@ class SelfCheck:
     ) -> None:
         self._request = request
         self._machine = machine or host.Machine()
-        self._folder = checks
+        self._checks_folder = checks
+        self._here = folder or Path.cwd()
         every_check = content.read_checks(checks)
         self.checks = content.select(every_check, request.ids, request.level, request.framework)
         self._interpreter, self._others = interpreters.choose(
-            request.python, self._machine.env, folder or Path.cwd()
+            request.python, self._machine.env, self._here
         )
+        self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None
         self.run = Run(
             __version__,
@@ -108,11 +110,11 @@ class SelfCheck:
         work = locations.run_folder()
         session = Session(
             self._interpreter.path,
-            archive.build(work / "probe.pyz", self._folder),
+            archive.build(work / "probe.pyz", self._checks_folder),
             work,
             {**self._machine.env, **plan.own_folders(work)},
-            plan.target_of(made, self._machine.root),
-            Redactor(self._machine.env),
+            plan.target_of(made, self._machine),
+            self._redact,
             isolate=request.isolate,
             results={},
         )
@@ -165,9 +167,10 @@ class SelfCheck:
         asked = self._request.framework == framework or any(
             not content.is_glob(one) for one in self._request.ids
         )
-        python = self.run.target["python"]
+        python = self._shown(self._interpreter)
+        known = [name for name in interpreters.FRAMEWORKS if name in installed]
         return Blocked(
-            f"{framework} is not installed in {python}" if installed else f"no framework in {python}",
+            f"{framework} is not installed in {python}" if known else f"no framework yet in {python}",
             ExitCode.NOTHING_VERIFIED,
             self._how_to_install(),
             "missing-resource" if asked else "not-applicable",
@@ -176,16 +179,21 @@ class SelfCheck:
     def _how_to_install(self) -> str:
         if self._others:
             other = self._others[0]
-            return f"`tpustarter check --python {other.path}` tests one that has {other.frameworks[0]}"
+            command = f"`tpustarter check --python {self._shown(other)}`"
+            return f"{command} tests one that has {other.frameworks[0]}"
         wheel = "jax[tpu]" if self.run.host["chips"] else "jax"
         return (
             f"`python3.12 -m venv ~/tpu && ~/tpu/bin/python -m pip install '{wheel}'`, "
             "then `tpustarter check --python ~/tpu/bin/python`"
         )
 
+    def _shown(self, one: interpreters.Interpreter) -> str:
+        return interpreters.shown(one.path, self._machine.env, self._here)
+
     def _describe(self, made: plan.Plan, versions: dict[str, Any]) -> None:
         self.run.target = {
-            "python": str(self._interpreter.path),
+            "python": self._redact.text(str(self._interpreter.path)),
+            "shown": self._shown(self._interpreter),
             "why": self._interpreter.why,
             "python_version": versions["python_version"],
             "frameworks": versions["frameworks"],
@@ -195,7 +203,7 @@ class SelfCheck:
             "devices": made.devices,
             "virtual": made.virtual,
             "env": made.env,
-            "others": [f"{one.path}: {', '.join(one.frameworks)}" for one in self._others],
+            "others": [f"{self._shown(one)}: {', '.join(one.frameworks)}" for one in self._others],
         }
         self.run.host = {"chips": made.chips, "generation": made.generation}
 

@@ -86,7 +86,7 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     device_needs = {key: needs[key] for key in ("devices", "platform", "generation") if key in needs}
     host_needs = {key: value for key, value in needs.items() if key not in device_needs}
     if host_needs:
-        reason = host.unmet(host.Machine(root=target().root), host_needs)
+        reason = host.unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
         if reason:
             return reason
     if not device_needs:

@@ -6,6 +6,7 @@ Nothing here raises for what a machine may be like: what cannot be read is `None
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,6 +60,11 @@ class Machine:
             return self.path(name).stat()
         except (OSError, ValueError):
             return None
+
+    def is_file(self, name: str) -> bool:
+        """Tell whether a path is a file this user can find."""
+        about = self.status(name)
+        return about is not None and stat.S_ISREG(about.st_mode)
 
     def may(self, name: str, want: int) -> bool:
         """Tell whether the user may open a path so: looked up, never tried.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -95,12 +96,11 @@ def _get(
     import http.client
 
     try:
-        connection = http.client.HTTPConnection(where, timeout=timeout_s)
         path = f"/computeMetadata/v1/instance/{key}"
-        connection.request("GET", path, headers={"Metadata-Flavor": "Google"})
-        answer = connection.getresponse()
-        body = answer.read(65536).decode("utf-8", "replace").strip()
-        connection.close()
+        with closing(http.client.HTTPConnection(where, timeout=timeout_s)) as connection:
+            connection.request("GET", path, headers={"Metadata-Flavor": "Google"})
+            with connection.getresponse() as answer:
+                body = answer.read(65536).decode("utf-8", "replace").strip()
     except (OSError, ValueError, http.client.HTTPException) as problem:
         reasons[key] = plain(str(problem) or type(problem).__name__)
         return

@@ -20,6 +20,8 @@ class Target:
     """True for virtual CPU devices."""
     root: Path = Path("/")
     """Where the machine's file system starts; another folder for a laid-out fake machine."""
+    uid: int | None = None
+    """Whose rights are judged; null for the user this process runs as."""
 
 
 _current = Target()

@@ -40,7 +40,7 @@ def render(run: Run, *, verbose: bool = False, paint: Paint = lambda text, _: te
             continue
         lines += _result(result, paint, verbose=verbose)
     if folded:
-        lines += [f"skip  {_skips(run)}"]
+        lines += _wrap(_skips(run), "", hang=_INDENT)
     return "\n".join([*lines, "", *_wrap(headline(run), "")])
 
 
@@ -53,7 +53,7 @@ def opening(run: Run) -> str:
     where = target["where"] if target["platform"] in ("tpu", "gpu") else f"no TPU: {target['where']}"
     if run.level == "static":
         where = "nothing is started on a device"
-    line = f"python {target['python']} {target['python_version']}, {what} ({where})"
+    line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
     lines = [visible(line)]
     if target["others"] and not names:
         lines += [f"also   {visible(other)}" for other in target["others"]]
@@ -112,8 +112,8 @@ def summary(result: Result) -> str:
         return result.title
     words = {"timeout": "time-out", "not-applicable": "does not apply", "load": "cannot be loaded"}
     reason = words.get(result.reason or "", (result.reason or "").replace("-", " "))
-    if result.status == "skip" and result.reason != "dependency":
-        return result.detail or reason
+    if result.status == "skip" and result.detail:
+        return f"blocked {result.detail}" if result.reason == "dependency" else result.detail
     return f"{reason}: {result.detail}" if result.detail else reason
 
 
@@ -153,17 +153,17 @@ def _skips(run: Run) -> str:
     for result in run.results:
         if result.status == "skip":
             reasons.setdefault(visible(summary(result)), []).append(result.id)
-    parts = [f"{len(ids)} x {why}" if len(ids) > 1 else f"{ids[0]}: {why}" for why, ids in reasons.items()]
-    text = "; ".join(parts)
-    return "\n".join(_wrap(text + " (-v names them)", "", hang=_INDENT))
+    parts = [f"{ids[0] if len(ids) == 1 else f'{len(ids)} checks'}: {why}"
+             for why, ids in reasons.items()]  # fmt: skip
+    return f"skip  {'; '.join(parts)} (-v names each)"
 
 
 def place(run: Run) -> str:
-    """Return where the claims were shown to hold, in words."""
+    """Return the devices on which claims were shown to hold, in words; empty for none."""
     kind = verified_on(run)
     device = next((one.ran_on for one in run.results if one.kind == kind and one.ran_on), None)
     if device is None:
-        return "this machine, without any device"
+        return ""
     count = device["count"]
     if kind == "tpu":
         where = str(run.target["where"])
@@ -183,7 +183,8 @@ def headline(run: Run) -> str:
     unknown = [one for one in run.results if without_verdict(one)]
     dependent = [one for one in unknown if one.reason == "dependency"]
     total = hold + counts["fail"] + len(unknown)
-    text = f"{hold} of {total} claims hold on {visible(place(run))}"
+    where = place(run)
+    text = f"{hold} of {total} claims hold" + (f" on {visible(where)}" if where else "")
     if counts["fail"]:
         text += f", {counts['fail']} {'does' if counts['fail'] == 1 else 'do'} not"
     other = len(unknown) - len(dependent)
@@ -197,5 +198,5 @@ def headline(run: Run) -> str:
     if run.blocked:
         text += f" No framework was started: {visible(run.blocked.what)}."
     if verified_on(run) != "tpu":
-        text += " No TPU was tested."
+        text += " No TPU was tested." if where else " No device was tested."
     return text

@@ -1,0 +1,192 @@
+"""Lessons and checks as content: headers, links and names that must agree with each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tpustarter import content, locations
+from tpustarter.content import Check
+from tpustarter.problem import ExitCode, Problem
+
+SAMPLES = Path(__file__).parent / "samples" / "checks"
+LESSON_IDS = {lesson.id for lesson in content.read_lessons()}
+CHECK_IDS = {check.id for check in content.read_checks()}
+FORBIDDEN = re.compile(r"\b(simply|just|obviously|oops|please|something went wrong)\b", re.IGNORECASE)
+
+
+def test_every_check_is_sound() -> None:
+    """Every check that ships can be read, and states what it must."""
+    assert [(one.id, one.broken) for one in content.read_checks() if one.broken] == []
+
+
+def test_every_check_names_a_lesson_and_a_public_source() -> None:
+    """A failed check can name the lesson that explains it, and every bound its document."""
+    for check in content.read_checks():
+        assert check.lesson in LESSON_IDS, check.id
+        assert check.source.startswith("https://"), check.id
+
+
+def test_every_check_comes_after_checks_that_exist() -> None:
+    """`AFTER` names no check that is not there."""
+    for check in content.read_checks():
+        assert set(check.after) <= CHECK_IDS, check.id
+
+
+def test_device_checks_list_their_programs() -> None:
+    """Every check that runs on a device has `programs`, for the compiler to be shown."""
+    for check in content.read_checks():
+        if check.framework != "host":
+            assert "def programs(devices" in check.path.read_text(encoding="utf-8"), check.id
+
+
+def test_every_lesson_names_checks_and_lessons_that_exist() -> None:
+    """Headers point at checks and at a next lesson that exist, with minutes and public sources."""
+    for lesson in content.read_lessons():
+        assert set(lesson.header.get("checks", [])) <= CHECK_IDS, lesson.id
+        assert lesson.header.get("next") in {None, *LESSON_IDS}, lesson.id
+        assert isinstance(lesson.header.get("minutes"), int), lesson.id
+        assert all(one.startswith("https://") for one in lesson.header["sources"]), lesson.id
+
+
+def test_the_path_of_lessons_reaches_every_one() -> None:
+    """Following `next` from the first lesson shows each lesson once."""
+    by_id = {lesson.id: lesson for lesson in content.read_lessons()}
+    path, lesson = [], by_id["start/what-this-machine-is"]
+    while lesson and lesson.id not in path:
+        path.append(lesson.id)
+        lesson = by_id.get(lesson.header.get("next", ""))
+
+    assert sorted(by_id) == sorted(path)
+
+
+def headings(text: str) -> set[str]:
+    """Return the anchors a Markdown file has, as GitHub makes them."""
+    lines = [line.lstrip("#").strip() for line in text.splitlines() if line.startswith("#")]
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def test_every_link_inside_the_lessons_resolves() -> None:
+    """Links to other lessons and to the glossary lead to a file and a heading that exist."""
+    for path in locations.content("lessons").rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)]+)\)", text):
+            if target.startswith("https://"):
+                continue
+            name, _, anchor = target.partition("#")
+            file = (path.parent / name).resolve() if name else path
+
+            assert file.is_file(), f"{path.name}: {target}"
+            assert not anchor or anchor in headings(file.read_text(encoding="utf-8")), target
+
+
+def test_lessons_use_no_forbidden_word_and_no_command_that_is_not_there() -> None:
+    """Words that patronise, and commands nobody can run, are not in a lesson."""
+    for path in locations.content("lessons").rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+
+        assert FORBIDDEN.findall(text) == [], path.name
+        assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= {"check", "learn"}, path.name
+        assert not re.search(r"(pip install|uvx) tpustarter", text), path.name
+
+
+def test_checks_a_lesson_tells_to_run_exist() -> None:
+    """An id after `tpustarter check` in a lesson is a check, or a glob that matches some."""
+    for path in locations.content("lessons").rglob("*.md"):
+        for name in re.findall(r"tpustarter check '?((?:host|jax)\.[\w*]+)", path.read_text()):
+            matching = [one for one in content.read_checks() if re.fullmatch(name.replace("*", ".*"), one.id)]
+
+            assert matching, f"{path.name}: {name}"
+
+
+def write_check(folder: Path, **changes: str | None) -> Check:
+    """Write a check with some of its lines changed, and read it back."""
+    lines = {
+        "docstring": '"""A claim."""', "FRAMEWORK": '"host"', "LEVEL": '"static"', "NEEDS": "{}",
+        "TIMEOUT_S": "5", "LESSON": '"start/x"', "SOURCE": '"https://x"',
+        "run": "def run():\n    yield",
+    }  # fmt: skip
+    lines.update({key: value for key, value in changes.items() if value is not None})
+    for key in [key for key, value in changes.items() if value is None]:
+        del lines[key]
+    text = "\n".join(v if k in ("docstring", "run") else f"{k} = {v}" for k, v in lines.items())
+    (folder / "host").mkdir(exist_ok=True)
+    (folder / "host" / "sample.py").write_text(text)
+    return content.read_checks(folder)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, None),
+        ({"docstring": None}, "docstring"),
+        ({"LEVEL": None}, "LEVEL not set"),
+        ({"LEVEL": '"deep"'}, "LEVEL is 'deep', expected one of static, quick, full, soak"),
+        ({"TIMEOUT_S": "5 * x"}, "line 5: TIMEOUT_S must be a literal"),
+        ({"TIMEOUT_S": '"5"'}, "line 5: TIMEOUT_S is a str"),
+        ({"FRAMEWORK": '"jax"'}, "FRAMEWORK is 'jax' in the folder `host`"),
+        ({"run": "x = 1"}, "there is no function `run`"),
+        ({"run": "def run(:"}, "line 8: invalid syntax"),
+        ({"SOURCE": '"\\0"\n\0'}, "null bytes"),
+    ],
+)
+def test_a_broken_check_is_named_with_its_line(
+    changes: dict[str, str | None], reason: str | None, tmp_path: Path
+) -> None:
+    """A check that cannot be used says why, and is not lost."""
+    check = write_check(tmp_path, **changes)
+
+    assert (reason is None) == (check.broken is None)
+    assert (reason or "") in (check.broken or "")
+
+
+def test_reading_a_check_does_not_run_it(tmp_path: Path) -> None:
+    """A file whose top level would write a file is read without doing so."""
+    write_check(tmp_path, run=f"open({str(tmp_path / 'ran')!r}, 'w')\ndef run():\n    yield")
+
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("patterns", "level", "wanted"),
+    [
+        ((), "static", {"host.passes", "host.warns"}),
+        (("host.p*",), "static", {"host.passes"}),
+        (("host.warns",), "static", {"host.warns"}),
+        (("host.*s",), "quick", {"host.passes", "host.warns"}),
+    ],
+)
+def test_globs_select_and_literal_ids_ask(
+    patterns: tuple[str, ...], level: str, wanted: set[str]
+) -> None:
+    """A selection is what its patterns say."""
+    pool = [one for one in content.read_checks(SAMPLES) if one.id in ("host.passes", "host.warns")]
+
+    assert wanted == {one.id for one in content.select(pool, patterns, level, None)}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [("host.pases", "did you mean `host.passes`?"), ("zzz", "--list"), ("zzz*", "--list")],
+)
+def test_an_unknown_check_is_a_usage_error_with_a_suggestion(pattern: str, hint: str) -> None:
+    """A mistyped id is answered with the nearest one."""
+    with pytest.raises(Problem) as caught:
+        content.select(content.read_checks(SAMPLES), [pattern], "quick", None)
+
+    assert caught.value.code == ExitCode.USAGE
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "text", ["no header", "---\ntitle: [\n---\nx", "---\n- a\n---\nx", b"\xff\xfe---".decode("latin1")]
+)
+def test_a_broken_lesson_is_one_clear_problem(text: str, tmp_path: Path) -> None:
+    """A lesson without a readable header is named, with what is wrong."""
+    path = tmp_path / "01-broken.md"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(Problem, match=re.escape(path.name)):
+        content.read_lesson(path)
