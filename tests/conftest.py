@@ -1,4 +1,4 @@
-"""One place for what every test shares: a home of its own, 8 virtual CPU devices, importable checks."""
+"""What every test shares: a home of its own, 8 virtual CPU devices, importable checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 os.environ.update(JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8")
 
 import tpustarter
-
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

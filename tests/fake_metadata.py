@@ -15,6 +15,9 @@ Mode = Literal["ok", "hang", "slow", "garbage", "stranger"]
 """`hang` accepts and never answers, `slow` drips one byte at a time, `garbage` answers no HTTP,
 `stranger` answers everything with 200 and is no metadata server."""
 
+LONGEST_S = 10.0
+"""A client without a bound waits so long, and no longer: its test then fails, and does not hang."""
+
 
 def values(kind: str, *, worker: int = 0, hosts: int = 1, bounds: str = "2,2,1") -> dict[str, str]:
     """Return what a Cloud TPU VM is told: TPU type, number of the worker, endpoints, tpu-env."""
@@ -33,7 +36,9 @@ def values(kind: str, *, worker: int = 0, hosts: int = 1, bounds: str = "2,2,1")
 
 
 @contextmanager
-def serve(known: Mapping[str, str], mode: Mode = "ok") -> Iterator[str]:
+def serve(
+    known: Mapping[str, str], mode: Mode = "ok", address: tuple[str, int] = ("127.0.0.1", 0)
+) -> Iterator[str]:
     """Serve `instance/...` keys on loopback; gives `host:port` for GCE_METADATA_HOST."""
     ended = threading.Event()
 
@@ -42,7 +47,7 @@ def serve(known: Mapping[str, str], mode: Mode = "ok") -> Iterator[str]:
             key = self.path.removeprefix("/computeMetadata/v1/instance/")
             body = known.get(key)
             if mode == "hang":
-                ended.wait()
+                ended.wait(LONGEST_S)
             elif mode == "garbage":
                 self.wfile.write(b"\x00\xff\x1b[31m not http \r\n\r\n")
             elif mode == "slow":
@@ -63,7 +68,9 @@ def serve(known: Mapping[str, str], mode: Mode = "ok") -> Iterator[str]:
             self.send_response(200)
             self.send_header("Metadata-Flavor", "Google")
             self.end_headers()
-            while not ended.wait(0.05):
+            for _ in range(int(LONGEST_S / 0.05)):
+                if ended.wait(0.05):
+                    return
                 self.wfile.write(b"a")
 
         def log_message(self, *_: Any) -> None:
@@ -75,7 +82,7 @@ def serve(known: Mapping[str, str], mode: Mode = "ok") -> Iterator[str]:
         def handle_error(self, request: Any, client_address: Any) -> None:
             """Stay silent where the client went away first."""
 
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with Server(address, Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

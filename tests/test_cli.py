@@ -46,7 +46,11 @@ def tpustarter(
         (("check", "host.passes", "--require", "tpu"), 69, "there is no tpu here"),
         (("check", "host.syntax_error"), 78, "line 6: invalid syntax"),
         (("check", "host.passes", "--python", "/bin/cat"), 78, "did not answer as a Python"),
-        (("check", "host.passes", "--python", "/nope"), 2, "there is no program at `/nope`"),
+        (
+            ("check", "host.passes", "--python", "/nope"),
+            2,
+            "there is no program at `/nope` this user may run",
+        ),
         (("check", "host.nope"), 2, "there is no check `host.nope`"),
         (("check", "--json", "--ndjson"), 2, "exclude each other"),
         (("learn", "jax/precison"), 2, "did you mean `jax/precision`?"),
@@ -82,7 +86,9 @@ def test_a_busy_and_a_denied_tpu_exit_75_and_77(
     """A device that cannot be had now, and one this user may not open, have codes of their own."""
     denied = settings.pop("denied", False)
     (tmp_path / "machine").mkdir()
-    machine = lay_out(tmp_path / "machine", "v5e", chips=1, uid=1000 if denied else None, **settings)
+    machine = lay_out(
+        tmp_path / "machine", "v5e", chips=1, uid=1000 if denied else None, **settings
+    )
     for node in (machine.root / "dev/vfio").iterdir() if denied else ():
         node.chmod(0o600)
     make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
@@ -123,14 +129,14 @@ def test_a_signal_ends_the_run_and_the_report_is_still_told(number: int, code: i
     """A stopped run reports what it has as JSON, and leaves no process."""
     words = [sys.executable, str(HERE / "drive.py"), str(SAMPLES), "/", "-", "-",
              "check", "host.fails", "host.ignores_term", "host.passes", "--ndjson"]  # fmt: skip
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
     events = []
-    for line in process.stdout:
-        events.append(json.loads(line))
-        if events[-1]["event"] == "started" and events[-1]["id"] == "host.ignores_term":
-            process.send_signal(number)
-    process.wait(timeout=30)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            events.append(json.loads(line))
+            if events[-1]["event"] == "started" and events[-1]["id"] == "host.ignores_term":
+                process.send_signal(number)
+        process.wait(timeout=30)
     last = events[-1]
 
     assert code == process.returncode == last["exit_code"]
@@ -139,7 +145,7 @@ def test_a_signal_ends_the_run_and_the_report_is_still_told(number: int, code: i
 
 
 def test_json_fits_the_schema_also_when_checks_break() -> None:
-    """stdout is one document whatever the checks did to their own stdout."""
+    """Stdout is one document whatever the checks did to their own stdout."""
     names = ["host.segfaults", "host.writes_markup", "host.half_line", "host.syntax_error"]
     done = tpustarter("check", *names, "--json")
     fields = json.loads(done.stdout)
@@ -163,7 +169,9 @@ def test_json_is_json_also_when_there_is_no_report() -> None:
 def test_ndjson_tells_the_same_facts_as_json() -> None:
     """Events and document agree, result by result."""
     names = ["host.passes", "host.fails", "host.raises"]
-    events = [json.loads(line) for line in tpustarter("check", *names, "--ndjson").stdout.splitlines()]
+    events = [
+        json.loads(line) for line in tpustarter("check", *names, "--ndjson").stdout.splitlines()
+    ]
     document = json.loads(tpustarter("check", *names, "--json").stdout)
     ended = [event for event in events if event["event"] == "ended"]
     vary = {"seconds", "event", "log"}

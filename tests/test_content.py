@@ -14,7 +14,9 @@ from tpustarter.problem import ExitCode, Problem
 SAMPLES = Path(__file__).parent / "samples" / "checks"
 LESSON_IDS = {lesson.id for lesson in content.read_lessons()}
 CHECK_IDS = {check.id for check in content.read_checks()}
-FORBIDDEN = re.compile(r"\b(simply|just|obviously|oops|please|something went wrong)\b", re.IGNORECASE)
+FORBIDDEN = re.compile(
+    r"\b(simply|just|obviously|oops|please|something went wrong)\b", re.IGNORECASE
+)
 
 
 def test_every_check_is_sound() -> None:
@@ -88,7 +90,9 @@ def test_lessons_use_no_forbidden_word_and_no_command_that_is_not_there() -> Non
         text = path.read_text(encoding="utf-8")
 
         assert FORBIDDEN.findall(text) == [], path.name
-        assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= {"check", "learn"}, path.name
+        assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= {"check", "learn"}, (
+            path.name
+        )
         assert not re.search(r"(pip install|uvx) tpustarter", text), path.name
 
 
@@ -96,7 +100,11 @@ def test_checks_a_lesson_tells_to_run_exist() -> None:
     """An id after `tpustarter check` in a lesson is a check, or a glob that matches some."""
     for path in locations.content("lessons").rglob("*.md"):
         for name in re.findall(r"tpustarter check '?((?:host|jax)\.[\w*]+)", path.read_text()):
-            matching = [one for one in content.read_checks() if re.fullmatch(name.replace("*", ".*"), one.id)]
+            matching = [
+                one
+                for one in content.read_checks()
+                if re.fullmatch(name.replace("*", ".*"), one.id)
+            ]
 
             assert matching, f"{path.name}: {name}"
 
@@ -181,7 +189,8 @@ def test_an_unknown_check_is_a_usage_error_with_a_suggestion(pattern: str, hint:
 
 
 @pytest.mark.parametrize(
-    "text", ["no header", "---\ntitle: [\n---\nx", "---\n- a\n---\nx", b"\xff\xfe---".decode("latin1")]
+    "text",
+    ["no header", "---\ntitle: [\n---\nx", "---\n- a\n---\nx", b"\xff\xfe---".decode("latin1")],
 )
 def test_a_broken_lesson_is_one_clear_problem(text: str, tmp_path: Path) -> None:
     """A lesson without a readable header is named, with what is wrong."""

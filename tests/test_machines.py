@@ -189,8 +189,10 @@ def _plain(text: str, folder: Path) -> str:
     """Replace what differs between two runs: folders, versions of this Python, times, ports."""
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(rf"{re.escape(sys.executable)}: jax \S+", "OWN-PYTHON: jax X", text)
-    text = re.sub(rf"{re.escape(sys.executable)}` tests one that has jax \S+", "OWN-PYTHON` ...", text)
-    version = "%d.%d.%d" % sys.version_info[:3]
+    text = re.sub(
+        rf"{re.escape(sys.executable)}` tests one that has jax \S+", "OWN-PYTHON` ...", text
+    )
+    version = ".".join(str(part) for part in sys.version_info[:3])
     text = text.replace(version, "3.X.Y")
     text = re.sub(r"\s+\d+\.\d s$", "", text, flags=re.MULTILINE)
     return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)

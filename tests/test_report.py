@@ -35,7 +35,7 @@ def result(status: str, name: str = "jax.sample", **more: object) -> Result:
     verdicts = {"pass": "ok", "warn": "warn", "fail": "fail"}
     findings = ({**FINDING, "verdict": verdicts[status]},) if status in verdicts else ()
     made = Result(name, "a claim", status, REASONS.get(status), ran_on=ran_on, findings=findings,
-                  lesson="jax/precision", framework=name.split(".")[0])  # fmt: skip
+                  lesson="jax/precision", framework=name.split(".", maxsplit=1)[0])  # fmt: skip
     return replace(made, **more)
 
 
@@ -258,7 +258,7 @@ def test_a_seeded_secret_never_survives(before: str, name: str, after: str) -> N
 )
 def test_known_shapes_of_secrets_are_taken_out(secret: str) -> None:
     """Tokens, addresses and project names nobody told us about go too."""
-    value = secret.split()[-1] if "PRIVATE" not in secret else "MIIE"
+    value = secret.rsplit(maxsplit=1)[-1] if "PRIVATE" not in secret else "MIIE"
     for word in ("my-project-123", value):
         assert word not in Redactor({}).text(f"log: {secret} end") or word == "log"
 

@@ -224,7 +224,10 @@ def test_an_interpreter_that_is_none_is_one_clear_problem(tmp_path: Path) -> Non
 
 def test_only_one_of_ours_may_own_an_accelerator() -> None:
     """The second to ask for the lease is told who holds it, and it is free again afterwards."""
-    with lease.hold("lesson jax/precision"), pytest.raises(Problem, match="lesson jax/precision") as second:
+    with (
+        lease.hold("lesson jax/precision"),
+        pytest.raises(Problem, match="lesson jax/precision") as second,
+    ):
         lease.hold("tpustarter check").__enter__()
 
     assert second.value.code == ExitCode.BUSY

@@ -113,7 +113,7 @@ def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) ->
         raise ValueError(f"line {statement.lineno}: {name} must be a literal") from None
     if not isinstance(value, kind):
         found = type(value).__name__
-        raise ValueError(f"line {statement.lineno}: {name} is a {found}")  # noqa: TRY004
+        raise ValueError(f"line {statement.lineno}: {name} is a {found}")
     return value
 
 

@@ -75,7 +75,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     for prefix, why in [*((Path(path), "active environment") for path in active),
                         (folder / ".venv", "./.venv")]:  # fmt: skip
         executable = prefix / "bin" / "python"
-        if executable.exists() and not _same(prefix, own) and prefix not in seen:
+        if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in seen:
             seen.add(prefix)
             yield Interpreter(executable, why, installed(prefix))
     if frameworks := installed(own):
@@ -88,13 +88,14 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
 
 def _explicit(text: str) -> Interpreter:
     path = Path(text).expanduser()
-    if path.is_dir():
+    # os.path answers for what this user may not look at, where pathlib raises.
+    if os.path.isdir(path):  # noqa: PTH112
         path = path / "bin" / "python"
-    if not path.exists() and os.sep not in text and (found := shutil.which(text)):
+    if not os.path.exists(path) and os.sep not in text and (found := shutil.which(text)):  # noqa: PTH110
         path = Path(found)
-    if not path.is_file() or not os.access(path, os.X_OK):
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):  # noqa: PTH113
         raise Problem(
-            f"`--python {text}` is not a Python: there is no program at `{path}`",
+            f"`--python {text}` is not a Python: there is no program at `{path}` this user may run",
             hint="give the path of an interpreter, such as `--python ~/tpu/bin/python`",
             read="setup/python-and-environments",
             code=ExitCode.USAGE,
@@ -105,7 +106,10 @@ def _explicit(text: str) -> Interpreter:
 
 def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the frameworks below a prefix, read from folder names; nothing is imported."""
-    folders = [*prefix.glob("lib/python3*/site-packages"), *prefix.glob("lib/python3*/dist-packages")]
+    folders = [
+        *prefix.glob("lib/python3*/site-packages"),
+        *prefix.glob("lib/python3*/dist-packages"),
+    ]
     if env is not None and (home := env.get("HOME")):  # a system Python sees the user's packages
         folders += Path(home).glob(".local/lib/python3*/site-packages")
         folders += Path("/usr/local/lib").glob("python3*/dist-packages")
@@ -118,4 +122,7 @@ def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, 
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one == other or (one.exists() and other.exists() and one.samefile(other))
+    try:
+        return one == other or one.samefile(other)
+    except OSError:
+        return False

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from tpustarter.problem import ExitCode, Problem
 
 
 @contextlib.contextmanager
-def hold(what: str) -> Iterator[int]:
+def hold(what: str) -> Generator[int]:
     """Hold the lease for `what`; yields the descriptor that keeps it.
 
     Raises:

@@ -51,17 +51,17 @@ def state() -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """Make a folder and its missing parents, owned by the caller; raises Problem if it cannot be."""
+    """Make a folder and its missing parents, for the caller; raises Problem if it cannot be."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o755)
-        probe = tempfile.TemporaryFile(dir=folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass  # a folder that cannot be written to must show now, not at the end of a run
     except OSError as error:
         raise Problem(
             f"cannot write to the state folder `{folder}`: {error.strerror or error}",
             hint="free some space, or set TPUSTARTER_HOME to a folder you can write to",
         ) from error
-    probe.close()
     for path in missing:
         give_to_caller(path)
     return folder

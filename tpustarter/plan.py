@@ -135,7 +135,7 @@ def _platform(
     gpu_plugin: bool,
 ) -> str:
     if asked:  # the user's own choice is obeyed, and shown
-        first = asked.split(",")[0].strip()
+        first = asked.split(",", maxsplit=1)[0].strip()
         return "gpu" if first in ("cuda", "rocm") else first
     if devices is not None:
         return "cpu"
@@ -205,9 +205,7 @@ def _denied(machine: host.Machine) -> Blocked | None:
     )
 
 
-def _one_of_many(
-    machine: host.Machine, metadata: host.Metadata, shape: host.Slice
-) -> Blocked:
+def _one_of_many(machine: host.Machine, metadata: host.Metadata, shape: host.Slice) -> Blocked:
     worker = "one" if shape.worker is None else f"worker {shape.worker}"
     everywhere = host.all_workers_command("tpustarter check", machine, metadata)
     return Blocked(

@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
     """SIGTERM or SIGHUP."""
 
 
-class Problem(Exception):
+class Problem(Exception):  # noqa: N818  one of the five words of this project
     """Something the user can act on: what is wrong, what to do, where to read."""
 
     def __init__(

@@ -169,7 +169,7 @@ class Probe:
             if count == limit:
                 break  # a flood must not keep the events waiting
 
-    def _chunks(self, descriptor: int):  # noqa: ANN202
+    def _chunks(self, descriptor: int):
         while True:
             try:
                 data = os.read(descriptor, 65536)
@@ -211,7 +211,7 @@ class Probe:
         }
 
     def _kill(self) -> None:
-        """Kill supervisor and child without asking; the last resort, and after a lost supervisor."""
+        """Kill supervisor and child without asking: the last resort."""
         for pid in (self._child, self._process.pid if self._process.poll() is None else None):
             if pid is not None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):

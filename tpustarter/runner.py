@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,11 @@ class Runner:
         self.stopped_by: int | None = None
         """The signal that stopped the run, or None."""
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether a process is up and waits for a check."""
+        return self._probe is not None
+
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the run; safe in any thread and signal handler."""
         self.stopped_by = number
@@ -127,7 +132,7 @@ class Runner:
             return outcome(check, "skip", "dependency", f"after {describe(bad, before)}")
         return None
 
-    def _run(self, check: Check) -> Iterator[Seen] | Any:
+    def _run(self, check: Check) -> Generator[Seen, None, Result]:
         session = self._session
         fresh = session.isolate or check.own_process
         if fresh:
@@ -171,7 +176,12 @@ class Runner:
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
             return _went(event)
-        return ("error", "protocol", f"wrote what is no event: {str(event.get('text', event))[:80]!r}", None)
+        return (
+            "error",
+            "protocol",
+            f"wrote what is no event: {str(event.get('text', event))[:80]!r}",
+            None,
+        )
 
     def _timed_out(self, check: Check) -> Ending:
         return ("error", "timeout", f"no verdict within {check.timeout_s:g} s", None)
@@ -293,7 +303,12 @@ def blocks(result: Result) -> bool:
 
 def describe(names: list[str], results: Mapping[str, Result]) -> str:
     """Say which checks block, and how they ended."""
-    words = {"fail": "failed", "error": "had no verdict", "skip": "was skipped", "notrun": "was not run"}
+    words = {
+        "fail": "failed",
+        "error": "had no verdict",
+        "skip": "was skipped",
+        "notrun": "was not run",
+    }
     return ", ".join(f"{name} {words[results[name].status]}" for name in names)
 
 
@@ -326,4 +341,3 @@ def _no_python(python: Path, gone: Event | None, output: str) -> Problem:
         hint="name another with `--python PATH`",
         read="setup/python-and-environments",
     )
-

@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -118,18 +118,24 @@ class SelfCheck:
             isolate=request.isolate,
             results={},
         )
+        groups: dict[str, list[Check]] = {"host": []}
+        for check in self.checks:
+            groups.setdefault(check.framework, []).append(check)
+        host_checks = groups.pop("host")
+        # Without host checks the first framework's process answers for the Python as well.
+        shared = not host_checks and made.platform == "cpu" and made.blocked is None
+        if shared:
+            session.env = plan.run_env(made, self._machine.env, work)
         runner = self._start(session)
         try:
             self._describe(made, runner.versions())
-        except BaseException:
+            yield Began(self.run, made)
+            if not shared:
+                yield from runner.run(host_checks)
+            for framework, group in groups.items():
+                yield from self._framework(framework, group, made, session)
+        finally:
             runner.close()
-            raise
-        yield Began(self.run, made)
-        yield from runner.run([check for check in self.checks if check.framework == "host"])
-        frameworks = dict.fromkeys(c.framework for c in self.checks if c.framework != "host")
-        for framework in frameworks:
-            group = [check for check in self.checks if check.framework == framework]
-            yield from self._framework(framework, group, made, session)
 
     def _start(self, session: Session) -> Runner:
         """Make the runner of a session the one that `stop` reaches."""
@@ -145,6 +151,9 @@ class SelfCheck:
         if blocked:
             self.run.blocked = blocked
             yield from skip_all(group, blocked)
+            return
+        if self._runner and self._runner.is_warm:
+            yield from self._runner.run(group)
             return
         env = plan.run_env(made, self._machine.env, session.folder)
         with contextlib.ExitStack() as stack:
@@ -170,7 +179,9 @@ class SelfCheck:
         python = self._shown(self._interpreter)
         known = [name for name in interpreters.FRAMEWORKS if name in installed]
         return Blocked(
-            f"{framework} is not installed in {python}" if known else f"no framework yet in {python}",
+            f"{framework} is not installed in {python}"
+            if known
+            else f"no framework yet in {python}",
             ExitCode.NOTHING_VERIFIED,
             self._how_to_install(),
             "missing-resource" if asked else "not-applicable",
@@ -215,7 +226,7 @@ class SelfCheck:
 
 
 @contextlib.contextmanager
-def _own_lock_file(machine: host.Machine) -> Iterator[None]:
+def _own_lock_file(machine: host.Machine) -> Generator[None]:
     """Remove libtpu's lock file afterwards if root's run made it: others could not open it."""
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.caller() is None
     was_absent = host.lock(machine).state == "absent"

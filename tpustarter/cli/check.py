@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,24 @@ _COLOURS: dict[Status, str] = {
 
 @click.command(epilog="Example: tpustarter check 'jax.*' --python ~/tpu/bin/python -v")
 @click.argument("ids", nargs=-1, metavar="[ID ...]")
-@click.option("--level", type=click.Choice(content.LEVELS[:3]), default="quick", show_default=True,
-              help="static: nothing is started, safe beside a job. quick: half a minute on a TPU. "
-              "full: the deepest there is.")
+@click.option(
+    "--level",
+    type=click.Choice(content.LEVELS[:3]),
+    default="quick",
+    show_default=True,
+    help="static: nothing is started, safe beside a job. quick: half a minute on a TPU. "
+    "full: the deepest there is.",
+)
 @click.option("--framework", type=click.Choice(["jax"]), help="Only this framework's checks.")
-@click.option("--python", metavar="PATH", help="The Python under test: a program or its environment.")
-@click.option("--devices", type=click.IntRange(1, 256), metavar="N",
-              help="Use N virtual CPU devices, even beside a TPU.")
+@click.option(
+    "--python", metavar="PATH", help="The Python under test: a program or its environment."
+)
+@click.option(
+    "--devices",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Use N virtual CPU devices, even beside a TPU.",
+)
 @click.option("--this-host", is_flag=True, help="In a slice, test this host alone.")
 @click.option("--require", type=click.Choice(["tpu", "gpu"]), help="Exit 69 without this device.")
 @click.option("--isolate", is_flag=True, help="A process of its own for every check.")
@@ -41,9 +52,13 @@ _COLOURS: dict[Status, str] = {
 @click.option("-v", "--verbose", is_flag=True, help="Every finding, every skip, whole logs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--ndjson", is_flag=True, help="A JSON event per line, as they happen.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Also write JUnit XML.")
-@click.option("--fail-on", type=click.Choice(["warn"]), help="Exit 4 when there are warnings.")  # fmt: skip
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write JUnit XML.",
+)
+@click.option("--fail-on", type=click.Choice(["warn"]), help="Exit 4 when there are warnings.")
 def check(
     *,
     ids: tuple[str, ...],
@@ -128,14 +143,16 @@ def _why(run: Run, code: ExitCode) -> str:
     """Return one line for stderr: what, why, and the command to run next."""
     blocked = run.blocked
     if blocked and blocked.code == code:
-        return f"exit {int(code)}: {blocked.what}" + (f"; next: {blocked.hint}" if blocked.hint else "")
+        return f"exit {int(code)}: {blocked.what}" + (
+            f"; next: {blocked.hint}" if blocked.hint else ""
+        )
     worst = next((one for one in run.failed()), None)
     if worst:
         return f"exit {int(code)}: {worst.id} failed; next: {text.next_step(worst)}"
     unknown = next((one for one in run.results if verdict.without_verdict(one)), None)
     if unknown:
-        why = text.visible(text.summary(unknown))
-        return f"exit {int(code)}: {unknown.id} has no verdict ({why}); next: {text.next_step(unknown)}"
+        why, step = text.visible(text.summary(unknown)), text.next_step(unknown)
+        return f"exit {int(code)}: {unknown.id} has no verdict ({why}); next: {step}"
     words = {
         ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",
         ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
@@ -145,7 +162,7 @@ def _why(run: Run, code: ExitCode) -> str:
 
 
 @contextlib.contextmanager
-def _json_even_if_it_breaks(*, wanted: bool) -> Iterator[None]:
+def _json_even_if_it_breaks(*, wanted: bool) -> Generator[None]:
     """Put a JSON error on stdout for an error that ends the run; the boundary still shows it."""
     try:
         yield
@@ -158,7 +175,7 @@ def _json_even_if_it_breaks(*, wanted: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals(selfcheck: SelfCheck) -> Iterator[None]:
+def _signals(selfcheck: SelfCheck) -> Generator[None]:
     """Let Ctrl-C, TERM and HUP end the run in good order; a second Ctrl-C ends the wait too."""
 
     def stop(number: int, _: object) -> None:

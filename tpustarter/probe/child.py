@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     """Run `child CONTROL EVENTS`: serve commands until the other end closes."""
     control, events = int(arguments[1]), int(arguments[2])
     for descriptor in (control, events):
-        os.set_inheritable(descriptor, False)  # nothing a check starts may hold them open
+        os.set_inheritable(descriptor, False)  # noqa: FBT003  nothing a check starts may hold them open
 
     def emit(event: Mapping[str, Any]) -> None:
         with contextlib.suppress(BrokenPipeError):
@@ -55,8 +55,8 @@ def _commands(control: int) -> Iterator[dict[str, Any]]:
 
 
 def _set_target(command: dict[str, Any]) -> None:
-    fields = {key: value for key, value in command.items() if key != "do"}
-    set_target(Target(**{**fields, "root": Path(fields["root"])}))
+    fields = {key: value for key, value in command.items() if key not in ("do", "root")}
+    set_target(Target(root=Path(command["root"]), **fields))
 
 
 def _run_check(command: dict[str, Any], emit: Emit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -21,7 +22,8 @@ class Finding:
     name: str
     """What was looked at, in a few words a newcomer reads first."""
     verdict: Verdict = "info"
-    """`ok` and `fail` judge against a documented bound or an invariant, `warn` a recommendation, `info` none."""
+    """`ok` and `fail` judge against a documented bound or an invariant, `warn` against a
+    recommendation, `info` against nothing."""
     found: Value = None
     expected: Value = None
     unit: str | None = None
@@ -52,5 +54,5 @@ def clip(value: Any) -> Any:
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else str(value)
+        return value if math.isfinite(value) else str(value)  # JSON has neither NaN nor infinity
     return value if isinstance(value, int) else clip(str(value))

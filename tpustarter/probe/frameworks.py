@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tpustarter import host
 from tpustarter.probe.target import target
 
 DISTRIBUTIONS = {
@@ -41,7 +40,7 @@ def versions() -> dict[str, Any]:
     for name, distribution in DISTRIBUTIONS.items():
         try:
             found[name] = metadata.version(distribution) or "unknown"
-        except metadata.PackageNotFoundError:
+        except metadata.PackageNotFoundError:  # noqa: PERF203  there is no way to ask first
             continue
     return {
         "python": sys.executable,
@@ -54,8 +53,7 @@ def settings(framework: str) -> dict[str, Any]:
     """Return what a check must leave as it found it; imports the framework."""
     found: dict[str, Any] = {}
     if framework == "jax":
-        import jax
-
+        jax: Any = importlib.import_module("jax")
         found.update(jax.config.values)
     elif framework != "host":
         importlib.import_module(framework)
@@ -67,11 +65,10 @@ def settings(framework: str) -> dict[str, Any]:
 
 
 def ran_on(framework: str, *, virtual: bool) -> dict[str, Any] | None:
-    """Return platform, kind and count of the devices the last check could use; null for the host."""
+    """Return platform, kind and count of the devices a check could use; null for the host."""
     if framework != "jax":
         return None
-    import jax
-
+    jax: Any = importlib.import_module("jax")
     devices = jax.local_devices()
     return {
         "platform": devices[0].platform,
@@ -83,9 +80,13 @@ def ran_on(framework: str, *, virtual: bool) -> dict[str, Any] | None:
 
 def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     """Return the first need this machine does not meet, with the value found, or None."""
-    device_needs = {key: needs[key] for key in ("devices", "platform", "generation") if key in needs}
+    device_needs = {
+        key: needs[key] for key in ("devices", "platform", "generation") if key in needs
+    }
     host_needs = {key: value for key, value in needs.items() if key not in device_needs}
     if host_needs:
+        from tpustarter import host  # compiled anew in every process: only where it is needed
+
         reason = host.unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
         if reason:
             return reason

@@ -49,7 +49,7 @@ def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
     whole = kind is not None and type_source != MACHINE_TYPE
     if hosts is None and kind and whole:
         hosts, hosts_source = kind.hosts, type_source
-    parts = hosts if whole else 1
+    parts = _parts(kind, hosts, metadata) if whole else 1
     known = kind is not None and (whole or hosts == 1)
     devices = kind.devices if kind and known else None
     host_devices = _share(kind.devices if kind else None, parts)
@@ -71,6 +71,17 @@ def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
         chips_per_host_bounds=_bounds(metadata, chips),
         sources={name: source for name, source in sources.items() if source},
     )
+
+
+def _parts(kind: tpus.TpuType | None, hosts: int | None, metadata: Metadata | None) -> int | None:
+    """Return how many hosts share the chips of the type.
+
+    A variable that says one host may only confine this process to its own host.
+    """
+    if hosts is not None and hosts > 1:
+        return hosts
+    ends = len(metadata.worker_endpoints) if metadata else 0
+    return ends or (kind.hosts if kind else None)
 
 
 def _share(total: int | None, parts: int | None) -> int | None:

@@ -59,12 +59,12 @@ def _start_child(control: int, events: int, drop: str) -> int:
         _no_core_files()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for descriptor in (control, events):
-            os.set_inheritable(descriptor, True)
+            os.set_inheritable(descriptor, True)  # noqa: FBT003
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         options = ["-u", "-X", "faulthandler"]
         words = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
-        os.execv(sys.executable, words)
+        os.execv(sys.executable, words)  # noqa: S606
     except BaseException as error:  # noqa: BLE001  a forked child must never return
         os.write(2, f"cannot start {sys.executable}: {error}\n".encode())
     os._exit(127)
@@ -97,8 +97,12 @@ def _watch_signals() -> int:
         os.set_blocking(descriptor, False)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, _wake)
     return readable
+
+
+def _wake(number: int, frame: object) -> None:
+    """Do nothing: the byte on the wake-up pipe is what counts."""
 
 
 def _wait(child: int, wakeup: int) -> int | None:

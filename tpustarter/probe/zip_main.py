@@ -9,8 +9,8 @@ TOO_OLD = 64
 """Exit status that tells the runner this Python cannot run the probe."""
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 10):
-        sys.stderr.write("Python %d.%d\n" % sys.version_info[:2])
+    if sys.version_info < (3, 10):  # noqa: UP036  any Python may be under test
+        sys.stderr.write("Python %d.%d\n" % sys.version_info[:2])  # noqa: UP031
         sys.exit(TOO_OLD)
     if sys.argv[1:2] == ["child"]:
         from tpustarter.probe.child import main

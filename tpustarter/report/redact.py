@@ -19,7 +19,7 @@ _PATTERNS = tuple(
         (r"\bAIza[\w-]{30,}", "[key]"),
         (r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*", "[token]"),
         (r"(?i)\b(bearer|basic) [\w.~+/=-]{8,}", r"\1 [token]"),
-        (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)", "[key]"),
+        (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*KEY-----|$)", "[key]"),
         (r"(?i)\b([\w-]*(?:secret|token|passw(?:or)?d|api[_-]?key)[\w-]*\s*[=:]\s*)[^\s'\",;]{4,}",
          r"\1[secret]"),
         (r"[\w.+-]+@[\w-]+\.[\w.-]*\w", "[email]"),
@@ -34,7 +34,11 @@ class Redactor:
     def __init__(self, env: Mapping[str, str]) -> None:
         replaced: dict[str, str] = {}
         for name, value in env.items():
-            if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET and "/" not in value[:1]:
+            if (
+                _SECRET_NAME.search(name)
+                and len(value) >= _SHORTEST_SECRET
+                and "/" not in value[:1]
+            ):
                 replaced[value] = f"[${name}]"
         home = env.get("HOME", "")
         if len(home) > 1:

@@ -16,7 +16,8 @@ TITLE_WIDTH = WIDTH - 6 - ID_WIDTH - 8
 _INDENT = " " * 6
 _ORDER: tuple[Status, ...] = ("fail", "error", "notrun", "warn", "pass", "skip")
 _WORDS: dict[Status, str] = {
-    "fail": "FAIL", "error": "ERROR", "notrun": "NOT", "warn": "WARN", "pass": "pass", "skip": "skip",
+    "fail": "FAIL", "error": "ERROR", "notrun": "NOT", "warn": "WARN", "pass": "pass",
+    "skip": "skip",
 }  # fmt: skip
 LOG_LINES = 12
 """Lines of a process's output shown below an error; all of them with `-v`."""
@@ -25,7 +26,7 @@ Paint = Callable[[str, Status], str]
 
 
 def visible(text: str) -> str:
-    """Return text as one line without control characters: an escape sequence becomes `\\x1b`."""
+    """Return text as one line; a control character is spelt out, as Python would write it."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -50,7 +51,9 @@ def opening(run: Run) -> str:
     names = [f"{name} {version}" for name, version in target["frameworks"].items()
              if name in ("jax", "torch_xla", "torch_tpu", "tensorflow")]  # fmt: skip
     what = ", ".join(names) or "no framework"
-    where = target["where"] if target["platform"] in ("tpu", "gpu") else f"no TPU: {target['where']}"
+    where = (
+        target["where"] if target["platform"] in ("tpu", "gpu") else f"no TPU: {target['where']}"
+    )
     if run.level == "static":
         where = "nothing is started on a device"
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
@@ -72,15 +75,26 @@ def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
             yield f"{_INDENT}and {len(worst) - 4} more: -v shows them"
     if verbose:
         for finding in result.findings:
-            yield from _wrap(f"{finding['verdict']:<5} {visible(finding_line(finding))}", _INDENT + "  ")
-    if result.status in ("error", "fail"):
-        log = [line for line in result.log.splitlines() if line.strip()]
-        for line in log if verbose else log[-LOG_LINES:] if result.status == "error" else []:
-            yield visible(f"{_INDENT}| {line}")[:400]
+            yield from _wrap(
+                f"{finding['verdict']:<5} {visible(finding_line(finding))}", _INDENT + "  "
+            )
+    yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
-        yield from _wrap(_INDENT + "do    " + visible(next_step(result)), "", hang=_INDENT + " " * 6)
+        yield from _wrap(
+            _INDENT + "do    " + visible(next_step(result)), "", hang=_INDENT + " " * 6
+        )
         if result.lesson:
             yield f"{_INDENT}read  tpustarter learn {result.lesson}"
+
+
+def _log(result: Result, *, verbose: bool) -> Iterator[str]:
+    """Yield the last lines of a process that crashed or hung; with `-v` of every one."""
+    lines = [line for line in result.log.splitlines() if line.strip(" ^~\t")]
+    if not verbose:
+        # The traceback of an exception ends with what the row already says.
+        lines = lines[-LOG_LINES:] if result.reason in ("timeout", "crashed", "protocol") else []
+    for line in lines:
+        yield visible(f"{_INDENT}| {line}")[:400]
 
 
 def _row(word: str, name: str, text: str, seconds: str) -> Iterator[str]:

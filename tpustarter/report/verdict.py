@@ -15,7 +15,7 @@ def verified_on(run: Run) -> Kind:
     """Return the weakest kind of device on which a claim of this run was shown to hold."""
     kinds = [one.kind for one in run.results if one.status in ("pass", "warn")]
     shown = [kind for kind in kinds if kind != "none"]
-    return min(shown, key=KINDS.index) if shown else "none"
+    return KINDS[min(KINDS.index(kind) for kind in shown)] if shown else "none"
 
 
 def without_verdict(result: Result) -> bool:
@@ -45,24 +45,25 @@ def verdict(run: Run) -> Verdict:
 
 
 def exit_code(run: Run) -> ExitCode:
-    """Return the exit code; where several apply, the first in this function wins."""
-    if run.stopped_by is not None:
-        interrupted = run.stopped_by == signal.SIGINT
-        return ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
-    if any(one.reason == "load" for one in run.results):
-        return ExitCode.CONFIGURATION
-    if run.require and run.target.get("platform") != run.require:
-        return ExitCode.NO_DEVICE
+    """Return the exit code; where several apply, the first in this list wins."""
+    interrupted = ExitCode.INTERRUPTED if run.stopped_by == signal.SIGINT else ExitCode.TERMINATED
     judged = verdict(run)
-    if judged == "unhealthy":
-        return ExitCode.FAILED
-    if judged == "inconclusive":
-        if run.blocked:
-            return run.blocked.code
-        errors = any(one.status in ("error", "notrun") for one in run.results)
-        if nothing_verified(run) and not errors:
-            return ExitCode.NOTHING_VERIFIED
-        return ExitCode.INCONCLUSIVE
-    if judged == "degraded" and run.fail_on_warn:
-        return ExitCode.SOFT
-    return ExitCode.OK
+    candidates = (
+        (run.stopped_by is not None, interrupted),
+        (any(one.reason == "load" for one in run.results), ExitCode.CONFIGURATION),
+        (run.require not in (None, run.target.get("platform")), ExitCode.NO_DEVICE),
+        (judged == "unhealthy", ExitCode.FAILED),
+        (judged == "inconclusive", _inconclusive(run)),
+        (judged == "degraded" and run.fail_on_warn, ExitCode.SOFT),
+    )
+    return next((code for applies, code in candidates if applies), ExitCode.OK)
+
+
+def _inconclusive(run: Run) -> ExitCode:
+    """Return why there is no verdict: what kept frameworks from starting outranks the rest."""
+    if run.blocked:
+        return run.blocked.code
+    broken = any(one.status in ("error", "notrun") for one in run.results)
+    return (
+        ExitCode.NOTHING_VERIFIED if nothing_verified(run) and not broken else ExitCode.INCONCLUSIVE
+    )

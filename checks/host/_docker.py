@@ -1,0 +1,27 @@
+"""How a container is started so that it can use the TPU."""
+
+from tpustarter import host
+
+DOCKER = "docker run --privileged --net=host --shm-size=16g IMAGE"
+"""Source: github.com/pytorch/xla/pull/8735 (read 2026-11); explicit --device flags were given up
+in github.com/marin-community/marin/pull/3871."""
+
+POD = "request the resource `google.com/tpu` in the pod: GKE then mounts the device nodes"
+"""Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/tpus (read 2026-11)."""
+
+
+MANAGED = ("COLAB_RELEASE_TAG", "COLAB_TPU_1VM", "KAGGLE_KERNEL_RUN_TYPE")
+"""Set in the containers of Colab and Kaggle, which their users cannot start otherwise."""
+
+
+def managed(machine: host.Machine) -> bool:
+    """Tell whether somebody else starts this container."""
+    return any(machine.env.get(name) for name in MANAGED)
+
+
+def restart(inside: host.Container) -> str:
+    """Return the hint that starts this kind of container with everything a TPU needs."""
+    if inside.kind == "kubernetes":
+        return POD
+    engine = "podman" if inside.kind == "podman" else "docker"
+    return f"start the container with `{DOCKER.replace('docker', engine, 1)}`"

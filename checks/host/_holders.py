@@ -1,0 +1,37 @@
+"""Words about processes that use the TPU, and the commands that show or end them."""
+
+from tpustarter import host
+
+UNLOCKED = ("TPU_VISIBLE_CHIPS", "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS")
+"""Where one of these is set, libtpu does not use its lock file. Source: libtpu 0.0.50.1, tried."""
+
+
+def lock_unused(machine: host.Machine) -> str | None:
+    """Return the variable for which libtpu leaves its lock file alone; null where it uses it."""
+    if machine.env.get("ALLOW_MULTIPLE_LIBTPU_LOAD", "").lower() in ("1", "true"):
+        return "ALLOW_MULTIPLE_LIBTPU_LOAD"
+    return next((name for name in UNLOCKED if machine.env.get(name)), None)
+
+
+def lsof(machine: host.Machine) -> str:
+    """Return the command that shows every user's processes with a TPU node or the lock open."""
+    paths = [node.path.rstrip("0123456789") for node in host.nodes(machine)]
+    return " ".join(
+        ["sudo lsof -w", *(f"{path}[0-9]*" for path in dict.fromkeys(paths)), host.LOCK_FILE]
+    )
+
+
+def who(holder: host.Holder) -> str:
+    """Return pid, user, age and command of a process."""
+    age = f" for {host.age_text(holder.age_s)}" if holder.age_s is not None else ""
+    ended = ", ended but not gone" if holder.zombie else ""
+    return f"pid {holder.pid}, {holder.user}{age}{ended}: {holder.command}"
+
+
+def end_hint(holder: host.Holder) -> str:
+    """Say how the TPU becomes free."""
+    if holder.zombie:
+        return "wait until the kernel lets go of it, or restart this machine"
+    if "ipykernel" in holder.command:
+        return "restart the kernel of that notebook, or shut it down"
+    return f"wait for it, or end it if it is yours: `kill {holder.pid}`"

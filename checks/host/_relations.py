@@ -1,0 +1,71 @@
+"""Mistakes that show where variables are compared with each other, or with the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from tpustarter import host
+from tpustarter.probe.finding import Finding, Verdict
+
+PLATFORMS = ("tpu", "cpu", "cuda", "rocm", "gpu", "proxy", "METAL", "oneapi", "sycl")
+PLATFORMS += ("xpu", "hpu", "npu", "neuron", "mps", "iree")
+"""Names that JAX or a published plug-in registers; JAX tells capitals from small letters."""
+MEGASCALE = ("MEGASCALE_COORDINATOR_ADDRESS", "MEGASCALE_NUM_SLICES", "MEGASCALE_SLICE_ID")
+LIBRARIES = ("TPU_LIBRARY_PATH", "PTXLA_TPU_LIBRARY_PATH")
+
+
+def findings(machine: host.Machine) -> Iterator[Finding]:
+    """Yield every mistake of this kind."""
+    yield from _platforms(machine)
+    yield from _library(machine)
+    yield from _megascale(machine)
+    yield from _chips(machine)
+
+
+def _platforms(machine: host.Machine) -> Iterator[Finding]:
+    """JAX takes the words between commas as they are, spaces included, and stops at others."""
+    for word in filter(None, machine.env.get("JAX_PLATFORMS", "").split(",")):
+        near = get_close_matches(word.strip().lower(), PLATFORMS, n=1)
+        if word not in PLATFORMS and near:
+            found = f"`{host.plain(word, 40)}`" if word == word.strip() else "a space in the list"
+            yield _bad("fail", "JAX_PLATFORMS", "names no platform of JAX", found, near[0])
+
+
+def _library(machine: host.Machine) -> Iterator[Finding]:
+    """JAX warns and takes its own libtpu; PyTorch/XLA does not look."""
+    verdict = "warn" if host.platform_hint(machine) == "tpu" else "info"
+    for name in LIBRARIES:
+        if machine.env.get(name) and not machine.is_file(machine.env[name]):
+            yield _bad(verdict, name, "names no file", "no such file", "a libtpu.so, or unset")
+
+
+def _megascale(machine: host.Machine) -> Iterator[Finding]:
+    """Variables of several slices stay behind in shells and images and make a start wait."""
+    missing = [name for name in MEGASCALE if not machine.env.get(name)]
+    if 0 < len(missing) < len(MEGASCALE):
+        found = f"without {' and '.join(missing)}"
+        yield _bad("warn", "MEGASCALE_*", "is set in part", found, "all of them, or none")
+    slices, index = (host.number(machine.env.get(name)) for name in MEGASCALE[1:])
+    if slices is not None and index is not None and index >= slices:
+        yield _bad("fail", MEGASCALE[2], "is no slice of this run", index, f"less than {slices}")
+
+
+def _chips(machine: host.Machine) -> Iterator[Finding]:
+    """Compare the bounds of a process with the chips it may use."""
+    chosen = [c for c in machine.env.get("TPU_VISIBLE_CHIPS", "").split(",") if c.strip()]
+    bounds = host.product(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS"))
+    if chosen and bounds and bounds != len(chosen):
+        name = "TPU_CHIPS_PER_PROCESS_BOUNDS"
+        yield _bad("warn", name, "is not as many as TPU_VISIBLE_CHIPS", bounds, len(chosen))
+
+
+def _bad(verdict: Verdict, name: str, says: str, found: str | int, expected: str | int) -> Finding:
+    return Finding(
+        code="HOST-ENVIRONMENT-VALUE",
+        name=f"{name} {says}",
+        verdict=verdict,
+        found=found,
+        expected=expected,
+        entity=f"variable:{name}",
+    )

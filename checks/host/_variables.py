@@ -1,0 +1,111 @@
+"""Environment variables that break TPU programs, or surprise their authors.
+
+Values may hold addresses, names and tokens: only those of HARMLESS are ever shown, cut short.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from tpustarter.probe.finding import Verdict
+
+JAX = "https://github.com/jax-ml/jax/blob/main/jax/_src"
+XLA = "https://github.com/pytorch/xla"
+
+HARMLESS = (
+    "JAX_PLATFORMS",
+    "JAX_PLATFORM_NAME",
+    "PJRT_DEVICE",
+    "TPU_LOAD_LIBRARY",
+    "XLA_USE_*",
+    "XLA_DOWNCAST_BF16",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD",
+)
+"""Variables whose values are words or switches."""
+
+
+class Row(NamedTuple):
+    """One mistake: which value of which variable does what."""
+
+    variable: str
+    """Name, or a pattern of names."""
+    value: str
+    """Pattern of the values that matter; `.` for any that is not empty."""
+    verdict: Verdict
+    says: str
+    """What the value does."""
+    expected: str
+    source: str
+    only_tpu: bool = True
+    """Worth a warning only on a machine with a TPU; elsewhere it is `info`."""
+
+
+UNSET = "unset"
+NO = r"(?i)(0|false|no)$"
+YES = r"(?i)(1|true|yes)$"
+GPU_CPU_FLAG = r"(?:.*\s)?(--xla_(?:gpu|cpu|force_host)_\w+)"
+TPU_FLAG = r"(?:.*\s)?(--(?:xla_tpu|megascale)_\w+)"
+
+ROWS = (
+    Row("TPU_LOAD_LIBRARY", NO, "fail", "keeps libtpu from loading", UNSET,
+        "https://github.com/jax-ml/jax"),
+    Row("XRT_*", ".", "warn", "was for a runtime that is gone: PyTorch/XLA then uses the CPU",
+        UNSET, f"{XLA}/pull/4599"),
+    Row("COLAB_TPU_ADDR", ".", "warn", "names a TPU Node, which no longer exist", UNSET,
+        "https://github.com/googlecolab/colabtools/issues/4481"),
+    Row("TPU_NAME", r".*grpc://", "warn", "names a TPU Node, which no longer exist", UNSET,
+        "https://github.com/skypilot-org/skypilot/pull/5593"),
+    Row("JAX_PLATFORMS", r"(cpu|gpu|cuda|rocm|METAL)\b", "warn",
+        "makes JAX use something else than the TPU", "tpu,cpu or unset", f"{JAX}/xla_bridge.py"),
+    Row("JAX_PLATFORM_NAME", ".", "warn", "is deprecated and overrides JAX's choice of device",
+        UNSET, f"{JAX}/xla_bridge.py"),
+    Row("PJRT_DEVICE", r"(?!(TPU|CPU|CUDA|NEURON)$)(?i:tpu|gpu|cpu|cuda|neuron)$", "fail",
+        "is no device of PyTorch/XLA, which tells capital letters from small ones", "TPU",
+        f"{XLA}/blob/master/torch_xla/runtime.py", only_tpu=False),
+    Row("PJRT_DEVICE", r"CPU$", "warn", "makes PyTorch/XLA use the CPU", "TPU",
+        f"{XLA}/issues/8626"),
+    Row("XLA_USE_BF16", YES, "warn", "turns float32 of PyTorch/XLA into bfloat16, unseen", UNSET,
+        f"{XLA}/blob/master/torch_xla/__init__.py", only_tpu=False),
+    Row("XLA_DOWNCAST_BF16", YES, "warn", "turns float32 of PyTorch/XLA into bfloat16, unseen",
+        UNSET, f"{XLA}/blob/master/torch_xla/__init__.py", only_tpu=False),
+    Row("XLA_USE_32BIT_LONG", YES, "warn", "turns int64 of PyTorch/XLA into int32, unseen", UNSET,
+        f"{XLA}/blob/master/torch_xla/__init__.py", only_tpu=False),
+    Row("XLA_FLAGS", TPU_FLAG, "fail", "ends the process: TPU flags belong in LIBTPU_INIT_ARGS",
+        "no --xla_tpu_ flag", "https://github.com/openxla/xla", only_tpu=False),
+    Row("LIBTPU_INIT_ARGS", GPU_CPU_FLAG, "fail",
+        "ends the process: flags of other devices belong in XLA_FLAGS", "no --xla_gpu_ flag",
+        "https://github.com/apple/axlearn/pull/1305"),
+    Row("ALLOW_MULTIPLE_LIBTPU_LOAD", YES, "info",
+        "lets two programs start: the later one then finds the chips busy", UNSET,
+        "https://github.com/jax-ml/jax/issues/10192"),
+    Row("LD_PRELOAD", ".", "info", "loads a library into every program; tcmalloc breaks gsutil",
+        UNSET, "https://github.com/ayaka14732/tpu-starter"),
+)  # fmt: skip
+
+
+class Mistake(NamedTuple):
+    """A row that applies here."""
+
+    row: Row
+    name: str
+    shown: str
+    """The value where it is harmless, the one flag that matters, or `set`."""
+
+
+def mistakes(env: Mapping[str, str]) -> Iterator[Mistake]:
+    """Yield the rows that an environment matches."""
+    for row in ROWS:
+        for name in sorted(fnmatch.filter(env, row.variable)):
+            match = re.match(row.value, env[name], re.DOTALL)
+            if match and env[name]:
+                flag = match[1] if match.re.groups and match[1] else ""
+                yield Mistake(row, name, flag if flag.startswith("--") else shown(name, env[name]))
+
+
+def shown(name: str, value: str) -> str:
+    """Return a value that may be shown, or `set`."""
+    harmless = any(fnmatch.fnmatch(name, pattern) for pattern in HARMLESS)
+    return value[:40] if harmless and value.isprintable() else "set"

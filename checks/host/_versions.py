@@ -1,0 +1,95 @@
+"""Installed distributions and what they ask of each other, read without importing any of them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+NAMES = (
+    "jax",
+    "jaxlib",
+    "libtpu",
+    "libtpu-nightly",
+    "torch",
+    "torch-xla",
+    "torch-tpu",
+    "tensorflow",
+    "tensorflow-tpu",
+)
+
+
+class Package(NamedTuple):
+    """One installed distribution."""
+
+    name: str
+    version: str
+    requires: tuple[str, ...]
+    """Its `Requires-Dist` lines."""
+
+
+def installed(path: Sequence[str] | None = None) -> dict[str, Package]:
+    """Return those of NAMES that are installed, by name; `path` instead of `sys.path`."""
+    more: dict[str, Any] = {} if path is None else {"path": list(path)}
+    found: dict[str, Package] = {}
+    for package in importlib.metadata.distributions(**more):
+        # A half-deleted distribution has no metadata, and then no name.
+        fields = package.metadata
+        name = re.sub(r"[-_.]+", "-", (fields["Name"] if fields else None) or "").lower()
+        if name in NAMES and name not in found and fields["Version"]:
+            requires = tuple(fields.get_all("Requires-Dist") or ())
+            found[name] = Package(name, fields["Version"], requires)
+    return found
+
+
+def asked(package: Package, name: str, extra: str | None = None) -> str | None:
+    """Return the versions of `name` a package asks for, such as `==0.0.50.*`; null for none.
+
+    Only plain requirements and `extra == "..."` are read; other markers are left aside.
+    """
+    pattern = rf"{re.escape(name)}\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?"
+    for line in package.requires:
+        match = re.fullmatch(pattern, line.strip(), re.IGNORECASE)
+        if match is None:
+            continue
+        marker = (match[2] or "").strip().replace("'", '"')
+        if marker == (f'extra == "{extra}"' if extra else ""):
+            return match[1].strip() or None
+    return None
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the release numbers of a version: `0.0.50.1.dev3` is (0, 0, 50, 1)."""
+    match = re.match(r"v?(?:\d+!)?(\d+(?:\.\d+)*)", version.strip())
+    return tuple(int(part) for part in match[1].split(".")) if match else ()
+
+
+def allows(wanted: str, version: str) -> bool | None:
+    """Tell whether a version satisfies `wanted`, such as `<=0.12.0.1,>=0.11.2`.
+
+    Null for what is not understood. Development and local versions count as their release.
+    """
+    verdicts = [_allows(part.strip(), numbers(version)) for part in wanted.split(",")]
+    return None if None in verdicts else all(verdicts)
+
+
+def _allows(part: str, found: tuple[int, ...]) -> bool | None:
+    match = re.fullmatch(r"(===?|~=|!=|<=|>=|<|>)\s*([\w.!+]+?)(\.\*)?", part)
+    if match is None or not found or not numbers(match[2]):
+        return None
+    operator, given, star = match[1], numbers(match[2]), match[3]
+    length = max(len(found), len(given))
+    left, right = (v + (0,) * (length - len(v)) for v in (found, given))
+    same = found[: len(given)] == given if star else left == right
+    verdicts: Mapping[str, bool] = {
+        "==": same,
+        "===": same,
+        "!=": not same,
+        "<=": left <= right,
+        ">=": left >= right,
+        "<": left < right,
+        ">": left > right,
+        "~=": left >= right and left[: len(given) - 1] == given[:-1],
+    }
+    return verdicts[operator]

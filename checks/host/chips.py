@@ -1,0 +1,65 @@
+"""TPU chips are of one kind, in a usual number."""
+
+from tpustarter import host, tpus
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"chips": 1}
+TIMEOUT_S = 10
+LESSON = "start/chips-cores-devices"
+SOURCE = "https://docs.cloud.google.com/tpu/docs/system-architecture-tpu-vm"
+
+
+def run(machine: host.Machine | None = None):
+    """Count chips by generation, and their PCI functions."""
+    machine = machine or host.Machine(root=target().root)
+    found = host.chips(machine)
+    for other in host.unknown_google_devices(machine):
+        yield Finding(
+            "HOST-CHIPS-OTHER", "another Google device on PCI, not counted", "info", other
+        )
+    if not found:
+        nodes = len(host.nodes(machine))
+        yield Finding("HOST-CHIPS-HIDDEN", "TPU device nodes, with PCI hidden", "info", nodes)
+        return
+    names = sorted({chip.generation for chip in found})
+    titles = ", ".join(tpus.generation(name).title for name in names)
+    yield compare("HOST-CHIPS-KINDS", f"generations on PCI: {titles}", len(names), 1)
+    if len(names) == 1:
+        yield from _of_one_generation(found, tpus.generation(names[0]))
+
+
+def _of_one_generation(found: list[host.Chip], generation: tpus.Generation):
+    sizes = generation.chips_per_host
+    yield Finding(
+        code="HOST-CHIPS-COUNT",
+        name=f"{generation.title} chips on PCI",
+        verdict="info" if not sizes else "ok" if len(found) in sizes else "warn",
+        found=len(found),
+        expected=" or ".join(map(str, sizes)) or None,
+        unit="chips",
+        hint=None
+        if not sizes or len(found) in sizes
+        else "compare with the size you asked Google for: `tpustarter check host.metadata`",
+    )
+    if generation.devices_per_chip:
+        devices = len(found) * generation.devices_per_chip
+        yield Finding(
+            code="HOST-CHIPS-DEVICES",
+            name="devices a framework shows for them",
+            found=devices,
+            unit="devices",
+        )
+    functions = next((ids.functions_per_chip for ids in generation.pci), None)
+    for chip in found if functions else ():
+        if chip.functions != functions:
+            yield compare(
+                code="HOST-CHIPS-FUNCTIONS",
+                name="PCI functions of one chip",
+                found=chip.functions,
+                expected=functions,
+                entity=f"pci:{chip.address}",
+                hint="stop and start this machine, or delete it and create another",
+            )

@@ -1,0 +1,67 @@
+"""The container is set up to use the TPU."""
+
+from tpustarter import host
+from tpustarter.checks.host import _docker
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"container": True, "chips": 1}
+TIMEOUT_S = 10
+LESSON = "trouble/when-it-does-not-start"
+SOURCE = "https://github.com/pytorch/xla/pull/8735"
+
+LOW_SHM_GIB = 1.0
+"""Docker gives 64 MiB where nobody asks for more, which data loaders outgrow at once."""
+
+
+def run(machine: host.Machine | None = None):
+    """Look at nodes, network and shared memory as the container sees them."""
+    machine = machine or host.Machine(root=target().root)
+    inside = host.container(machine)
+    if inside is None:
+        return
+    hint = _docker.restart(inside)
+    yield Finding("HOST-CONTAINER-KIND", "kind of container", found=inside.kind)
+    chips = len(host.chips(machine))
+    if chips:
+        reachable = host.reachable_chips(machine)
+        yield compare(
+            code="HOST-CONTAINER-NODES",
+            name="chips with a device node in the container",
+            found=reachable,
+            expected=chips,
+            unit="chips",
+            hint=None if reachable == chips else hint,
+        )
+    yield _network(inside, hint, managed=_docker.managed(machine))
+    if inside.shm_gib is not None:
+        low = inside.shm_gib < LOW_SHM_GIB
+        yield Finding(
+            code="HOST-CONTAINER-SHM",
+            name="shared memory, /dev/shm",
+            verdict="warn" if low else "ok",
+            found=round(inside.shm_gib, 3),
+            expected=f"{LOW_SHM_GIB:g} or more",
+            unit="GiB",
+            hint=(_shm_of_pod() if inside.kind == "kubernetes" else hint) if low else None,
+        )
+
+
+def _network(inside: host.Container, hint: str, *, managed: bool) -> Finding:
+    """Judge the network; pods of GKE and managed notebooks have their own, and it serves them."""
+    words = {True: "the host's", False: "its own", None: "unknown"}
+    wrong = inside.host_network is False and inside.kind != "kubernetes" and not managed
+    return Finding(
+        code="HOST-CONTAINER-NETWORK",
+        name="network of the container",
+        verdict="warn" if wrong else "ok" if inside.host_network else "info",
+        found=words[inside.host_network],
+        expected="the host's" if wrong else None,
+        hint=hint if wrong else None,
+    )
+
+
+def _shm_of_pod() -> str:
+    return "mount a volume `emptyDir: {medium: Memory}` at /dev/shm in the pod"

@@ -1,0 +1,79 @@
+"""Every chip has a node this user may open."""
+
+from tpustarter import host, tpus
+from tpustarter.checks.host import _docker
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"chips": 1}
+TIMEOUT_S = 10
+LESSON = "trouble/when-it-does-not-start"
+SOURCE = "https://docs.cloud.google.com/tpu/docs/runtimes"
+
+VFIO = "/dev/vfio/vfio"
+"""The node every user of /dev/vfio/N opens too: docs.kernel.org/driver-api/vfio.html."""
+
+
+def run(machine: host.Machine | None = None):
+    """Look for each chip's node and at its rights, without opening it."""
+    machine = machine or host.Machine(root=target().root)
+    chips, nodes = host.chips(machine), host.nodes(machine)
+    if chips:
+        reachable = host.reachable_chips(machine)
+        yield compare(
+            code="HOST-NODES-COUNT",
+            name="chips with a device node",
+            found=reachable,
+            expected=len(chips),
+            unit="chips",
+            hint=None if reachable == len(chips) else _missing_hint(machine, chips),
+        )
+    wanted = {path for chip in chips for path in chip.nodes} or {node.path for node in nodes}
+    if any(path.startswith("/dev/vfio/") for path in wanted):
+        wanted.add(VFIO)
+        yield _locked_memory()
+    seen = [node for path in sorted(wanted) if (node := host.node(machine, path))]
+    if seen:
+        yield _access(seen)
+
+
+def _access(seen: list[host.Node]) -> Finding:
+    code, name = "HOST-NODES-ACCESS", "device nodes this user may open"
+    closed = [node for node in seen if not (node.readable and node.writable)]
+    if not closed:
+        return Finding(code, name, "ok", len(seen), len(seen), "nodes")
+    paths = " ".join(node.path for node in closed)
+    return Finding(
+        code=code,
+        name=name,
+        verdict="fail",
+        found=f"{len(seen) - len(closed)}; others {closed[0].mode}, owner {closed[0].owner}",
+        expected=f"{len(seen)}, readable and writable",
+        entity=closed[0].path,
+        hint=f"until the next start of this machine: `sudo chmod a+rw {paths}`",
+    )
+
+
+def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
+    """Say what makes the nodes appear: container flags, or the software version of the VM."""
+    inside = host.container(machine)
+    if inside:
+        return _docker.restart(inside)
+    version = tpus.generation(chips[0].generation).runtime_version
+    if version and not any(chip.driver for chip in chips):
+        return f"no driver has the chips: create the TPU VM again with `--version={version}`"
+    return "restart this machine; if the nodes stay away, delete it and create another"
+
+
+def _locked_memory() -> Finding:
+    """Tell how much memory a process may lock: VFIO pins host buffers, and containers limit it."""
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if limit == resource.RLIM_INFINITY:
+        found, unit = "unlimited", None
+    else:
+        found, unit = limit / 2**20, "MiB"
+    return Finding("HOST-NODES-MEMLOCK", "memory a process may lock", found=found, unit=unit)

@@ -1,0 +1,37 @@
+"""No variable here breaks TPU programs."""
+
+from __future__ import annotations
+
+from tpustarter import host
+from tpustarter.checks.host import _relations, _variables
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 10
+LESSON = "trouble/when-it-does-not-start"
+SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
+
+
+def run(machine: host.Machine | None = None):
+    """Compare the variables with the table of known mistakes, and with each other."""
+    machine = machine or host.Machine(root=target().root)
+    tpu, found = host.platform_hint(machine) == "tpu", 0
+    for row, name, shown in _variables.mistakes(machine.env):
+        found += 1
+        yield Finding(
+            code="HOST-ENVIRONMENT-VARIABLE",
+            name=f"{name} {row.says}",
+            verdict=row.verdict if tpu or not row.only_tpu else "info",
+            found=shown,
+            expected=row.expected,
+            entity=f"variable:{name}",
+            hint=f"run `unset {name}`" if row.expected == _variables.UNSET else None,
+        )
+    for finding in _relations.findings(machine):
+        found += 1
+        yield finding
+    if not found:
+        yield Finding("HOST-ENVIRONMENT-CLEAN", "variables that break TPU programs", "ok", "none")

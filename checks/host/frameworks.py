@@ -1,0 +1,40 @@
+"""Frameworks fit each other and this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tpustarter import host
+from tpustarter.checks.host import _fit, _install, _versions
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 20
+LESSON = "setup/python-and-environments"
+SOURCE = "https://docs.jax.dev/en/latest/installation.html"
+
+KNOWN = ("jax", "torch-xla", "torch-tpu", "tensorflow", "tensorflow-tpu")
+
+
+def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
+    """Read versions and requirements of what is installed; nothing is imported."""
+    machine = machine or host.Machine(root=target().root)
+    tpu = host.platform_hint(machine) == "tpu"
+    found = _versions.installed(path)
+    if not found.keys() & set(KNOWN):
+        yield Finding(
+            code="HOST-FRAMEWORKS-NONE",
+            name="frameworks in this Python",
+            found="none",
+            hint=_install.environment_hint(machine),
+        )
+    yield from _fit.versions(found)
+    if tpu:
+        library = machine.env.get("TPU_LIBRARY_PATH")
+        elsewhere = bool(library) and machine.is_file(library)
+        yield from _fit.libtpu_there(found, elsewhere=elsewhere)
+    yield from _fit.pins(found, tpu=tpu)
+    yield from _fit.clashes(found, tpu=tpu)

@@ -1,0 +1,68 @@
+"""Nobody is seen using the TPU."""
+
+from tpustarter import host
+from tpustarter.checks.host import _holders
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"chips": 1}
+TIMEOUT_S = 20
+LESSON = "trouble/when-it-does-not-start"
+SOURCE = "https://github.com/jax-ml/jax/issues/10192"
+
+LOCK = host.LOCK_FILE
+
+
+def run(machine: host.Machine | None = None):
+    """List the processes with a node open, and tell the states of the lock file apart."""
+    machine = machine or host.Machine(root=target().root)
+    holders = host.holders(machine)
+    for holder in holders:
+        yield Finding(
+            code="HOST-HOLDER-PROCESS",
+            name="a process is using the TPU",
+            verdict="warn",
+            found=_holders.who(holder),
+            expected="nobody",
+            entity=f"pid:{holder.pid}",
+            hint=_holders.end_hint(holder),
+        )
+    if not holders:
+        all_seen = host.sees_every_process(machine) and not host.container(machine)
+        yield Finding(
+            code="HOST-HOLDER-NOBODY",
+            name="processes using the TPU",
+            verdict="ok" if all_seen else "info",
+            found="nobody" if all_seen else "nobody this user can see",
+            hint=None
+            if all_seen
+            else f"`{_holders.lsof(machine)}` on the host shows every user's processes",
+        )
+    yield _lock_finding(machine, someone=bool(holders))
+
+
+def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
+    lock = host.lock(machine)
+    code, name = "HOST-HOLDER-LOCK", "libtpu's lock file"
+    if lock.state == "absent":
+        return Finding(code, name, "ok", "absent", entity=LOCK)
+    if lock.state == "stale":
+        text = "left behind, held by nobody: harmless"
+        return Finding(code, name, "info", text, entity=LOCK)
+    if lock.state == "live":
+        process = host.process(machine, lock.pid) if lock.pid else None
+        who = _holders.who(process) if process else "a process this user cannot see"
+        hint = _holders.end_hint(process) if process else f"`{_holders.lsof(machine)}` shows who"
+        return Finding(code, name, "warn", f"held by {who}", "held by nobody", None, LOCK, hint)
+    unused = _holders.lock_unused(machine)
+    return Finding(
+        code=code,
+        name=name if unused is None else f"{name}, which libtpu leaves alone: {unused} is set",
+        verdict="info" if unused else "warn" if someone else "fail",
+        found=f"belongs to {lock.owner}, and this user cannot open it",
+        expected="absent, or usable by this user",
+        entity=LOCK,
+        hint=f"run `{_holders.lsof(machine)}`; where that shows nobody: `sudo rm {LOCK}`",
+    )

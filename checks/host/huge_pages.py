@@ -1,0 +1,36 @@
+"""Huge pages are set as this TPU wants them."""
+
+from tpustarter import host
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"chips": 1}
+TIMEOUT_S = 10
+LESSON = "trouble/when-it-does-not-start"
+SOURCE = "https://github.com/jax-ml/jax/blob/main/jax/_src/cloud_tpu_init.py"
+OPTIONAL = True
+
+SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
+NOT_NEEDED = ("v2", "v3", "v4", "v5p")
+"""JAX 0.12.0.1 asks for it on v5e and on v6e and later (read 2026-11)."""
+
+
+def run(machine: host.Machine | None = None):
+    """Read the kernel's setting."""
+    machine = machine or host.Machine(root=target().root)
+    generation = host.generation(machine)
+    text = host.plain(machine.text(SETTING) or "", 40)
+    wanted = generation is not None and generation.name not in NOT_NEEDED
+    always = text.startswith("[always]")
+    yield Finding(
+        code="HOST-HUGE-PAGES",
+        name="transparent huge pages",
+        verdict="ok" if always else "warn" if wanted and text else "info",
+        found=text or "unknown: this kernel does not say",
+        expected="[always]" if wanted else None,
+        hint=f'`sudo sh -c "echo always > {SETTING}"`, again after each start of this machine'
+        if wanted and text and not always
+        else None,
+    )

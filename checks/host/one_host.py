@@ -1,0 +1,65 @@
+"""No sign of other hosts in this slice."""
+
+from tpustarter import host
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"chips": 1}
+TIMEOUT_S = 10
+LESSON = "start/chips-cores-devices"
+SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
+
+
+def run(machine: host.Machine | None = None):
+    """Compare the number of hosts that variables and metadata name with one."""
+    machine = machine or host.Machine(root=target().root)
+    metadata = host.metadata(machine)
+    shape = host.slice_shape(machine, metadata)
+    hosts, worker = shape.hosts, shape.worker
+    source = shape.sources.get("hosts", "not told by variables or metadata")
+    yield Finding(
+        code="HOST-SLICE-HOSTS",
+        name=f"hosts in this slice ({source})",
+        verdict="warn" if shape.waits else "ok" if hosts == 1 else "info",
+        found="unknown" if hosts is None else hosts,
+        expected=1 if shape.waits else None,
+        unit="hosts" if hosts else None,
+        hint=_everywhere(machine, metadata) if shape.waits else None,
+    )
+    if hosts and hosts > 1 and worker is not None:
+        inside = worker < hosts
+        yield Finding(
+            code="HOST-SLICE-WORKER",
+            name="number of this worker, from 0",
+            verdict="info" if inside else "fail",
+            found=worker,
+            expected=None if inside else f"less than {hosts}",
+            hint=None if inside else f"correct or unset {shape.sources['worker']}",
+        )
+    if shape.devices:
+        yield Finding(
+            code="HOST-SLICE-DEVICES",
+            name=f"devices in all of {shape.accelerator_type}",
+            found=shape.devices,
+            unit="devices",
+        )
+    if shape.host_devices:
+        yield Finding(
+            code="HOST-SLICE-HOST-DEVICES",
+            name="devices of this host",
+            found=shape.host_devices,
+            unit="devices",
+        )
+
+
+def _everywhere(machine: host.Machine, metadata: host.Metadata) -> str:
+    """Say how to start a program on every host: alone here, it waits for the others."""
+    generation = host.generation(machine, metadata)
+    if machine.env.get("KUBERNETES_SERVICE_HOST"):
+        return "start the program in one pod per host, with an indexed Job or a JobSet"
+    if generation and generation.cloud_tpu_api is False:
+        return "start the same program on every host of the slice at the same time"
+    command = host.all_workers_command("python3 PROGRAM.py", machine, metadata)
+    return f"start programs on all hosts at once: `{command}`"

@@ -1,0 +1,80 @@
+"""Arrays keep every bit from NumPy and back."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax import _arrays
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/array-conversion"
+SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.asarray.html"
+AFTER = ["jax.devices_visible"]
+
+NATIVE = "`x.astype(x.dtype.newbyteorder('='))` before converting"
+
+
+def to_jax(array):
+    """Return a NumPy array of any shape as a JAX array on the default device."""
+    with jax.debug_nans(new_val=False), jax.debug_infs(new_val=False):  # sent on purpose
+        return jax.block_until_ready(jnp.asarray(array))
+
+
+def to_numpy(array):
+    """Return a JAX array of any shape as a NumPy array."""
+    return np.asarray(array)
+
+
+def bits_on_device(*arrays):
+    """Return what the device holds as unsigned integers; each array `[1024]`, of one of `CORE`."""
+    return tuple(_arrays.device_bits(array) for array in arrays)
+
+
+def programs(devices):
+    """Yield the program that reads the bits of every core type where the device has them."""
+    place = SingleDeviceSharding(devices[0])
+    samples = map(_arrays.ordinary, _arrays.CORE)
+    arrays = [jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=place) for one in samples]
+    yield "bits_on_device", bits_on_device, tuple(arrays)
+
+
+def run():
+    """Send every type, bit pattern and kind of shape there and back."""
+    lost = {}
+    for name in _arrays.names():
+        entity, (text, refusal) = f"dtype:{name}", attempt(name)
+        if refusal:
+            more = {"entity": entity, "hint": NATIVE if name == _arrays.SWAPPED else None}
+            yield Finding("JAX-CONVERT-REFUSED", "refused", "info", refusal, **more)
+        else:
+            lost[entity] = text
+    yield from tally("JAX-CONVERT-DTYPE", "types there and back", lost)
+
+    lost = {f"shape:{name}": travel(array) for name, array in _arrays.shapes().items()}
+    yield from tally("JAX-CONVERT-SHAPE", "shapes there and back", lost)
+
+    sent = {f"dtype:{name}": _arrays.ordinary(name) for name in _arrays.CORE}
+    held = map(to_numpy, jax.jit(bits_on_device)(*map(to_jax, sent.values())))
+    lost = {name: _arrays.difference(_arrays.bits(sent[name]), next(held)) for name in sent}
+    yield from tally("JAX-CONVERT-DEVICE", "types the device holds bit for bit", lost)
+
+
+def travel(array):
+    """Return how an array differs after the way there and back, or an empty text."""
+    return _arrays.difference(array, to_numpy(to_jax(array)))
+
+
+def attempt(name):
+    """Return how a type differs after the way there and back, and who refused an optional one."""
+    try:
+        return travel(_arrays.patterns(name)), ""
+    except _arrays.REFUSALS as refusal:
+        if name in _arrays.CORE:
+            raise
+        return "", str(refusal.__cause__ or refusal).partition("\n")[0][:120]

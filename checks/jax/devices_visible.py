@@ -1,0 +1,75 @@
+"""JAX sees every device, and each computes."""
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter import tpus
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/is-it-really-the-tpu"
+SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
+AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
+
+WHY = '`JAX_PLATFORMS={} python -c "import jax; print(jax.devices())"` says why it is not used'
+LIMITS = "`env | grep -E 'TPU_|JAX_|XLA_FLAGS'` shows what limits the devices of a process"
+CHIPS = "`tpustarter check 'host.*' -v` lists the chips this machine shows"
+ALONE = "`tpustarter check jax.devices_visible --isolate -v` asks the device again on its own"
+
+
+def answer(x):
+    """Return `3 x + 7` for `x: int32[8]`, which any device gets right or not at all."""
+    return 3 * x + 7
+
+
+def programs(devices):
+    """Yield what every device runs, for the first of them."""
+    x = jax.ShapeDtypeStruct((8,), np.int32, sharding=SingleDeviceSharding(devices[0]))
+    yield "answer", answer, (x,)
+
+
+def run():
+    """Compare platform, count and kind with what this run asked for, then ask every device."""
+    asked, devices, platform = target(), jax.local_devices(), jax.default_backend()
+    why = WHY.format(asked.platform)
+    yield compare("JAX-DEVICES-PLATFORM", "JAX runs on", platform, asked.platform, hint=why)
+
+    count = len(devices)
+    virtual = platform == "cpu" and (asked.virtual or count > 1)
+    unit = "virtual CPU devices" if virtual else f"{platform.upper()} devices"
+    expected = count if asked.devices is None else asked.devices
+    yield compare("JAX-DEVICES-COUNT", "devices", count, expected, unit=unit, hint=LIMITS)
+
+    kinds = sorted({device.device_kind for device in devices})
+    yield compare("JAX-DEVICES-ALIKE", "kinds of device", len(kinds), 1, hint=CHIPS)
+    for kind in kinds:
+        yield generation(kind, asked.generation)
+    yield from tally("JAX-DEVICES-ANSWER", "devices that answer rightly", answers(devices), ALONE)
+
+
+def generation(kind, expected):
+    """Compare the TPU generation that a device kind belongs to with the chips on PCI."""
+    known = tpus.by_device_kind(kind)
+    code, name = "JAX-DEVICES-KIND", f"device kind {kind}"
+    if expected is None or known is None:
+        return Finding(code, name, "info", kind, expected)
+    return compare(code, name, known.name, expected, hint=CHIPS)
+
+
+def answers(devices):
+    """Return for each device how its answer to numbers of its own differs, or an empty text."""
+    program, found = jax.jit(answer), {}
+    for place, device in enumerate(devices):
+        x = np.arange(8, dtype=np.int32) + 1000 * place
+        result = program(jax.device_put(x, device))
+        ran_on = ", ".join(f"device:{one.id}" for one in result.devices())
+        right = np.array_equal(np.asarray(result), 3 * x + 7)
+        text = f"{np.asarray(result).tolist()} from {ran_on}"
+        found[f"device:{device.id}"] = "" if right and result.devices() == {device} else text
+    return found

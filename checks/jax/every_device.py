@@ -1,0 +1,79 @@
+"""Every device works, and totals are exact."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from tpustarter.checks.jax._shares import differences
+from tpustarter.checks.jax._tally import tally
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/every-device"
+SOURCE = "https://docs.jax.dev/en/latest/notebooks/shard_map.html"
+AFTER = ["jax.devices_visible"]
+
+WIDTH = 128
+
+
+def own_share(x, y):
+    """Return `(x + place) @ y` as `int32[1, w, w]` for `x: float32[1, w, w]`, `y: float32[w, w]`.
+
+    Whole numbers below 256 are exact in bfloat16, and sums of them below 2**24 in float32: at any
+    precision there is one right answer, for up to 240 devices.
+    """
+    place = jax.lax.axis_index("d").astype(x.dtype)
+    return jnp.matmul(x + place, y).astype(jnp.int32)
+
+
+def total(share):
+    """Return the sum of all devices' `share: int32[1, w, w]`, on each of them."""
+    return jax.lax.psum(share, "d")
+
+
+def from_left(share, count):
+    """Return the `share: int32[1, w, w]` of the device before this one, round the ring."""
+    return jax.lax.ppermute(share, "d", [(place, (place + 1) % count) for place in range(count)])
+
+
+def programs(devices):
+    """Yield one program sharded over all devices: `x: float32[d, w, w]`, `y: float32[w, w]`."""
+    mesh = Mesh(np.array(devices), ("d",))
+
+    def exchange(x, y):
+        share = own_share(x, y)
+        return share, total(share), from_left(share, len(devices))
+
+    function = jax.shard_map(exchange, mesh=mesh, in_specs=(P("d"), P()), out_specs=P("d"))
+    shape = (len(devices), WIDTH, WIDTH)
+    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=NamedSharding(mesh, P("d")))
+    y = jax.ShapeDtypeStruct(shape[1:], np.float32, sharding=NamedSharding(mesh, P()))
+    yield "exchange", function, (x, y)
+
+
+def run():
+    """Compare each share with NumPy's integers, then the exchange with what the devices held."""
+    devices = jax.local_devices()
+    draw = np.random.default_rng(0)
+    x = draw.integers(0, 16, (len(devices), WIDTH, WIDTH))
+    y = draw.integers(-8, 9, (WIDTH, WIDTH))
+    for _, function, (x_shape, y_shape) in programs(devices):
+        x_on_devices = jax.device_put(x.astype(np.float32), x_shape.sharding)
+        y_on_devices = jax.device_put(y.astype(np.float32), y_shape.sharding)
+        shares, totals, lefts = jax.jit(function)(x_on_devices, y_on_devices)
+
+        right = (x + np.arange(len(devices))[:, None, None]) @ y
+        lost = differences(shares, right, right, devices)
+        yield from tally("JAX-EVERY-SHARE", "devices that did their share", lost)
+
+        held = np.asarray(shares, np.int64)
+        sums = np.broadcast_to(held.sum(axis=0), held.shape)
+        lost = differences(totals, sums, held, devices)
+        yield from tally("JAX-EVERY-TOTAL", "devices with the exact total", lost)
+
+        lost = differences(lefts, np.roll(held, 1, axis=0), held, devices)
+        yield from tally("JAX-EVERY-NEIGHBOUR", "devices reached by their neighbour", lost)

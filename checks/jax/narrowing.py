@@ -1,0 +1,80 @@
+"""64-bit numbers become 32-bit as documented."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax import _arrays
+from tpustarter.checks.jax._tally import AGAIN, tally
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/array-conversion"
+SOURCE = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
+AFTER = ["jax.devices_visible"]
+
+X64 = "`JAX_ENABLE_X64=1` keeps 64 bits; on a TPU that is slow"
+FITS = "`assert np.abs(x).max() < 2**31` before converting, or run with `JAX_ENABLE_X64=1`"
+
+
+def add_one(x):
+    """Return `x + 1` for `x: int32[8]`."""
+    return x + 1
+
+
+def programs(devices):
+    """Yield the addition that shows what 32-bit integers do at their end."""
+    x = jax.ShapeDtypeStruct((8,), np.int32, sharding=SingleDeviceSharding(devices[0]))
+    yield "add_one", add_one, (x,)
+
+
+def convert(numbers, dtype=None):
+    """Return what JAX makes of NumPy or Python numbers, as NumPy array, and how often it warned."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return np.asarray(jnp.asarray(numbers, dtype)), len(caught)
+
+
+def run():
+    """Convert each 64-bit type in range, then what does not fit, then count past the end."""
+    wide = jax.config.jax_enable_x64
+    yield Finding("JAX-NARROWING-X64", "64-bit types", "info", "on" if wide else "off", hint=X64)
+    lost = {f"dtype:{name}": difference(name, wide) for name in _arrays.NARROW}
+    yield from tally("JAX-NARROWING-DTYPE", "types as wide as documented", lost)
+    yield from too_large(wide)
+    array, warned = convert([1.0], "float64")
+    found = f"{array.dtype}, {warned} warning{'s' * (warned != 1)}"
+    yield Finding("JAX-NARROWING-ASKED", "asking for float64 gives", "info", found, hint=X64)
+    last = int(jax.jit(add_one)(np.full(8, 2**31 - 1, np.int32))[0])
+    yield Finding("JAX-NARROWING-END", "int32 2**31 - 1 plus 1", "info", last, hint=FITS)
+
+
+def difference(name, wide):
+    """Return what numbers of a 64-bit type became, where not what NumPy makes of them."""
+    numbers = np.array(_arrays.IN_RANGE[name], name)
+    expected = numbers.astype(_arrays.NARROW[name])
+    if wide:
+        numbers = expected = expected.astype(name)  # a TPU holds no whole float64
+    return _arrays.difference(expected, convert(numbers)[0])
+
+
+def too_large(wide):
+    """Convert an integer of 41 bits from NumPy, which hides its value, and from Python."""
+    big = 2**40 + 7
+    array, warned = convert(np.array([big]))
+    found = int(array[0])
+    verdict = "info" if found in (big, 7) else "fail"  # 7: its low 32 bits
+    yield Finding("JAX-NARROWING-NUMPY-INT", "2**40 + 7 from NumPy", verdict, found, hint=FITS)
+    yield Finding("JAX-NARROWING-SILENT", "warnings about it", "info", warned, hint=FITS)
+    try:
+        found = int(convert([big])[0][0])
+    except OverflowError:
+        found = "OverflowError"
+    expected = big if wide else "OverflowError"
+    yield compare("JAX-NARROWING-PYTHON-INT", "2**40 + 7 from Python", found, expected, hint=AGAIN)

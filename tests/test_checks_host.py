@@ -1,0 +1,221 @@
+"""Every host check passes on a sound machine and does not pass under its sabotage."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fake_metadata import values
+from host_sabotage import (
+    JAX,
+    JAXLIB,
+    SABOTAGE,
+    SOUND,
+    Findings,
+    environment,
+    foreign,
+    frameworks,
+    run,
+    served,
+    sound,
+)
+from machines import lay_out
+
+from tpustarter import content, host
+from tpustarter.probe.finding import Verdict
+
+CHECKS = [check for check in content.read_checks() if check.framework == "host"]
+
+
+def test_every_check_has_a_sound_machine_and_a_sabotage() -> None:
+    """A check nobody has seen fail is not finished."""
+    names = {check.id.removeprefix("host.") for check in CHECKS}
+
+    assert names == set(SOUND)
+    assert names == set(SABOTAGE)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_check_passes_on_a_sound_machine(name: str, tmp_path: Path) -> None:
+    """Nothing is warned of where all is well."""
+    found = SOUND[name](tmp_path)
+
+    assert found
+    assert [f for f in found if f.verdict in ("warn", "fail")] == []
+
+
+CASES = [
+    pytest.param(*case, id=f"{name}-{index}-{case[0]}")
+    for name, broken in SABOTAGE.items()
+    for index, case in enumerate(broken)
+]
+
+
+@pytest.mark.parametrize(("code", "verdict", "make"), CASES)
+def test_a_check_does_not_pass_under_its_sabotage(
+    code: str, verdict: Verdict, make: Callable[[Path], Findings], tmp_path: Path
+) -> None:
+    """The finding that judges it says what was found, and what was expected."""
+    judged = [f for f in make(tmp_path) if (f.code, f.verdict) == (code, verdict)]
+
+    assert judged
+    assert judged[0].found is not None
+    assert verdict == "info" or judged[0].expected is not None
+
+
+def test_checks_are_read_without_running_them() -> None:
+    """Every host check is sound, static, and applies only where it can judge."""
+    assert [check.broken for check in CHECKS] == [None] * len(SOUND)
+    assert {check.level for check in CHECKS} == {"static"}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_check_raises_nothing_on_an_empty_machine(name: str, tmp_path: Path) -> None:
+    """A system without /proc and /sys is asked all the same."""
+    assert isinstance(run(name, host.Machine(tmp_path, {})), list)
+
+
+def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
+    """Somebody's job is a warning with a name, an age and a command line."""
+    found = run("holder", sound(tmp_path, holder={"pid": 4242, "age_s": 125}, lock="live"))
+
+    assert {f.verdict for f in found} == {"warn"}
+    assert found[0].found == "pid 4242, alice for 2 min 5 s: python train.py"
+    assert found[0].hint == "wait for it, or end it if it is yours: `kill 4242`"
+
+
+def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
+    """`rm` comes after `lsof`, and only where nobody is seen."""
+    lock = run("holder", foreign(tmp_path))[-1]
+
+    assert lock.hint is not None
+    assert lock.hint.index("lsof") < lock.hint.index("rm ")
+
+
+def test_a_lock_that_libtpu_leaves_alone_is_no_defect(tmp_path: Path) -> None:
+    """With a chip mask set, libtpu does not open the lock file."""
+    lock = run("holder", foreign(tmp_path, env={"TPU_VISIBLE_CHIPS": "0"}))[-1]
+
+    assert (lock.verdict, lock.code) == ("info", "HOST-HOLDER-LOCK")
+
+
+def test_secrets_in_variables_are_never_shown(tmp_path: Path) -> None:
+    """Values are shown only of variables that hold words and switches."""
+    secret = "s3cr3t"
+    env = {
+        "XRT_TPU_CONFIG": secret,
+        "LD_PRELOAD": f"/{secret}",
+        "XLA_FLAGS": f"--xla_dump_to={secret} --xla_tpu_x={secret}",
+        "LIBTPU_INIT_ARGS": f"--xla_gpu_x={secret}",
+        "TPU_LIBRARY_PATH": f"/{secret}",
+        "TPU_NAME": f"grpc://{secret}",
+        "MEGASCALE_COORDINATOR_ADDRESS": secret,
+    }
+    found = environment(tmp_path, **env)
+
+    assert len(found) == len(env)
+    assert secret not in repr(found)
+
+
+def test_variables_for_tpus_are_only_told_on_a_laptop(tmp_path: Path) -> None:
+    """A leftover that a CPU run does not mind is no warning there."""
+    env = {"TPU_LOAD_LIBRARY": "0", "JAX_PLATFORMS": "cpu"}
+    found = run("environment", lay_out(tmp_path, env=env))
+
+    assert {f.verdict for f in found} == {"info"}
+
+
+def test_the_missing_libtpu_has_an_exact_command(tmp_path: Path) -> None:
+    """The command names this Python, keeps the JAX that is there, and adds its libtpu."""
+    found = frameworks(tmp_path, JAX, JAXLIB)
+    hint = next(f.hint for f in found if f.code == "HOST-FRAMEWORKS-LIBTPU")
+
+    assert hint is not None
+    assert "install 'jax[tpu]==0.12.0.1'`" in hint
+
+
+@pytest.mark.parametrize(
+    ("wanted", "version", "allowed"),
+    [
+        ("==0.0.50.*", "0.0.50.1", True),
+        ("==0.0.50.*", "0.0.5", False),
+        ("<=0.12.0.1,>=0.11.2", "0.12.0.1", True),
+        ("<=0.12.0.1,>=0.11.2", "0.12.1", False),
+        ("~=0.0.14", "0.0.21", True),
+        ("~=0.0.14", "0.1.0", False),
+        ("!=2.0", "2.0.0", False),
+        ("==2.9", "2.9.0+cpu", True),
+        ("@ file:///x", "1", None),
+        (">=1", "unknown", None),
+    ],
+)
+def test_versions_are_compared_as_pip_does(wanted: str, version: str, allowed: bool | None) -> None:
+    """What is not understood is unknown, never a match."""
+    versions = importlib.import_module("tpustarter.checks.host._versions")
+
+    assert versions.allows(wanted, version) is allowed
+
+
+def test_the_hint_for_a_new_environment_uses_what_is_here(tmp_path: Path) -> None:
+    """A Python or uv that is on PATH is named; without one that is said first."""
+    install = importlib.import_module("tpustarter.checks.host._install")
+    machine = sound(tmp_path, env={"PATH": str(tmp_path / "bin")})
+    (tmp_path / "bin").mkdir()
+    without = install.environment_hint(machine)
+    for name in ("uv", "python3.13"):
+        (tmp_path / "bin" / name).touch(0o755)
+        (tmp_path / f"bin/{name}").chmod(0o755)
+        with_tool = install.environment_hint(machine)
+
+        assert f"run `{name} " in with_tool
+
+    assert without.startswith("install Python 3.12 or newer, then run `python3.12 -m venv ~/tpu")
+    assert "'jax[tpu]'" in without
+
+
+def test_worker_of_a_slice_gets_the_command_for_all(tmp_path: Path) -> None:
+    """The zone comes from metadata; the name is a placeholder where nothing tells it."""
+    found = served("one_host", tmp_path, values("v5litepod-32", worker=0, hosts=4))
+
+    assert found[0].found == 4
+    assert "ssh NAME --zone=us-central1-b --worker=all" in (found[0].hint or "")
+
+
+def test_every_hint_of_a_sabotage_is_one_line(tmp_path: Path) -> None:
+    """A hint is one command or one sentence, and prints nothing but text."""
+    for name, broken in SABOTAGE.items():
+        for index, (_, _, make) in enumerate(broken):
+            for found in make(tmp_path / f"{name}{index}"):
+                assert (found.hint or "x").isprintable()
+                assert found.name.isprintable()
+
+
+def test_a_colab_notebook_is_in_order(tmp_path: Path) -> None:
+    """Nobody there can change the container's network, and variables stand in for metadata."""
+    colab = {
+        "COLAB_TPU_1VM": "1",
+        "TPU_ACCELERATOR_TYPE": "v5e-1",
+        "TPU_WORKER_HOSTNAMES": "localhost",
+        "TPU_WORKER_ID": "0",
+        "TPU_SKIP_MDS_QUERY": "1",
+        "TPU_CHIPS_PER_HOST_BOUNDS": "2,2,1",
+        "TPU_HOST_BOUNDS": "1,1,1",
+    }
+    layout = {"chips": 1, "container": "docker", "host_network": False, "env": colab}
+    machine = lay_out(tmp_path, "v5e", **layout)  # type: ignore[arg-type]
+    names = SOUND.keys() - {"python", "space", "frameworks"}
+    found = [finding for name in names for finding in run(name, machine)]
+
+    assert host.visible_devices(machine) == 1
+    assert [finding for finding in found if finding.verdict in ("warn", "fail")] == []
+
+
+def test_one_host_by_choice_is_not_a_missing_chip(tmp_path: Path) -> None:
+    """On one of four hosts, TPU_WORKER_HOSTNAMES=localhost only confines a process."""
+    env = {"TPU_WORKER_HOSTNAMES": "localhost"}
+    known = values("v5litepod-32", worker=1, hosts=4)
+    found = served("metadata", tmp_path, known, env=env)
+
+    assert [finding.code for finding in found if finding.verdict == "fail"] == []
