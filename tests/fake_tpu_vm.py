@@ -4,8 +4,8 @@
 
 SPEC is a generation with its number of chips, such as `v5e:8`, and any of these, after commas:
 `nodev` (no device nodes), `mds` (a metadata server), `mds=I/N` (this is host I of N), `mdshang`
-(one that never answers), `livelock`, `foreignlock`, `stalelock` (libtpu's lock file), `user` (run as
-nobody). Everything lives in namespaces of its own and is gone afterwards; the chips are not there,
+(one that never answers), `livelock`, `foreignlock`, `stalelock` (of libtpu), `user` (run as
+nobody). Everything lives in namespaces of its own and is gone afterwards. The chips are not there,
 so the real libtpu fails or hangs here as it does on a broken machine.
 """
 
@@ -74,15 +74,16 @@ def own_tmp() -> None:
     mount("-t", "tmpfs", "none", "/tmp")
     Path("/tmp").chmod(0o1777)
     for entry in entries:
-        if entry.name in ("libtpu_lockfile", "tpu_logs") or entry.is_symlink():
+        was = old / entry.name
+        if entry.name in ("libtpu_lockfile", "tpu_logs") or was.is_symlink():
             continue
-        if entry.is_dir():
+        if was.is_dir():
             entry.mkdir()
-        elif (old / entry.name).is_file():
+        elif was.is_file():
             entry.touch()
         else:
             continue
-        mount("--bind", old / entry.name, entry)
+        mount("--bind", was, entry)
 
 
 def lay_out_pci(generation: str, chips: int) -> None:

@@ -199,3 +199,35 @@ def test_a_broken_lesson_is_one_clear_problem(text: str, tmp_path: Path) -> None
 
     with pytest.raises(Problem, match=re.escape(path.name)):
         content.read_lesson(path)
+
+
+def test_the_diff_in_contributing_is_real() -> None:
+    """Every line the guide shows as added stands in the file it names."""
+    repository = locations.PACKAGE.parent
+    guide = repository / ".github" / "CONTRIBUTING.md"
+    if not guide.exists():
+        pytest.skip("The contributor's guide is not part of the wheel that is tested here.")
+    lines: set[str] = set()
+    added = 0
+    for line in guide.read_text(encoding="utf-8").splitlines():
+        if line.startswith("+++ b/"):
+            lines = set((repository / line[6:]).read_text(encoding="utf-8").splitlines())
+        elif line.startswith("+"):
+            added += 1
+
+            assert line[1:] in lines, line
+    assert added > 30
+
+
+def test_the_readme_shows_what_ci_runs() -> None:
+    """The README names every command and exit code there is, and the commands CI runs."""
+    readme = locations.PACKAGE.parent / "README.md"
+    if not readme.exists():
+        pytest.skip("The README's file is not part of the wheel that is tested here.")
+    text = readme.read_text(encoding="utf-8")
+
+    assert "python3 -m pip install uv && python3 -m uv run tpustarter check" in text
+    assert "\npython3 -m uv run pytest\n" in text
+    assert not re.search(r"(pip install|uvx) tpustarter", text)
+    for code in ExitCode:
+        assert re.search(rf"\b{code.value}\b", text), code

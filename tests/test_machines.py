@@ -192,6 +192,7 @@ def _plain(text: str, folder: Path) -> str:
     text = re.sub(
         rf"{re.escape(sys.executable)}` tests one that has jax \S+", "OWN-PYTHON` ...", text
     )
+    text = re.sub(r"run\s+`FOLDER/env/bin/python\s+-m", "run `FOLDER/env/bin/python -m", text)
     version = ".".join(str(part) for part in sys.version_info[:3])
     text = text.replace(version, "3.X.Y")
     text = re.sub(r"\s+\d+\.\d s$", "", text, flags=re.MULTILINE)

@@ -84,6 +84,11 @@ def test_a_laptop_asks_no_metadata_server(tmp_path: Path) -> None:
     assert host.metadata(machine) == host.Metadata("not-google", "not a Google Cloud machine")
 
 
+def test_chips_are_enough_to_be_a_google_machine(tmp_path: Path) -> None:
+    """A container may hide the firmware's name."""
+    assert host.google_cloud(lay_out(tmp_path, "v5e", google=False)) is True
+
+
 @pytest.mark.parametrize(
     ("env", "hosts", "waits"),
     [

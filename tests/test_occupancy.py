@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from host_sabotage import SOUND, run
 from machines import lay_out
 
 from tpustarter import host
@@ -135,9 +136,10 @@ def test_looking_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
     """No node is opened at all, nothing is opened for writing, no lock file appears."""
     busy = lay_out(tmp_path / "busy", "v5e", holder={"pid": 4242}, lock="live", container="docker")
     idle = lay_out(tmp_path / "idle", "v5e")
+    left = lay_out(tmp_path / "left", "v4", lock="stale")
     before = tree(tmp_path)
     with opened_below(tmp_path) as opened:
-        for machine in (busy, idle):
+        for machine in (busy, idle, left):
             host.chips(machine)
             host.nodes(machine)
             host.holders(machine)
@@ -145,6 +147,8 @@ def test_looking_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
             host.container(machine)
             host.visible_devices(machine)
             host.slice_shape(machine, host.metadata(machine))
+            for check in SOUND:
+                run(check, machine)
 
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     assert tree(tmp_path) == before

@@ -194,8 +194,9 @@ class SelfCheck:
             return f"{command} tests one that has {other.frameworks[0]}"
         wheel = "jax[tpu]" if self.run.host["chips"] else "jax"
         return (
-            f"`python3.12 -m venv ~/tpu && ~/tpu/bin/python -m pip install '{wheel}'`, "
-            "then `tpustarter check --python ~/tpu/bin/python`"
+            "`python3 -m pip install uv && python3 -m uv venv --python 3.12 ~/tpu && "
+            f"python3 -m uv pip install --python ~/tpu '{wheel}'`, "
+            "then `tpustarter check --python ~/tpu`"
         )
 
     def _shown(self, one: interpreters.Interpreter) -> str:

@@ -14,7 +14,7 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/system-architecture-tpu-vm"
 
 def run(machine: host.Machine | None = None):
     """Count chips by generation, and their PCI functions."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     found = host.chips(machine)
     for other in host.unknown_google_devices(machine):
         yield Finding(

@@ -18,7 +18,7 @@ LOW_SHM_GIB = 1.0
 
 def run(machine: host.Machine | None = None):
     """Look at nodes, network and shared memory as the container sees them."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     inside = host.container(machine)
     if inside is None:
         return

@@ -18,7 +18,7 @@ VFIO = "/dev/vfio/vfio"
 
 def run(machine: host.Machine | None = None):
     """Look for each chip's node and at its rights, without opening it."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     chips, nodes = host.chips(machine), host.nodes(machine)
     if chips:
         reachable = host.reachable_chips(machine)
@@ -48,7 +48,7 @@ def _access(seen: list[host.Node]) -> Finding:
     return Finding(
         code=code,
         name=name,
-        verdict="fail",
+        verdict="warn",  # the machine is sound and this user is not let in: exit code 77 says so
         found=f"{len(seen) - len(closed)}; others {closed[0].mode}, owner {closed[0].owner}",
         expected=f"{len(seen)}, readable and writable",
         entity=closed[0].path,

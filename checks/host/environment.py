@@ -17,7 +17,7 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
 
 def run(machine: host.Machine | None = None):
     """Compare the variables with the table of known mistakes, and with each other."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     tpu, found = host.platform_hint(machine) == "tpu", 0
     for row, name, shown in _variables.mistakes(machine.env):
         found += 1

@@ -21,7 +21,7 @@ KNOWN = ("jax", "torch-xla", "torch-tpu", "tensorflow", "tensorflow-tpu")
 
 def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
     """Read versions and requirements of what is installed; nothing is imported."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     tpu = host.platform_hint(machine) == "tpu"
     found = _versions.installed(path)
     if not found.keys() & set(KNOWN):

@@ -17,7 +17,7 @@ LOCK = host.LOCK_FILE
 
 def run(machine: host.Machine | None = None):
     """List the processes with a node open, and tell the states of the lock file apart."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     holders = host.holders(machine)
     for holder in holders:
         yield Finding(

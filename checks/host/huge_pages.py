@@ -19,7 +19,7 @@ NOT_NEEDED = ("v2", "v3", "v4", "v5p")
 
 def run(machine: host.Machine | None = None):
     """Read the kernel's setting."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     generation = host.generation(machine)
     text = host.plain(machine.text(SETTING) or "", 40)
     wanted = generation is not None and generation.name not in NOT_NEEDED

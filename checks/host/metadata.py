@@ -16,7 +16,7 @@ SKIP = "TPU_SKIP_MDS_QUERY"
 
 def run(machine: host.Machine | None = None):
     """Ask the server once, and compare the chips it promises with those on PCI."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
     chips = len(host.chips(machine))
     yield _answer(machine, metadata, chips)

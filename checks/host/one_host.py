@@ -14,7 +14,7 @@ SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
 def run(machine: host.Machine | None = None):
     """Compare the number of hosts that variables and metadata name with one."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
     shape = host.slice_shape(machine, metadata)
     hosts, worker = shape.hosts, shape.worker
@@ -25,7 +25,6 @@ def run(machine: host.Machine | None = None):
         verdict="warn" if shape.waits else "ok" if hosts == 1 else "info",
         found="unknown" if hosts is None else hosts,
         expected=1 if shape.waits else None,
-        unit="hosts" if hosts else None,
         hint=_everywhere(machine, metadata) if shape.waits else None,
     )
     if hosts and hosts > 1 and worker is not None:

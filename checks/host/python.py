@@ -21,7 +21,7 @@ def run(
     machine: host.Machine | None = None, version: tuple[int, ...] = tuple(sys.version_info[:3])
 ):
     """Compare the version of the running Python with what JAX asks for."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     new_enough = version[:2] >= _install.MINIMUM
     yield Finding(
         code="HOST-PYTHON-VERSION",

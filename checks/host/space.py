@@ -28,7 +28,7 @@ def run(
     usage: Callable[[Path], tuple[int, int, int]] = shutil.disk_usage,
 ):
     """Measure free space where packages, logs and compiled programs go."""
-    machine = machine or host.Machine(root=target().root)
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
     seen: set[int] = set()
     for name, folder in _folders(machine):
         there = _existing(machine, folder)

@@ -19,6 +19,8 @@ _WORDS: dict[Status, str] = {
     "fail": "FAIL", "error": "ERROR", "notrun": "NOT", "warn": "WARN", "pass": "pass",
     "skip": "skip",
 }  # fmt: skip
+_OURS = ("/tpustarter/probe/", "probe.pyz/__main__.py", "<frozen runpy>")
+"""Frames of the probe itself, which say nothing about the machine."""
 LOG_LINES = 12
 """Lines of a process's output shown below an error; all of them with `-v`."""
 
@@ -73,11 +75,11 @@ def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
             yield from _wrap(visible(finding_line(finding)), _INDENT)
         if len(worst) > 4:
             yield f"{_INDENT}and {len(worst) - 4} more: -v shows them"
-    if verbose:
-        for finding in result.findings:
-            yield from _wrap(
-                f"{finding['verdict']:<5} {visible(finding_line(finding))}", _INDENT + "  "
-            )
+    for finding in result.findings if verbose else ():
+        line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
+        yield from _wrap(line, _INDENT, hang=_INDENT * 2)
+        if finding["verdict"] == "info" and finding["hint"]:
+            yield from _wrap(visible(str(finding["hint"])), _INDENT * 2)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
         yield from _wrap(
@@ -91,10 +93,24 @@ def _log(result: Result, *, verbose: bool) -> Iterator[str]:
     """Yield the last lines of a process that crashed or hung; with `-v` of every one."""
     lines = [line for line in result.log.splitlines() if line.strip(" ^~\t")]
     if not verbose:
-        # The traceback of an exception ends with what the row already says.
-        lines = lines[-LOG_LINES:] if result.reason in ("timeout", "crashed", "protocol") else []
+        lines = _last_words([line for line in lines if not any(one in line for one in _OURS)])
+        if result.reason not in ("timeout", "crashed", "protocol"):
+            lines = []  # the traceback of an exception ends with what the row already says
     for line in lines:
         yield visible(f"{_INDENT}| {line}")[:400]
+
+
+def _last_words(lines: list[str]) -> list[str]:
+    """Return what a process said last, and where its main thread was when it hung or crashed."""
+    starts = [n for n, line in enumerate(lines) if line.startswith(("Timeout (", "Fatal Python"))]
+    if not starts:
+        return lines[-LOG_LINES:]
+    said, stacks = lines[: starts[-1]], lines[starts[-1] :]
+    # faulthandler tells the thread that matters last, its innermost call first.
+    threads = [n for n, line in enumerate(stacks) if "most recent call first" in line]
+    stack = stacks[threads[-1] + 1 :] if threads else []
+    half = LOG_LINES // 2
+    return [*said[-half:], stacks[0], *stack[: half - 1]]
 
 
 def _row(word: str, name: str, text: str, seconds: str) -> Iterator[str]:

@@ -1,0 +1,153 @@
+"""The program from outside, on faked TPU VMs: real namespaces, locks, metadata, and real libtpu.
+
+The chips are not there: what the real libtpu does then is what it does on a broken machine. With
+`TPUSTARTER_LIBTPU_PYTHON` naming a Python that has jax and libtpu, frameworks are really started;
+without it only the rows that end before that are shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from stubs import make_python
+
+HERE = Path(__file__).parent
+LIBTPU_PYTHON = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
+
+
+def can_fake() -> bool:
+    """Return whether this process may make namespaces."""
+    tools = all(shutil.which(tool) for tool in ("unshare", "ip", "setpriv", "mount"))
+    if not tools or os.geteuid() != 0:
+        return False
+    words = ["unshare", "-m", "-p", "-f", "-n", "--mount-proc", "true"]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(
+        not can_fake(),
+        reason="Faking a TPU VM from outside needs root and Linux namespaces, and they are not "
+        "to be had here.",
+    ),
+]
+needs_libtpu = pytest.mark.skipif(
+    LIBTPU_PYTHON is None,
+    reason="Starting the real libtpu needs a Python that has it, and TPUSTARTER_LIBTPU_PYTHON "
+    "names none.",
+)
+
+
+@dataclass
+class Seen:
+    """What one run on a faked machine said."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def headline(self) -> str:
+        """Return the last paragraph on one line."""
+        return " ".join(self.out.strip().split("\n\n")[-1].split())
+
+
+def check_on(spec: str, python: str | Path, *arguments: str, checks: str = "-") -> Seen:
+    """Run `tpustarter check` on a faked machine."""
+    drive = [sys.executable, str(HERE / "drive.py"), checks, "/", "-", "-"]
+    words = [*drive, "check", "--python", str(python), *arguments]
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, str(HERE / "fake_tpu_vm.py"), spec, "--", *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return Seen(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "headline", "bound_s"),
+    [
+        ("v5e:8,mds,livelock", 75, "in use: a live process holds libtpu's lock (pid ", 20),
+        ("v5e:8,mds,nodev", 1, "do not", 20),
+        ("v5e:4,mds=2/4", 3, "this is worker 2 of 4 hosts in a slice", 20),
+        ("v5e:8,mds,foreignlock,user", 1, "1 does not", 20),
+    ],
+)
+def test_a_machine_on_which_nothing_is_started(
+    spec: str, code: int, headline: str, bound_s: float, tmp_path: Path
+) -> None:
+    """Busy, locked, without nodes, one of many: said in seconds, with no framework started."""
+    if "user" in spec and not readable_by_nobody():
+        pytest.skip("The Python that runs the tests lies where an ordinary user cannot read it.")
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents:
+        if parent != Path("/") and parent.owner() == "root" and str(parent) != "/tmp":
+            parent.chmod(parent.stat().st_mode | 0o055)
+    python = make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
+    seen = check_on(spec, python)
+
+    assert code == seen.code, seen.out + seen.err
+    assert headline in seen.headline
+    assert seen.seconds < bound_s
+    assert "left running: nothing" in seen.err
+
+
+def readable_by_nobody() -> bool:
+    """Return whether an ordinary user may run this Python and read this checkout."""
+    words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", sys.executable]
+    program = f"open({str(HERE / 'drive.py')!r})"
+    return subprocess.run([*words, "-c", program], capture_output=True, check=False).returncode == 0
+
+
+@needs_libtpu
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("v5e:8,mds", "No jellyfish device found"),
+        ("v4:4,mds", "Failed to get global TPU topology"),
+    ],
+)
+def test_a_tpu_that_does_not_start_is_quoted(spec: str, words: str) -> None:
+    """The reason libtpu gives is in the report; there is no verdict, and no TPU is claimed."""
+    seen = check_on(spec, str(LIBTPU_PYTHON), "--json")
+    report = json.loads(seen.out)
+    results = {one["id"]: one for one in report["results"]}
+    first = results.pop("jax.devices_visible")
+
+    assert (3, "none") == (seen.code, report["verified_on"])
+    assert ("error", "exception") == (first["status"], first["reason"])
+    assert words in first["detail"]
+    assert {"dependency"} == {one["reason"] for name, one in results.items() if "jax." in name}
+    assert "left running: nothing; in /tmp: nothing" in seen.err
+
+
+@needs_libtpu
+@pytest.mark.parametrize("spec", ["v5e:8", "v5e:8,mdshang"])
+def test_a_start_that_hangs_ends_in_time_with_its_stack(spec: str, tmp_path: Path) -> None:
+    """Where libtpu hangs, the check ends at its limit, shows the stack, and leaves nothing."""
+    shutil.copytree(HERE.parent / "checks", tmp_path / "checks")
+    check = tmp_path / "checks" / "jax" / "devices_visible.py"
+    check.write_text(check.read_text().replace("TIMEOUT_S = 120", "TIMEOUT_S = 12"))
+    seen = check_on(spec, str(LIBTPU_PYTHON), "--json", checks=str(tmp_path / "checks"))
+    report = json.loads(seen.out)
+    first = next(one for one in report["results"] if one["id"] == "jax.devices_visible")
+
+    assert 3 == seen.code
+    assert ("error", "timeout") == (first["status"], first["reason"])
+    assert "devices_visible.py" in first["log"]
+    assert "xla_bridge.py" in first["log"]
+    assert seen.seconds < 12 + 25
+    assert "left running: nothing; in /tmp: nothing" in seen.err
