@@ -23,6 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 INSIDE = "TPUSTARTER_FAKE_VM"
 NOBODY = 65534
+AS_NOBODY = [
+    "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all",
+    "--ambient-caps=-all", "--bounding-set=-all", "--",
+]  # fmt: skip
 WORK = Path("/run/tpustarter-fake")
 LOCK = Path("/tmp/libtpu_lockfile")
 ADDRESS = "169.254.169.254"
@@ -52,8 +56,7 @@ def main() -> int:
         home.mkdir()
         os.chown(home, NOBODY, NOBODY)
         env |= {"HOME": str(home), "TPUSTARTER_HOME": str(home / "state")}
-        setpriv = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
-        command = [*setpriv, *command]
+        command = [*AS_NOBODY, *command]
     code = subprocess.run(command, env=env, check=False).returncode
     for helper in filter(None, helpers):
         helper.kill()

@@ -105,6 +105,15 @@ def mistakes(env: Mapping[str, str]) -> Iterator[Mistake]:
                 yield Mistake(row, name, flag if flag.startswith("--") else shown(name, env[name]))
 
 
+def fix(row: Row, name: str) -> str:
+    """Return the one thing to do about a mistake."""
+    if UNSET in row.expected:
+        return f"run `unset {name}`"
+    if row.expected.isalnum():
+        return f"run `export {name}={row.expected}`"
+    return f"take the flag out of {name}"
+
+
 def shown(name: str, value: str) -> str:
     """Return a value that may be shown, or `set`."""
     harmless = any(fnmatch.fnmatch(name, pattern) for pattern in HARMLESS)

@@ -28,7 +28,7 @@ def run(machine: host.Machine | None = None):
             found=shown,
             expected=row.expected,
             entity=f"variable:{name}",
-            hint=f"run `unset {name}`" if row.expected == _variables.UNSET else None,
+            hint=_variables.fix(row, name),
         )
     for finding in _relations.findings(machine):
         found += 1
