@@ -109,7 +109,9 @@ def test_a_machine_on_which_nothing_is_started(
 
 def readable_by_nobody() -> bool:
     """Return whether an ordinary user may run this Python and read this checkout."""
-    words = [*AS_NOBODY, sys.executable, "-c", f"open({str(HERE / 'drive.py')!r})"]
+    program = "import os, sys; sys.exit(not all(os.access(path, os.R_OK) for path in sys.argv[1:]))"
+    paths = [os.path.realpath(sys.executable), str(HERE / "drive.py")]
+    words = [*AS_NOBODY, sys.executable, "-c", program, *paths]
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
