@@ -94,11 +94,11 @@ def test_the_layer_rule_can_fail(tmp_path: Path) -> None:
 
 def loaded_by(command: str) -> set[str]:
     """Return the modules a fresh process has loaded after running `command`."""
-    program = f"{command}\nimport sys; print('\\n'.join(sys.modules))"
+    program = f"{command}\nimport sys; print('MODULES', *sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    return set(done.stdout.split())
+    return set(done.stdout.rpartition("MODULES")[2].split())
 
 
 CHECK_RUN = (
