@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
@@ -45,7 +45,7 @@ def hold(what: str) -> Generator[int]:
 def _taken(path: Path) -> Problem:
     who = "another tpustarter"
     with contextlib.suppress(OSError, ValueError):
-        note = cast("Any", json.loads(path.read_text(encoding="utf-8")))
+        note: Any = json.loads(path.read_text(encoding="utf-8"))
         age_s = max(0, int(time.time() - note["since"]))
         who = f"{note['what']}, pid {note['pid']}, since {age_s} s"
     return Problem(

@@ -44,7 +44,7 @@ def programs(devices):
 
 def run():
     """Measure each precision against float64, and say which arithmetic it was."""
-    setting = jax.config.jax_default_matmul_precision
+    setting = jax.config.values["jax_default_matmul_precision"]
     yield Finding("JAX-PRECISION-SETTING", "default is set to", "info", setting or "nothing")
     platform, device = target().platform, jax.local_devices()[0]
     precisions = zip(programs([device]), _precision.DOCUMENTED[platform], strict=True)

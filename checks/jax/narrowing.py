@@ -43,7 +43,7 @@ def convert(numbers, dtype=None):
 
 def run():
     """Convert each 64-bit type in range, then what does not fit, then count past the end."""
-    wide = jax.config.jax_enable_x64
+    wide = jax.config.values["jax_enable_x64"]
     yield Finding("JAX-NARROWING-X64", "64-bit types", "info", "on" if wide else "off", hint=X64)
     lost = {f"dtype:{name}": difference(name, wide) for name in _arrays.NARROW}
     yield from tally("JAX-NARROWING-DTYPE", "types as wide as documented", lost)
