@@ -79,6 +79,34 @@ def test_a_machine_without_framework_exits_5(tmp_path: Path) -> None:
     assert "No device was tested." in done.stdout
 
 
+def test_a_framework_that_was_asked_for_and_is_missing_is_named(tmp_path: Path) -> None:
+    """A literal id asks for its framework: the skip is `missing-resource`, and exit is 5."""
+    make_python(tmp_path / "env")
+    checks = HERE / "samples" / "machine_checks"
+    python = str(tmp_path / "env")
+    done = tpustarter("check", "jax.every_device", "--python", python, "--json", checks=checks)
+    (result,) = json.loads(done.stdout)["results"]
+
+    assert 5 == done.returncode
+    assert ("skip", "missing-resource") == (result["status"], result["reason"])
+    assert "no framework yet" in result["detail"]
+
+
+def test_a_check_that_leaves_the_framework_changed_is_an_error(tmp_path: Path) -> None:
+    """What it changed is named, and the next check gets a fresh process."""
+    make_python(tmp_path / "env", jax="0.12.0.1")
+    checks = HERE / "samples" / "machine_checks"
+    names = ["jax.changes_settings", "jax.every_device"]
+    done = tpustarter("check", *names, "--python", str(tmp_path / "env"), "--json", checks=checks)
+    results = {one["id"]: one for one in json.loads(done.stdout)["results"]}
+    changed = results["jax.changes_settings"]
+
+    assert 3 == done.returncode
+    assert ("error", "protocol") == (changed["status"], changed["reason"])
+    assert changed["detail"] == "left changed: jax_enable_x64 None to True"
+    assert "pass" == results["jax.every_device"]["status"]
+
+
 @pytest.mark.parametrize(("settings", "code"), [({"lock": "live"}, 75), ({"denied": True}, 77)])
 def test_a_busy_and_a_denied_tpu_exit_75_and_77(
     settings: dict[str, object], code: int, tmp_path: Path

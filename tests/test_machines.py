@@ -258,7 +258,7 @@ def test_every_real_jax_check_waits_for_the_same_host_checks() -> None:
     """The stub's checks are gated as the real ones are."""
     real = {one.id: one.after for one in content.read_checks()}
     for stub in content.read_checks(SAMPLES):
-        assert real[stub.id] == stub.after
+        assert real.get(stub.id, ()) == stub.after
 
 
 def test_the_exit_codes_of_the_rows_are_known() -> None:
