@@ -309,6 +309,19 @@ def test_a_state_folder_that_cannot_be_written_is_one_clear_problem() -> None:
     assert "TPUSTARTER_HOME" in done.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can be the root that sudo makes.")
+def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
+    """Whoever called sudo owns every file of the run."""
+    user = 65534
+    env = {"SUDO_UID": str(user), "SUDO_GID": str(user), "SUDO_USER": "nobody"}
+    done = tpustarter("check", "host.passes", "host.fails", env=env)
+    files = [home / "state", *(home / "state").rglob("*")]
+
+    assert 1 == done.returncode
+    assert len(files) > 3
+    assert {user} == {path.stat().st_uid for path in files}
+
+
 def test_old_runs_are_dropped(home: Path) -> None:
     """Run folders do not pile up."""
     from tpustarter import locations

@@ -30,4 +30,5 @@ def build(path: Path, checks: Path | None = None) -> Path:
         for source in sorted(checks.glob("*/*.py")):
             archive.write(source, f"tpustarter/checks/{source.parent.name}/{source.name}")
     path.chmod(0o644)
+    locations.give_to_caller(path)
     return path

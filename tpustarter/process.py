@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from tpustarter import locations
 from tpustarter.probe.supervisor import KILL_WAIT_S, TERM_GRACE_S
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 2.0
@@ -37,6 +38,7 @@ class CappedLog:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", buffering=0)
+        locations.give_to_caller(path)
         self._recent = bytearray()
         self.size = 0
         """Bytes written to it in all."""

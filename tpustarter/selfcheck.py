@@ -126,6 +126,7 @@ class SelfCheck:
         shared = not host_checks and made.platform == "cpu" and made.blocked is None
         if shared:
             session.env = plan.run_env(made, self._machine.env, work)
+            session.drop = locations.caller()
         runner = self._start(session)
         try:
             self._describe(made, runner.versions())
