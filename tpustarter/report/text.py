@@ -19,8 +19,11 @@ _WORDS: dict[Status, str] = {
     "fail": "FAIL", "error": "ERROR", "notrun": "NOT", "warn": "WARN", "pass": "pass",
     "skip": "skip",
 }  # fmt: skip
-_OURS = ("/tpustarter/probe/", "probe.pyz/__main__.py", "<frozen runpy>")
-"""Frames of the probe itself, which say nothing about the machine."""
+_NOISE = (
+    "/tpustarter/probe/", "probe.pyz/__main__.py", "<frozen runpy>",
+    "=== Source Location Trace", "learning/45eac/",
+)  # fmt: skip
+"""Frames of the probe itself, and of libtpu's sources, which say nothing about the machine."""
 LOG_LINES = 12
 """Lines of a process's output shown below an error; all of them with `-v`."""
 
@@ -93,7 +96,7 @@ def _log(result: Result, *, verbose: bool) -> Iterator[str]:
     """Yield the last lines of a process that crashed or hung; with `-v` of every one."""
     lines = [line for line in result.log.splitlines() if line.strip(" ^~\t")]
     if not verbose:
-        lines = _last_words([line for line in lines if not any(one in line for one in _OURS)])
+        lines = _last_words([line for line in lines if not any(one in line for one in _NOISE)])
         if result.reason not in ("timeout", "crashed", "protocol"):
             lines = []  # the traceback of an exception ends with what the row already says
     for line in lines:
