@@ -12,6 +12,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tpustarter.content import Check
@@ -20,6 +21,8 @@ from tpustarter.process import CappedLog, Event, Probe
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked, Reason, Result, Status
 
+TICK_S = 1.0
+"""Seconds between two `Waiting` events."""
 START_S = 60.0
 """Longest wait for a fresh interpreter's first word."""
 LOG_TAIL_CHARACTERS = 6000
@@ -32,6 +35,14 @@ class Started:
     """A check was started."""
 
     check: Check
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A check is still running; told once a second."""
+
+    check: Check
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,33 @@ class Session:
     isolate: bool = False
     results: dict[str, Result] = field(default_factory=dict[str, Result])
     """What earlier checks of the run came to, for `AFTER`."""
+
+
+def start(
+    session: Session, extra: Mapping[str, str] = MappingProxyType({}), *, stream: bool = False
+) -> tuple[Probe, CappedLog]:
+    """Start a probe of a session, and tell it the target; returns it with its log.
+
+    Raises:
+        Problem: the interpreter cannot be started.
+    """
+    count = len(list(session.folder.glob("probe-*.log")))
+    log = CappedLog(session.folder / f"probe-{count}.log")
+    try:
+        probe = Probe(
+            session.python,
+            session.archive,
+            log,
+            env={**session.env, **extra},
+            drop=session.drop,
+            lease=session.lease,
+            stream=stream,
+        )
+    except OSError as error:
+        log.close()
+        raise Problem(f"cannot start `{session.python}`: {error.strerror}") from error
+    probe.send({"do": "target", **session.target})
+    return probe, log
 
 
 class Runner:
@@ -104,7 +142,7 @@ class Runner:
             raise _no_python(self._session.python, gone, self._tail(0))
         return event
 
-    def run(self, checks: list[Check]) -> Iterator[Started | Seen | Ended]:
+    def run(self, checks: list[Check]) -> Iterator[Started | Waiting | Seen | Ended]:
         """Run checks in the order of their `AFTER`; yields events, one `Ended` for each."""
         try:
             for check in in_order(checks):
@@ -132,7 +170,7 @@ class Runner:
             return outcome(check, "skip", "dependency", f"after {describe(bad, before)}")
         return None
 
-    def _run(self, check: Check) -> Generator[Seen, None, Result]:
+    def _run(self, check: Check) -> Generator[Waiting | Seen, None, Result]:
         session = self._session
         fresh = session.isolate or check.own_process
         if fresh:
@@ -147,8 +185,11 @@ class Runner:
                     "needs": check.needs, "timeout_s": check.timeout_s})  # fmt: skip
         findings: list[dict[str, Any]] = []
         while True:
-            left_s = check.timeout_s - (time.monotonic() - began)
-            event = probe.read(left_s)
+            passed_s = time.monotonic() - began
+            event = probe.read(min(TICK_S, check.timeout_s - passed_s))
+            if event is None and passed_s < check.timeout_s:
+                yield Waiting(check, time.monotonic() - began)
+                continue
             if event is None:
                 end = self._timed_out(check)
                 break
@@ -175,7 +216,7 @@ class Runner:
         if kind == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
-            return _went(event)
+            return went(event)
         return (
             "error",
             "protocol",
@@ -190,23 +231,7 @@ class Runner:
         """Return the warm process, or start one."""
         if self._probe:
             return self._probe
-        session = self._session
-        count = len(list(session.folder.glob("probe-*.log")))
-        self._log = CappedLog(session.folder / f"probe-{count}.log")
-        try:
-            self._probe = Probe(
-                session.python,
-                session.archive,
-                self._log,
-                env={**session.env, **extra},
-                drop=session.drop,
-                lease=session.lease,
-            )
-        except OSError as error:
-            self._log.close()
-            self._log = None
-            raise Problem(f"cannot start `{session.python}`: {error.strerror}") from error
-        self._probe.send({"do": "target", **session.target})
+        self._probe, self._log = start(self._session, extra)
         if self.stopped_by is not None:
             self._probe.interrupt()  # stop() came before there was a process to stop
         return self._probe
@@ -246,7 +271,8 @@ def _ended(event: Event, redact: Redactor) -> Ending:
     return (status, reason, detail, event.get("ran_on"))
 
 
-def _went(gone: Event) -> Ending:
+def went(gone: Event) -> Ending:
+    """Say how a process ended that should not have."""
     if gone["signal"]:
         name = signal.Signals(gone["signal"]).name
         return ("error", "crashed", f"the process was ended by {name}", None)

@@ -21,7 +21,7 @@ from tpustarter.content import Check
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked, Result, Run
-from tpustarter.runner import Ended, Runner, Seen, Session, Started, skip_all
+from tpustarter.runner import Ended, Runner, Seen, Session, Started, Waiting, skip_all
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Began:
     plan: plan.Plan
 
 
-Event = Began | Started | Seen | Ended
+Event = Began | Started | Waiting | Seen | Ended
 
 
 class SelfCheck:

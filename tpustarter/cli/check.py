@@ -16,13 +16,16 @@ from tpustarter import content
 from tpustarter.problem import ExitCode
 from tpustarter.report import text, verdict
 from tpustarter.report.results import Run, Status
-from tpustarter.runner import Ended, Started
+from tpustarter.runner import Ended, Started, Waiting
 from tpustarter.selfcheck import Began, Event, Request, SelfCheck
 
 _COLOURS: dict[Status, str] = {
     "fail": "red", "error": "magenta", "notrun": "magenta", "warn": "yellow", "pass": "green",
     "skip": "bright_black",
 }  # fmt: skip
+
+WAIT_LINE_S = 30
+"""Seconds between two lines about a check that takes long, where no line can be rewritten."""
 
 
 @click.command(epilog="Example: tpustarter check 'jax.*' --python ~/tpu/bin/python -v")
@@ -33,7 +36,7 @@ _COLOURS: dict[Status, str] = {
     default="quick",
     show_default=True,
     help="static: nothing is started, safe beside a job. quick: half a minute on a TPU. "
-    "full: the deepest there is.",
+    "full: slow ones too.",
 )
 @click.option("--framework", type=click.Choice(["jax"]), help="Only this framework's checks.")
 @click.option(
@@ -85,7 +88,8 @@ def check(
         selfcheck = SelfCheck(request)
         with _signals(selfcheck):
             for event in selfcheck.events():
-                _show(event, ndjson=ndjson, quiet=as_json or ndjson)
+                platform = str(selfcheck.run.target.get("platform"))
+                _show(event, platform=platform, ndjson=ndjson, quiet=as_json or ndjson)
         run = selfcheck.run
         if junit:
             from tpustarter.report import junit as xml
@@ -104,7 +108,7 @@ def _list(request: Request) -> None:
         click.echo(f"{one.id:<26} {one.level:<7} {one.broken or one.title}")
 
 
-def _show(event: Event, *, ndjson: bool, quiet: bool) -> None:
+def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
     """Tell one event: as JSON on stdout, or as progress on a terminal's stderr."""
     if ndjson:
         from tpustarter.report import document
@@ -116,12 +120,15 @@ def _show(event: Event, *, ndjson: bool, quiet: bool) -> None:
     if isinstance(event, Began):
         click.echo(text.opening(event.run))
         click.echo()
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return
-    if isinstance(event, Started):
-        click.echo(f"\r\x1b[K{event.check.id} ...", nl=False, err=True)
-    elif isinstance(event, Ended):
-        click.echo("\r\x1b[K", nl=False, err=True)
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        if isinstance(event, Started | Waiting):
+            seconds = event.seconds if isinstance(event, Waiting) else 0
+            line = text.waiting(event.check.id, seconds, platform=platform)
+            click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+        elif isinstance(event, Ended):
+            click.echo("\r\x1b[K", nl=False, err=True)
+    elif isinstance(event, Waiting) and int(event.seconds) % WAIT_LINE_S == 0:
+        click.echo(text.waiting(event.check.id, event.seconds, platform=platform), err=True)
 
 
 def _report(run: Run, *, verbose: bool, as_json: bool, ndjson: bool) -> None:

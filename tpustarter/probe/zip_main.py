@@ -12,6 +12,9 @@ if __name__ == "__main__":
     if sys.version_info < (3, 10):  # noqa: UP036  any Python may be under test
         sys.stderr.write("Python %d.%d\n" % sys.version_info[:2])  # noqa: UP031
         sys.exit(TOO_OLD)
+    if len(sys.argv) < 2:
+        sys.stderr.write("this is tpustarter's probe: `tpustarter check --python PATH` runs it\n")
+        sys.exit(2)
     if sys.argv[1:2] == ["child"]:
         from tpustarter.probe.child import main
     else:

@@ -11,7 +11,7 @@ from typing import Any
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import Result, Run
 from tpustarter.report.verdict import exit_code, verdict, verified_on
-from tpustarter.runner import Ended, Seen, Started
+from tpustarter.runner import Ended, Seen, Started, Waiting
 from tpustarter.selfcheck import Began, Event
 
 SCHEMA = "tpustarter.report/1"
@@ -47,6 +47,8 @@ def event_fields(event: Event) -> dict[str, Any]:
         case Started(check=check):
             limit_s = check.timeout_s
             return {"event": "started", "id": check.id, "title": check.title, "timeout_s": limit_s}
+        case Waiting(check=check, seconds=seconds):
+            return {"event": "waiting", "id": check.id, "seconds": round(seconds, 1)}
         case Seen(id=check_id, finding=finding):
             return {"event": "finding", "id": check_id, "finding": finding}
         case Ended(result=result):

@@ -62,10 +62,22 @@ def opening(run: Run) -> str:
     if run.level == "static":
         where = "nothing is started on a device"
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
-    lines = [visible(line)]
+    lines = _wrap(visible(line), "", hang=" " * 7)
     if target["others"] and not names:
         lines += [f"also   {visible(other)}" for other in target["others"]]
     return "\n".join(lines)
+
+
+def waiting(check_id: str, seconds: float, *, platform: str) -> str:
+    """Return what a check that takes long is doing, as far as can be told, and what is usual."""
+    doing = "working"
+    if check_id == "jax.devices_visible":
+        doing = "starting JAX, usually 1 to 3 s"
+        if platform == "tpu":
+            doing = "starting the TPU runtime, usually 5 to 15 s"
+    elif platform == "tpu" and not check_id.startswith("host."):
+        doing = "compiling, 20 to 60 s the first time"
+    return f"{check_id}  {seconds:.0f} s, {doing}"
 
 
 def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
