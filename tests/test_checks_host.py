@@ -158,21 +158,11 @@ def test_versions_are_compared_as_pip_does(wanted: str, version: str, allowed: b
     assert versions.allows(wanted, version) is allowed
 
 
-def test_the_hint_for_a_new_environment_uses_what_is_here(tmp_path: Path) -> None:
-    """A Python or uv that is on PATH is named; without one that is said first."""
-    install = importlib.import_module("tpustarter.checks.host._install")
-    machine = sound(tmp_path, env={"PATH": str(tmp_path / "bin")})
-    (tmp_path / "bin").mkdir()
-    without = install.environment_hint(machine)
-    for name in ("uv", "python3.13"):
-        (tmp_path / "bin" / name).touch(0o755)
-        (tmp_path / f"bin/{name}").chmod(0o755)
-        with_tool = install.environment_hint(machine)
+def test_a_python_without_a_framework_is_told_how_to_make_an_environment(tmp_path: Path) -> None:
+    """One command, the same on every machine: it looks for what is there itself."""
+    found = list(run("frameworks", sound(tmp_path), path=[str(tmp_path)]))
 
-        assert f"run `{name} " in with_tool
-
-    assert without.startswith("install Python 3.12 or newer, then run `python3.12 -m venv ~/tpu")
-    assert "'jax[tpu]'" in without
+    assert "run `tpustarter setup jax`" == found[0].hint
 
 
 def test_worker_of_a_slice_gets_the_command_for_all(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import signal
+import time
 from dataclasses import replace
 from importlib import resources
 from xml.etree import ElementTree as ET
@@ -266,3 +267,12 @@ def test_known_shapes_of_secrets_are_taken_out(secret: str) -> None:
 def test_a_short_word_is_no_secret() -> None:
     """A variable called TOKEN that says `true` does not blank every `true` of a report."""
     assert Redactor({"USE_TOKEN": "true"}).text("it is true") == "it is true"
+
+
+@pytest.mark.parametrize("piece", ["x", "x-", "a.b@", "token ", "eyJ", "-----BEGIN KEY", "secret="])
+def test_a_long_line_is_redacted_in_bounded_time(piece: str) -> None:
+    """A block may print anything: no text makes the patterns search for ever."""
+    began = time.monotonic()
+    Redactor({}).text(piece * (256 * 1024 // len(piece)))
+
+    assert time.monotonic() - began < 5

@@ -7,6 +7,11 @@ The map, and who may import whom:
     plan        what will happen on this machine, and why
     runner      starts probes, streams their events, times out, kills
     report/     results, verdict, and every way to show them
+    setup       makes an environment step by step: steps (what is left), command (runs one),
+                environment (whose folder it is)
+    lesson      one lesson's process: runs its blocks and judges them; practice runs many
+    blocks      reads a lesson's blocks and what they should print; lint says what is wrong there
+    progress    what the learner has done so far
     content     reads checks/ and lessons/ without executing them
     interpreters, locations, lease, problem     small facts the above stand on
     probe/      runs inside the Python under test; standard library only

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import sys
-import traceback
 
 from tpustarter.problem import ExitCode, Problem
 
@@ -17,6 +16,10 @@ def main() -> None:
         print(f"tpustarter {__version__}")  # noqa: T201  the answer
         return
     try:
+        if not sys.argv[1:] and _wants_screen():
+            from tpustarter.tui.launch import run
+
+            sys.exit(run())
         from tpustarter.cli import cli
 
         cli(prog_name="tpustarter", standalone_mode=True)
@@ -32,26 +35,18 @@ def main() -> None:
         sys.exit(_bug(error))
 
 
+def _wants_screen() -> bool:
+    """Return whether `tpustarter` alone may take the whole terminal; the app draws on stderr."""
+    if os.environ.get("CI") or os.environ.get("TERM", "dumb") == "dumb":
+        return False
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr) if stream)
+
+
 def _bug(error: Exception) -> ExitCode:
     """Write a report that can be pasted, and say where it is."""
-    import os
-    import platform
-    import time
+    from tpustarter.report import bug
 
-    from tpustarter import __version__, locations
-    from tpustarter.report.redact import Redactor
-
-    redact = Redactor(os.environ)
-    what = redact.text(f"{type(error).__name__}: {error}")
-    facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"
-    trace = redact.text("".join(traceback.format_exception(error)))
-    body = f"## What happened\n\n`{what}`\n\n{facts}\n\n```\n{trace}```\n"
-    where = "no report could be written"
-    with contextlib.suppress(OSError, Problem):
-        path = locations.state() / time.strftime("bug-%Y%m%d-%H%M%S.md")
-        path.write_text(body, encoding="utf-8")
-        locations.give_to_caller(path)
-        where = f"a report to paste into an issue is in `{path}`"
+    what, where = bug.write(error)
     print(f"error: tpustarter itself broke: {what}\n\nhint: {where}", file=sys.stderr)  # noqa: T201
     return ExitCode.BUG
 

@@ -169,6 +169,8 @@ class Lesson:
     header: dict[str, Any]
     text: str
     """The Markdown after the header."""
+    first_line: int = 1
+    """Line of the file at which `text` begins."""
 
     @property
     def title(self) -> str:
@@ -184,18 +186,62 @@ def read_lessons(folder: Path | None = None) -> list[Lesson]:
 
 def read_lesson(path: Path) -> Lesson:
     """Return one lesson; raises Problem naming file and line of a broken header."""
-    import yaml
-
-    loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    load: Callable[..., Any] = yaml.load
     try:
         text = path.read_text(encoding="utf-8")
         match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
-        header = load(match[1], Loader=loader) if match else None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        header = _yaml(match[1]) if match else None
+    except (OSError, ValueError) as error:
         raise Problem(f"cannot read the lesson `{path}`: {error}") from error
     if match is None or not isinstance(header, dict):
         raise Problem(f"the lesson `{path}` has no YAML header between two `---` lines")
     name = re.sub(r"^\d+-", "", path.stem)
     fields = cast("dict[str, Any]", header)
-    return Lesson(f"{path.parent.name}/{name}", path, fields, text[match.end() :].lstrip("\n"))
+    body = text[match.end() :].lstrip("\n")
+    first_line = text.count("\n", 0, len(text) - len(body)) + 1
+    return Lesson(f"{path.parent.name}/{name}", path, fields, body, first_line)
+
+
+@dataclass(frozen=True)
+class LessonPath:
+    """An order in which to read lessons, for one kind of reader."""
+
+    id: str
+    title: str
+    """What the reader would say: `I have a fresh TPU VM`."""
+    who: str
+    """One sentence about who it is for."""
+    lessons: tuple[str, ...]
+    """Ids of lessons, in order."""
+
+
+def read_paths(folder: Path | None = None) -> list[LessonPath]:
+    """Return the paths in `paths.yml`, in order; raises Problem naming what cannot be used."""
+    file = (folder or locations.content("lessons")) / "paths.yml"
+    try:
+        entries = _yaml(file.read_text(encoding="utf-8"))
+        return [
+            LessonPath(
+                str(entry["id"]),
+                str(entry["title"]),
+                str(entry["who"]),
+                tuple(str(one) for one in entry["lessons"]),
+            )
+            for entry in entries
+        ]
+    except (OSError, ValueError) as error:
+        raise Problem(f"cannot read the paths in `{file}`: {error}") from error
+    except (KeyError, TypeError) as error:
+        keys = "`id`, `title`, `who` and `lessons`"
+        raise Problem(f"the paths in `{file}` are no list of entries with {keys}") from error
+
+
+def _yaml(text: str) -> Any:
+    """Return what a YAML text says; raises ValueError for one that is broken."""
+    import yaml
+
+    loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    load: Callable[..., Any] = yaml.load
+    try:
+        return load(text, Loader=loader)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(str(error)) from error

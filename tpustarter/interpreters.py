@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpustarter import environment, state
 from tpustarter.problem import ExitCode, Problem
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu", "tensorflow")
@@ -44,8 +46,11 @@ def choose(
         Problem: `explicit` names no Python, or there is none at all.
     """
     candidates = list(_candidates(env, folder))
+    saved = None if explicit else _saved()
     if explicit:
         chosen = _explicit(explicit)
+    elif saved:
+        chosen = saved
     elif candidates:
         chosen = candidates[0]
     else:
@@ -55,6 +60,15 @@ def choose(
         )
     others = [one for one in candidates if one.frameworks and one.path != chosen.path]
     return chosen, others
+
+
+def _saved() -> Interpreter | None:
+    """Return the choice saved in the app; None where there is none, or it is gone."""
+    with contextlib.suppress(Problem):
+        path = Path(str(state.load("settings").get("python") or ""))
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
+            return Interpreter(path, "chosen in the settings", installed(path.parents[1]))
+    return None
 
 
 def shown(path: Path, env: Mapping[str, str], folder: Path) -> str:
@@ -72,8 +86,10 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     own = Path(sys.prefix)
     seen: set[Path] = set()
     active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
+    made = environment.environment()
     for prefix, why in [*((Path(path), "active environment") for path in active),
-                        (folder / ".venv", "./.venv")]:  # fmt: skip
+                        (folder / ".venv", "./.venv"),
+                        *([(made, "the environment setup made")] if made else [])]:  # fmt: skip
         executable = prefix / "bin" / "python"
         if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in seen:
             seen.add(prefix)

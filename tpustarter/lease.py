@@ -15,8 +15,15 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from tpustarter import locations
+from tpustarter import host, locations
 from tpustarter.problem import ExitCode, Problem
+
+
+@contextlib.contextmanager
+def device(what: str, machine: host.Machine) -> Generator[int]:
+    """Hold the lease as `hold` does, and leave no file of libtpu's that others could not open."""
+    with hold(what) as held, _own_lock_file(machine):
+        yield held
 
 
 @contextlib.contextmanager
@@ -53,3 +60,14 @@ def _taken(path: Path) -> Problem:
         hint="wait for it to end, or stop it there",
         code=ExitCode.BUSY,
     )
+
+
+@contextlib.contextmanager
+def _own_lock_file(machine: host.Machine) -> Generator[None]:
+    """Remove libtpu's lock file afterwards if root's run made it: others could not open it."""
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.caller() is None
+    was_absent = host.lock(machine).state == "absent"
+    yield
+    if as_root and was_absent and host.lock(machine).state == "stale":
+        with contextlib.suppress(OSError):
+            machine.path(host.LOCK_FILE).unlink()

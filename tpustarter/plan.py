@@ -6,12 +6,12 @@ DESIGN: the table "what happens on each machine" is this module; its rows are go
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpustarter import host
+from tpustarter import host, interpreters
 from tpustarter.problem import ExitCode
 from tpustarter.report.results import Blocked
 
@@ -213,6 +213,40 @@ def _one_of_many(machine: host.Machine, metadata: host.Metadata, shape: host.Sli
         "waits for the others",
         ExitCode.INCONCLUSIVE,
         f"`{everywhere}`, or for this host alone `tpustarter check --this-host`",
+    )
+
+
+def without_framework(
+    framework: str,
+    python: str,
+    installed: Iterable[str],
+    others: Iterable[str],
+    *,
+    chips: int,
+    asked: bool,
+) -> Blocked:
+    """Return why nothing of `framework` is started in a Python that lacks it, and what to do.
+
+    Args:
+        framework: Its import name.
+        python: The Python under test, as a person would type it.
+        installed: Import names of the frameworks it has.
+        others: Other Pythons that have a framework, each as `path: name version`.
+        chips: TPU chips on this machine.
+        asked: Whether the user asked for something that needs it.
+    """
+    wheel = "jax[tpu]" if chips else "jax"
+    hint = f"`tpustarter setup jax` makes an environment with {wheel}"
+    for other in others:
+        path, _, found = other.partition(": ")
+        hint = f"`tpustarter check --python {path}` tests one that has {found.split(', ')[0]}"
+        break
+    known = any(name in interpreters.FRAMEWORKS for name in installed)
+    return Blocked(
+        f"{framework} is not installed in {python}" if known else f"no framework yet in {python}",
+        ExitCode.NOTHING_VERIFIED,
+        hint,
+        "missing-resource" if asked else "not-applicable",
     )
 
 

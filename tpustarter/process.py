@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,6 +81,8 @@ class Probe:
         env: Mapping[str, str],
         drop: tuple[int, int] | None = None,
         lease: int | None = None,
+        command: Sequence[str] = (),
+        stream: bool = False,
     ) -> None:
         control_end, self._control = os.pipe()
         self._events, events_end = os.pipe()
@@ -88,13 +90,14 @@ class Probe:
         words = ["supervise", str(control_end), str(events_end), "-"]
         if drop:
             words[-1] = f"{drop[0]}:{drop[1]}"
+        words += command  # in place of the probe's own child
         kept = [control_end, events_end, *([lease] if lease is not None else [])]
         try:
             self._process = subprocess.Popen(
                 [str(python), "-I", "-S", str(archive), *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE if stream else subprocess.STDOUT,
                 env=dict(env),
                 pass_fds=kept,
                 start_new_session=True,
@@ -103,6 +106,7 @@ class Probe:
             os.close(control_end)
             os.close(events_end)
         self._log = log
+        self._stream = stream
         self._child: int | None = None
         self._buffer = b""
         self._queue: deque[Event] = deque()
@@ -112,16 +116,27 @@ class Probe:
         self._watch()
 
     def _watch(self) -> None:
-        output = cast("Any", self._process.stdout).fileno()
-        for descriptor in (self._events, self._wake, self._waker, output):
+        outputs = [one.fileno() for one in self._outputs().values()]
+        for descriptor in (self._events, self._wake, self._waker, *outputs):
             os.set_blocking(descriptor, False)
         self._selector.register(self._events, selectors.EVENT_READ, "events")
-        self._selector.register(output, selectors.EVENT_READ, "output")
+        for output in outputs:
+            self._selector.register(output, selectors.EVENT_READ, "output")
         self._selector.register(self._wake, selectors.EVENT_READ, "wake")
         self._pidfd: int | None = None
         with contextlib.suppress(AttributeError, OSError):  # Linux 5.3 and newer
             self._pidfd = os.pidfd_open(self._process.pid)
             self._selector.register(self._pidfd, selectors.EVENT_READ, "end")
+
+    def _outputs(self) -> dict[str, Any]:
+        """Return the pipes its output comes from; both are one unless it is streamed."""
+        pipes: dict[str, Any] = {"stdout": self._process.stdout, "stderr": self._process.stderr}
+        return {name: pipe for name, pipe in pipes.items() if pipe is not None}
+
+    @property
+    def pid(self) -> int:
+        """Return the process id of the child; of its supervisor until the child is known."""
+        return self._child or self._process.pid
 
     def send(self, command: Mapping[str, Any]) -> None:
         """Give the child a command; a child that is gone is reported by `read`."""
@@ -136,6 +151,8 @@ class Probe:
     def read(self, timeout_s: float) -> Event | None:
         """Return the next event, or None when none came in time.
 
+        A probe made with `stream` also gives its output in the order of its events, as
+        `{"event": "output", "name": "stdout" or "stderr", "data": bytes}`.
         `{"event": "gone", "code", "signal", "left", "exit"}` is the last one, for good.
         """
         deadline = time.monotonic() + timeout_s
@@ -158,18 +175,21 @@ class Probe:
                 self._finish()
 
     def _drain(self, kinds: set[Any]) -> None:
-        if "output" in kinds:
+        # Events are taken first and told last: what was written before one came before it.
+        events = list(self._chunks(self._events)) if "events" in kinds else []
+        if kinds & {"output", "events"}:
             self._drain_output()
-        if "events" in kinds:
-            for data in self._chunks(self._events):
-                self._parse(data)
-            self._drain_output()  # written before the event that came after it
+        for data in events:
+            self._parse(data)
 
     def _drain_output(self, limit: int = 64) -> None:
-        for count, data in enumerate(self._chunks(cast("Any", self._process.stdout).fileno())):
-            self._log.write(data)
-            if count == limit:
-                break  # a flood must not keep the events waiting
+        for name, pipe in self._outputs().items():
+            for count, data in enumerate(self._chunks(pipe.fileno())):
+                self._log.write(data)
+                if self._stream:
+                    self._queue.append({"event": "output", "name": name, "data": data})
+                if count == limit:
+                    break  # a flood must not keep the events waiting
 
     def _chunks(self, descriptor: int):
         while True:
@@ -245,5 +265,6 @@ class Probe:
         for descriptor in (self._events, self._wake, self._waker, self._pidfd):
             if descriptor is not None:
                 os.close(descriptor)
-        cast("Any", self._process.stdout).close()
+        for pipe in self._outputs().values():
+            pipe.close()
         return gone

@@ -139,7 +139,7 @@ class Runner:
         event = probe.read(START_S)
         if event is None or event["event"] == "gone":
             gone = self._end()
-            raise _no_python(self._session.python, gone, self._tail(0))
+            raise no_python(self._session.python, gone, self._tail(0))
         return event
 
     def run(self, checks: list[Check]) -> Iterator[Started | Waiting | Seen | Ended]:
@@ -354,7 +354,8 @@ def in_order(checks: list[Check]) -> list[Check]:
     return list(done.values())
 
 
-def _no_python(python: Path, gone: Event | None, output: str) -> Problem:
+def no_python(python: Path, gone: Event | None, output: str) -> Problem:
+    """Say why an interpreter never told its version."""
     last = output.strip().splitlines()[-1:] or ["it said nothing"]
     if gone and gone["exit"] == TOO_OLD:
         return Problem(

@@ -7,10 +7,9 @@ checks in a process of its own, under the lease where an accelerator may be owne
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 from tpustarter import __version__, archive, content, host, interpreters, lease, locations, plan
 from tpustarter.content import Check
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.problem import Problem
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked, Result, Run
 from tpustarter.runner import Ended, Runner, Seen, Session, Started, Waiting, skip_all
@@ -161,12 +160,11 @@ class SelfCheck:
             held = None
             if made.platform != "cpu":
                 try:
-                    held = stack.enter_context(lease.hold("tpustarter check"))
+                    held = stack.enter_context(lease.device("tpustarter check", self._machine))
                 except Problem as problem:
                     self.run.blocked = Blocked(problem.what, problem.code, problem.hint or "")
                     yield from skip_all(group, self.run.blocked)
                     return
-                stack.enter_context(_own_lock_file(self._machine))
             session.env, session.lease, session.drop = env, held, locations.caller()
             yield from self._start(session).run(group)
 
@@ -177,27 +175,13 @@ class SelfCheck:
         asked = self._request.framework == framework or any(
             not content.is_glob(one) for one in self._request.ids
         )
-        python = self._shown(self._interpreter)
-        known = [name for name in interpreters.FRAMEWORKS if name in installed]
-        return Blocked(
-            f"{framework} is not installed in {python}"
-            if known
-            else f"no framework yet in {python}",
-            ExitCode.NOTHING_VERIFIED,
-            self._how_to_install(),
-            "missing-resource" if asked else "not-applicable",
-        )
-
-    def _how_to_install(self) -> str:
-        if self._others:
-            other = self._others[0]
-            command = f"`tpustarter check --python {self._shown(other)}`"
-            return f"{command} tests one that has {other.frameworks[0]}"
-        wheel = "jax[tpu]" if self.run.host["chips"] else "jax"
-        return (
-            "`python3 -m pip install uv && python3 -m uv venv --python 3.12 ~/tpu && "
-            f"python3 -m uv pip install --python ~/tpu '{wheel}'`, "
-            "then `tpustarter check --python ~/tpu`"
+        return plan.without_framework(
+            framework,
+            self._shown(self._interpreter),
+            installed,
+            self.run.target["others"],
+            chips=self.run.host["chips"],
+            asked=asked,
         )
 
     def _shown(self, one: interpreters.Interpreter) -> str:
@@ -225,14 +209,3 @@ class SelfCheck:
         if result.ran_on:  # what was found outranks what was expected
             self.run.target["kind"] = result.ran_on["kind"]
             self.run.target["devices"] = result.ran_on["count"]
-
-
-@contextlib.contextmanager
-def _own_lock_file(machine: host.Machine) -> Generator[None]:
-    """Remove libtpu's lock file afterwards if root's run made it: others could not open it."""
-    as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.caller() is None
-    was_absent = host.lock(machine).state == "absent"
-    yield
-    if as_root and was_absent and host.lock(machine).state == "stale":
-        with contextlib.suppress(OSError):
-            machine.path(host.LOCK_FILE).unlink()

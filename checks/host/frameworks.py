@@ -29,7 +29,7 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
             code="HOST-FRAMEWORKS-NONE",
             name="frameworks in this Python",
             found="none",
-            hint=_install.environment_hint(machine),
+            hint=f"run `{_install.SET_UP}`",
         )
     yield from _fit.versions(found)
     if tpu:

@@ -7,7 +7,6 @@ import sys
 from tpustarter import host
 from tpustarter.checks.host import _install
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import target
 
 FRAMEWORK = "host"
 LEVEL = "static"
@@ -18,10 +17,10 @@ SOURCE = "https://docs.jax.dev/en/latest/changelog.html"
 
 
 def run(
-    machine: host.Machine | None = None, version: tuple[int, ...] = tuple(sys.version_info[:3])
+    machine: host.Machine | None = None,  # noqa: ARG001  every host check takes one
+    version: tuple[int, ...] = tuple(sys.version_info[:3]),
 ):
     """Compare the version of the running Python with what JAX asks for."""
-    machine = machine or host.Machine(root=target().root, uid=target().uid)
     new_enough = version[:2] >= _install.MINIMUM
     yield Finding(
         code="HOST-PYTHON-VERSION",
@@ -29,7 +28,7 @@ def run(
         verdict="ok" if new_enough else "warn",
         found=".".join(map(str, version)),
         expected=".".join(map(str, _install.MINIMUM)) + " or newer",
-        hint=None if new_enough else _install.environment_hint(machine),
+        hint=None if new_enough else f"run `{_install.SET_UP}`",
     )
     yield Finding(
         code="HOST-PYTHON-NEWEST-JAX",

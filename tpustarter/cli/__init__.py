@@ -8,6 +8,7 @@ from tpustarter import __version__
 from tpustarter.cli.check import check
 from tpustarter.cli.learn import learn
 from tpustarter.cli.overview import overview
+from tpustarter.cli.setup import setup
 
 
 @click.group(
@@ -28,3 +29,4 @@ def cli(context: click.Context) -> None:
 
 cli.add_command(check)
 cli.add_command(learn)
+cli.add_command(setup)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tpustarter import content
+from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.problem import ExitCode
 from tpustarter.report import text, verdict
-from tpustarter.report.results import Run, Status
+from tpustarter.report.results import SCHEMA, Run, Status
 from tpustarter.runner import Ended, Started, Waiting
 from tpustarter.selfcheck import Began, Event, Request, SelfCheck
 
@@ -84,13 +82,16 @@ def check(
     if listing:
         _list(request)
         return
-    with _json_even_if_it_breaks(wanted=as_json or ndjson):
+    with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
         selfcheck = SelfCheck(request)
-        with _signals(selfcheck):
+        with stopped_by_signals(selfcheck.stop):
             for event in selfcheck.events():
                 platform = str(selfcheck.run.target.get("platform"))
                 _show(event, platform=platform, ndjson=ndjson, quiet=as_json or ndjson)
         run = selfcheck.run
+        from tpustarter import progress  # not needed to list checks
+
+        progress.remember_check(run)
         if junit:
             from tpustarter.report import junit as xml
 
@@ -166,33 +167,3 @@ def _why(run: Run, code: ExitCode) -> str:
         ExitCode.NOTHING_VERIFIED: "nothing was verified; next: `tpustarter check --list`",
     }
     return f"exit {int(code)}: {words.get(code, 'stopped before the end; next: run it again')}"
-
-
-@contextlib.contextmanager
-def _json_even_if_it_breaks(*, wanted: bool) -> Generator[None]:
-    """Put a JSON error on stdout for an error that ends the run; the boundary still shows it."""
-    try:
-        yield
-    except Exception as error:
-        if wanted:
-            from tpustarter.report import document
-
-            click.echo(document.line(document.error_fields(error)))
-        raise
-
-
-@contextlib.contextmanager
-def _signals(selfcheck: SelfCheck) -> Generator[None]:
-    """Let Ctrl-C, TERM and HUP end the run in good order; a second Ctrl-C ends the wait too."""
-
-    def stop(number: int, _: object) -> None:
-        selfcheck.stop(number)
-        signal.signal(number, signal.default_int_handler)
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, stop) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,33 +1,189 @@
-"""`tpustarter learn`: list the lessons, or print one as text that reads well anywhere."""
+"""`tpustarter learn`: list the lessons, print one, or run its blocks and judge what they print."""
 
 from __future__ import annotations
 
+import sys
 from difflib import get_close_matches
+from typing import Any
 
 import click
 
 from tpustarter import content
+from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.content import Lesson, LessonPath
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.report.results import LEARN_SCHEMA
 from tpustarter.report.text import visible
 
+# What reads and runs lessons is imported where it is used: every command loads this file.
 
-@click.command(epilog="Example: tpustarter learn jax/precision")
+
+@click.command(epilog="Example: tpustarter learn jax/precision --run")
 @click.argument("lesson", required=False)
-def learn(lesson: str | None) -> None:
-    """List the lessons, or print one of them."""
-    lessons = content.read_lessons()
-    if lesson is None:
-        for one in lessons:
-            minutes = f"{one.header.get('minutes', '?')} min"
-            click.echo(f"{one.id:<34} {minutes:>6}  {visible(one.title)}")
-        return
-    chosen = next((one for one in lessons if one.id == lesson), None)
-    if chosen is None:
-        near = get_close_matches(lesson, [one.id for one in lessons], n=1)
-        raise Problem(
-            f"there is no lesson `{lesson}`",
-            hint=f"did you mean `{near[0]}`?" if near else "`tpustarter learn` lists them",
-            code=ExitCode.USAGE,
-        )
-    for line in chosen.text.splitlines():
+@click.option("--run", "running", is_flag=True, help="Run its blocks here, and judge them.")
+@click.option("--all", "every", is_flag=True, help="Every lesson.")
+@click.option("--python", metavar="PATH", help="The Python that runs the blocks.")
+@click.option(
+    "--devices",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Use N virtual CPU devices, even beside a TPU.",
+)
+@click.option("--search", metavar="TEXT", help="Show the lines of all lessons that hold TEXT.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--plain", is_flag=True, help="Plain text; what is printed anyway.")
+@click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
+@click.option("--lint", is_flag=True, help="Say what is wrong with the lessons.")
+def learn(
+    *,
+    lesson: str | None,
+    running: bool,
+    every: bool,
+    search: str | None,
+    as_json: bool,
+    plain: bool,
+    export: bool,
+    lint: bool,
+    **where: Any,
+) -> None:
+    """List the lessons, or print one of them; with --run, run its blocks.
+
+    A lesson runs only with --run: its blocks share one process of the Python named first.
+    """
+    del plain
+    if lesson and every:
+        raise click.UsageError("name a lesson or give --all, not both")
+    if running and not (lesson or every):
+        raise click.UsageError("--run needs a lesson, or --all")
+    if lint:
+        _lint()
+    elif export:
+        from tpustarter import progress
+        from tpustarter.report import document
+
+        click.echo(document.line(progress.export()))
+    elif search is not None:
+        _search(search)
+    else:
+        with json_even_if_it_breaks(LEARN_SCHEMA, wanted=as_json):
+            lessons = content.read_lessons()
+            chosen = [_named(lesson, lessons)] if lesson else lessons
+            if running:
+                _run(chosen, as_json=as_json, **where)
+            elif as_json:
+                _describe(chosen)
+            elif lesson or every:
+                _print(chosen)
+            else:
+                _list(lessons)
+
+
+def _named(name: str, lessons: list[Lesson]) -> Lesson:
+    chosen = next((one for one in lessons if one.id == name), None)
+    if chosen:
+        return chosen
+    near = get_close_matches(name, [one.id for one in lessons], n=1)
+    raise Problem(
+        f"there is no lesson `{name}`",
+        hint=f"did you mean `{near[0]}`?" if near else "`tpustarter learn` lists them",
+        code=ExitCode.USAGE,
+    )
+
+
+def _lint() -> None:
+    from tpustarter import lint
+
+    found = lint.everything()
+    for line in found:
         click.echo(visible(line))
+    if found:
+        count = f"{len(found)} complaint{'s' if len(found) > 1 else ''}"
+        click.echo(f"exit 78: {count}; next: mend the lines above", err=True)
+        sys.exit(ExitCode.CONFIGURATION)
+    click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")
+
+
+def _search(text: str) -> None:
+    from tpustarter import blocks
+
+    found = blocks.search(content.read_lessons(), text)
+    for lesson, number, line in found:
+        click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
+    if not found:
+        click.echo(f"exit 5: no lesson holds `{visible(text)}`; next: `tpustarter learn`", err=True)
+        sys.exit(ExitCode.NOTHING_VERIFIED)
+
+
+def _list(lessons: list[Lesson]) -> None:
+    """Print every lesson with what was done of it, and the paths through them."""
+    from tpustarter import progress
+
+    paths = content.read_paths()
+    following = progress.next_lesson(_path_here(paths).lessons) if paths else None
+    known = progress.read().lessons
+    tracks: dict[str, list[Lesson]] = {}
+    for lesson in lessons:
+        tracks.setdefault(lesson.id.split("/")[0], []).append(lesson)
+    for track, members in tracks.items():
+        click.echo(f"Track {track}")
+        for lesson in members:
+            done = known[lesson.id].done if lesson.id in known else None
+            begun = "begun" if lesson.id in known else ""
+            mark = "done" if done else "next" if lesson.id == following else begun
+            minutes = f"{lesson.header.get('minutes', '?')} min"
+            click.echo(visible(f"  {mark:<5} {lesson.id:<30} {minutes:>6}  {lesson.title}"))
+    click.echo("\nPaths")
+    for path in paths:
+        done = sum(1 for one in path.lessons if one in known and known[one].done)
+        first = progress.next_lesson(path.lessons)
+        told = f"next {first}" if first else "all done"
+        click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {told}"))
+    click.echo(f"\nRead one: tpustarter learn {following or lessons[0].id}")
+
+
+def _path_here(paths: list[LessonPath]) -> LessonPath:
+    """Return the path that fits this machine: the first one where there is a TPU."""
+    from tpustarter import host
+
+    wanted = "fresh-tpu-vm" if host.platform_hint(host.Machine()) == "tpu" else "laptop"
+    return next((path for path in paths if path.id == wanted), paths[0])
+
+
+def _print(lessons: list[Lesson]) -> None:
+    from tpustarter import progress
+    from tpustarter.report import lesson_text
+
+    known = progress.read().lessons
+    for number, lesson in enumerate(lessons):
+        if number:
+            click.echo()
+        for line in lesson_text.render(lesson, known.get(lesson.id, progress.LessonProgress())):
+            click.echo(visible(line))
+
+
+def _describe(lessons: list[Lesson]) -> None:
+    from tpustarter.practice import Practice
+    from tpustarter.report import document, lesson_run
+
+    click.echo(document.line(lesson_run.document(Practice(lessons))))
+
+
+def _run(lessons: list[Lesson], *, as_json: bool, **where: Any) -> None:
+    from tpustarter.practice import Practice
+    from tpustarter.report import lesson_run
+
+    practice = Practice(lessons, **where)
+    shown = lesson_run.Shown(click.echo, finished=not as_json)
+    with stopped_by_signals(practice.stop):
+        for event in practice.events():
+            shown.event(event)
+    code = practice.exit_code()
+    if as_json:
+        from tpustarter.report import document
+
+        click.echo(document.line(lesson_run.document(practice)))
+    else:
+        click.echo(lesson_run.headline(practice))
+    if code != ExitCode.OK:
+        click.echo(lesson_run.why(practice, code), err=True)
+    sys.exit(code)

@@ -26,6 +26,7 @@ STACK_BEFORE_S = 1.0
 """Seconds before the time-out at which the stacks of all threads go to the log."""
 
 Emit = Callable[[Mapping[str, Any]], None]
+Run = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def main(arguments: list[str]) -> int:
@@ -44,7 +45,11 @@ def main(arguments: list[str]) -> int:
         elif command["do"] == "versions":
             emit({"event": "versions", **frameworks.versions()})
         elif command["do"] == "check":
-            _run_check(command, emit)
+            _serve(command, emit, lambda command: _run(command, emit))
+        elif command["do"] == "block":
+            from tpustarter.probe import blocks
+
+            _serve(command, emit, blocks.run)
     return 0
 
 
@@ -59,24 +64,41 @@ def _set_target(command: dict[str, Any]) -> None:
     set_target(Target(root=Path(command["root"]), **fields))
 
 
-def _run_check(command: dict[str, Any], emit: Emit) -> None:
-    """Run one check; tell its findings as they are seen, then how it ended."""
+def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
+    """Run one check or block within its time, and tell how it ended."""
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
     faulthandler.dump_traceback_later(max(limit_s - STACK_BEFORE_S, limit_s / 2), file=sys.stderr)
     started = time.monotonic()
     end: dict[str, Any]
     try:
-        end = _run(command, emit)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a check raises is its outcome
-        traceback.print_exc()
-        text = str(error).strip() or "no message"
-        end = {"outcome": "exception", "detail": clip(f"{type(error).__name__}: {text}")}
+        end = run(command)
+    except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
+        _print_traceback(error)
+        end = {"outcome": "exception", "detail": clip(describe(error))}
     faulthandler.cancel_dump_traceback_later()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     emit({"event": "end", "id": command["id"], "seconds": time.monotonic() - started, **end})
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Print where it was raised, without the frames of this program that led there."""
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_globals.get("__name__", "").startswith("tpustarter.probe."):
+        frames = frames.tb_next
+    with contextlib.suppress(OSError, ValueError):  # a block may have closed the stream
+        traceback.print_exception(type(error), error, frames)
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as one line; one that cannot say what it is has only its name."""
+    try:
+        text = str(error).strip() or "no message"
+    except Exception:  # noqa: BLE001  the exceptions of others may be broken
+        text = "no message that can be shown"
+    return f"{type(error).__name__}: {text}"
 
 
 def _run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
@@ -86,7 +108,7 @@ def _run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
         module = importlib.import_module("tpustarter.checks." + command["id"])
     except Exception as error:  # noqa: BLE001
         traceback.print_exc()
-        return {"outcome": "load", "detail": clip(f"{type(error).__name__}: {error}")}
+        return {"outcome": "load", "detail": clip(describe(error))}
     unmet = frameworks.unmet(framework, needs)
     if unmet:
         return {"outcome": "unmet", "detail": unmet}

@@ -78,6 +78,13 @@ def ran_on(framework: str, *, virtual: bool) -> dict[str, Any] | None:
     }
 
 
+def is_initialised(framework: str) -> bool:
+    """Return whether this process has started the framework's devices; starts nothing itself."""
+    # JAX has no public way to ask that does not start the devices.
+    bridge: Any = sys.modules.get("jax._src.xla_bridge") if framework == "jax" else None
+    return bool(getattr(bridge, "_backends", None))
+
+
 def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     """Return the first need this machine does not meet, with the value found, or None."""
     device_needs = {

@@ -25,11 +25,14 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(arguments: list[str]) -> int:
-    """Run `supervise CONTROL EVENTS DROP`: two descriptors, and `UID:GID` to drop to or `-`."""
+    """Run `supervise CONTROL EVENTS DROP [WORD...]`.
+
+    Two descriptors, `UID:GID` to drop to or `-`, and a command in place of the probe's child.
+    """
     control, events, drop = int(arguments[1]), int(arguments[2]), arguments[3]
     wakeup = _watch_signals()
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    child = _start_child(control, events, drop)
+    child = _start_child(control, events, drop, arguments[4:])
     os.close(control)
     _tell(events, {"event": "started", "pid": child})
     status = _wait(child, wakeup)
@@ -41,8 +44,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _start_child(control: int, events: int, drop: str) -> int:
-    """Fork and become the same Python with the same zip; return the child's process id."""
+def _start_child(control: int, events: int, drop: str, command: list[str]) -> int:
+    """Fork and become the same Python with the same zip, or a command; return its process id."""
     parent = os.getpid()
     child = os.fork()
     if child:
@@ -59,14 +62,15 @@ def _start_child(control: int, events: int, drop: str) -> int:
         _no_core_files()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for descriptor in (control, events):
-            os.set_inheritable(descriptor, True)  # noqa: FBT003
+            os.set_inheritable(descriptor, not command)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         options = ["-u", "-X", "faulthandler"]
-        words = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
-        os.execv(sys.executable, words)  # noqa: S606
+        own = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
+        words = command or own
+        os.execv(words[0], words)  # noqa: S606
     except BaseException as error:  # noqa: BLE001  a forked child must never return
-        os.write(2, f"cannot start {sys.executable}: {error}\n".encode())
+        os.write(2, f"cannot start {(command or [sys.executable])[0]}: {error}\n".encode())
     os._exit(127)
 
 

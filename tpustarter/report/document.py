@@ -9,12 +9,10 @@ import json
 from typing import Any
 
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report.results import Result, Run
+from tpustarter.report.results import SCHEMA, Result, Run
 from tpustarter.report.verdict import exit_code, verdict, verified_on
 from tpustarter.runner import Ended, Seen, Started, Waiting
 from tpustarter.selfcheck import Began, Event
-
-SCHEMA = "tpustarter.report/1"
 
 
 def document(run: Run) -> dict[str, Any]:

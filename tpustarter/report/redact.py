@@ -20,9 +20,10 @@ _PATTERNS = tuple(
         (r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*", "[token]"),
         (r"(?i)\b(bearer|basic) [\w.~+/=-]{8,}", r"\1 [token]"),
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*KEY-----|$)", "[key]"),
-        (r"(?i)\b([\w-]*(?:secret|token|passw(?:or)?d|api[_-]?key)[\w-]*\s*[=:]\s*)[^\s'\",;]{4,}",
+        # Bounded, and without a run before the word: a long line must not take for ever.
+        (r"(?i)((?:secret|token|passw(?:or)?d|api[_-]?key)[\w-]{0,64}\s*[=:]\s*)[^\s'\",;]{4,}",
          r"\1[secret]"),
-        (r"[\w.+-]+@[\w-]+\.[\w.-]*\w", "[email]"),
+        (r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w", "[email]"),
         (r"\bprojects/[\w:.-]+", "projects/[project]"),
     )
 )  # fmt: skip

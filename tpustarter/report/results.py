@@ -8,6 +8,12 @@ from typing import Any, Literal
 
 from tpustarter.problem import ExitCode
 
+SCHEMA = "tpustarter.report/1"
+"""Name of the document a run becomes; changes within a major number only add."""
+
+LEARN_SCHEMA = "tpustarter.learn/1"
+"""Name of the document lessons become; `learn.schema.json` is its shape."""
+
 Status = Literal["pass", "warn", "fail", "error", "skip", "notrun"]
 STATUSES: tuple[Status, ...] = ("pass", "warn", "fail", "error", "skip", "notrun")
 

@@ -1,0 +1,81 @@
+"""First paint on a terminal, as medians in one run, against a Textual app with one Markdown widget.
+
+    python tests/benchmarks/paint.py [--repeat N]
+
+Both run in this Python. The clock stops when the words wanted are on the terminal. Prints a
+table; asserts nothing, for machines are noisy. Wanted: at most 1.3 x the minimal app.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pty
+import re
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+MINIMAL = """
+from textual.app import App
+from textual.widgets import Markdown
+
+class Minimal(App):
+    def compose(self):
+        yield Markdown("# Minimal\\n\\nThis machine is what it is.\\n")
+
+Minimal().run()
+"""
+ESCAPES = re.compile(rb"\x1b\[[0-9;?<>=]*[ -/]*[@-~]")
+
+
+def paint_s(words: list[str], wanted: bytes, env: dict[str, str]) -> float:
+    """Start a program on a terminal; return the seconds until it has painted what is wanted."""
+    master, slave = pty.openpty()
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=env
+    )
+    os.close(slave)
+    seen = b""
+    while wanted not in ESCAPES.sub(b"", seen):
+        if not select.select([master], [], [], 30)[0]:
+            raise SystemExit(f"{words[-1][:40]} painted no {wanted!r}")
+        seen += os.read(master, 65536)
+    seconds = time.perf_counter() - began
+    process.kill()
+    process.wait()
+    os.close(master)
+    return seconds
+
+
+def main() -> None:
+    """Print both medians and their ratio."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=15)
+    repeat = parser.parse_args().repeat
+    programs = {
+        "a minimal Textual app": ([sys.executable, "-c", MINIMAL], b"This machine"),
+        "tpustarter, first paint": ([sys.executable, "-m", "tpustarter"], b"This machine"),
+        "tpustarter, all known": ([sys.executable, "-m", "tpustarter"], b"Path: "),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    with tempfile.TemporaryDirectory() as home:
+        variables = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+        env = {**os.environ, **variables, "TPUSTARTER_HOME": home}
+        env.pop("CI", None)
+        for _ in range(repeat + 1):  # in turn, so that noise hits all of them; the first warms up
+            for name, (words, wanted) in programs.items():
+                seconds[name].append(paint_s(words, wanted, env))
+    medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}
+    baseline = medians["a minimal Textual app"]
+    print(f"{'program':<26} {'median':>9} {'ratio':>6}")
+    for name, median in medians.items():
+        print(f"{name:<26} {1000 * median:>6.0f} ms {median / baseline:>6.2f}")
+
+
+if __name__ == "__main__":
+    main()

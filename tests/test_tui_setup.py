@@ -1,0 +1,126 @@
+"""The set-up screen on laid-out machines, and how errors are shown in the app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fake_tools import behave, calls, lay_tools
+from machines import lay_out
+from tutor import HELLO, on_screen, press, run, tutor
+
+from tpustarter import content, host, locations
+from tpustarter.tui.screens.page import Notice
+
+CHECKS = Path(__file__).parent / "samples" / "machine_checks"
+
+
+def lay_machine(tmp_path: Path) -> tuple[host.Machine, Path]:
+    """Return a machine with a Python that set-up can use, and the folder of its programs."""
+    for name in ("machine", "home"):
+        (tmp_path / name).mkdir()
+    tools = lay_tools(tmp_path / "tools", uv=True, python=True)
+    env = {"PATH": str(tools), "HOME": str(tmp_path / "home")}
+    return lay_out(tmp_path / "machine", env=env), tools
+
+
+def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    """Plan, `y`, failure with its own words, `y` again, done, and a candidate for checks."""
+    machine, tools = lay_machine(tmp_path)
+    behave(tools, pip={"say": "no space left on device", "code": 1})
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            seen = await press(pilot, "s")
+            assert "Install jax into it" in seen
+            assert "tools/uv pip" in seen.replace("\n", "").replace(" ", "").replace(
+                "uvpip", "uv pip"
+            )
+            assert [] == calls(tools)
+
+            seen = await press(pilot, "y")
+            assert "failed  Install" in seen
+            assert "| no space left on device" in seen
+            assert "The log is in" in seen
+            assert "y run these commands" in seen
+
+            behave(tools)
+            seen = await press(pilot, "y")
+            assert "Everything is done" in seen
+            assert "y run these commands" not in seen
+            assert "z undo" in seen
+
+            seen = await press(pilot, "z")
+            assert "Remove it?" in seen
+            seen = await press(pilot, "y")
+            assert not (tmp_path / "home" / "tpu").exists()
+
+    run(journey)
+
+
+def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
+    """`x` ends the command; what is left can be run later."""
+    machine, tools = lay_machine(tmp_path)
+    behave(tools, pip={"sleep": 60})
+
+    async def journey() -> None:
+        from tutor import until
+
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            await press(pilot, "s")
+            await pilot.press("y")
+            await until(pilot, lambda: "running Install" in on_screen(pilot.app))
+            assert "x stop" in on_screen(pilot.app)
+            seen = await press(pilot, "x")
+            assert "stopped before it was done" in seen or "are left" in seen
+            assert "x stop" not in seen
+
+    run(journey)
+
+
+def test_a_problem_is_shown_with_the_words_of_the_command_line(tmp_path: Path) -> None:
+    """A worker's Problem becomes a sheet; the screen behind it still works."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            (tmp_path / "checks" / "host" / "passes.py").unlink()
+            await press(pilot, "enter", "c")
+            seen = on_screen(pilot.app)
+            assert isinstance(pilot.app.screen, Notice)
+            assert "error: there is no check `host.passes`" in seen
+            await press(pilot, "escape", "escape")
+            assert "Hello" in on_screen(pilot.app).splitlines()[0]
+
+    run(journey)
+
+
+def test_a_bug_is_told_with_the_path_of_its_report(tmp_path: Path) -> None:
+    """What is no Problem becomes a notification, and a report that can be pasted."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            pilot.app.screen.show_error(ValueError("[b]broken[/b]"))
+            await pilot.pause()
+            assert "[b]broken[/b]" in on_screen(pilot.app)
+
+    run(journey)
+
+    assert 1 == len(list(locations.state().glob("bug-*.md")))
+
+
+def test_lessons_that_cannot_be_read_are_told_at_home_and_nothing_loops(tmp_path: Path) -> None:
+    """A broken header is one text on the first screen; checks still run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": HELLO}) as pilot:
+            path = next((tmp_path / "lessons" / "start").iterdir())
+            path.write_text("---\ntitle: [broken\n---\n\ntext\n")
+            seen = await press(pilot, "l", "escape")
+            assert "error: cannot read the lesson" in seen
+            seen = await press(pilot, "c")
+            assert "claims hold" in seen
+
+    run(journey)
+
+    assert content.read_paths(tmp_path / "lessons")

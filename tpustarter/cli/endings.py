@@ -1,0 +1,39 @@
+"""How a command that runs something ends: signals in good order, and JSON also for an error."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Generator
+
+import click
+
+
+@contextlib.contextmanager
+def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
+    """Let Ctrl-C, TERM and HUP end the run in good order; a second Ctrl-C ends the wait too."""
+
+    def on_signal(number: int, _: object) -> None:
+        stop(number)
+        signal.signal(number, signal.default_int_handler)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, on_signal) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def json_even_if_it_breaks(schema: str, *, wanted: bool) -> Generator[None]:
+    """Put a JSON error on stdout for an error that ends the run; the boundary still shows it."""
+    try:
+        yield
+    except Exception as error:
+        if wanted:
+            from tpustarter.report import document
+
+            click.echo(document.line({**document.error_fields(error), "schema": schema}))
+        raise

@@ -1,0 +1,332 @@
+"""One lesson being worked on: one process, names shared between its blocks, and a verdict for each.
+
+The process is started by the first block that runs, and holds the lease while it lives. A block
+that crashes or hangs costs only itself: the next one gets a fresh process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from tpustarter import archive, host, interpreters, lease, locations, plan
+from tpustarter.blocks import Block, mismatch
+from tpustarter.content import Lesson
+from tpustarter.output import FLUSH_S, BlockOutput, Output
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
+from tpustarter.report.redact import Redactor
+from tpustarter.report.results import Blocked, Reason
+from tpustarter.runner import Session, no_python, start, went
+
+Status = Literal["pass", "fail", "error", "skip", "notrun"]
+
+PEEK_S = 0.005
+"""Seconds to look for what came since the last block."""
+MAX_LEFT_OVER = 64
+"""Pieces of such output taken at most: a thread may write for ever."""
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """How one block ended."""
+
+    id: str
+    status: Status
+    reason: Reason | None = None
+    detail: str = ""
+    """What belongs to the reason, or the first line that differs."""
+    seconds: float = 0.0
+    ran_on: dict[str, Any] | None = None
+    """Platform, kind and count of the devices; None where no framework was used."""
+    output: str = ""
+    expected: str | None = None
+    """What it should have printed here; None where the lesson does not say."""
+
+
+def framework_of(lesson: Lesson) -> str | None:
+    """Return the import name of the framework a lesson needs, or None."""
+    needs: Any = lesson.header.get("needs")
+    if not isinstance(needs, dict):
+        return None
+    name = cast("dict[str, Any]", needs).get("framework")
+    return str(name) if name else None
+
+
+class LessonSession:
+    """One lesson in one Python: nothing is started before its first block runs.
+
+    One thread runs blocks; `stop` may be called from any thread or signal handler, `close` from
+    any thread.
+    """
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        *,
+        machine: host.Machine | None = None,
+        python: str | None = None,
+        devices: int | None = None,
+    ) -> None:
+        self.lesson = lesson
+        self._machine = machine or host.Machine()
+        self._redact = Redactor(self._machine.env)
+        here, env = Path.cwd(), self._machine.env
+        chosen, others = interpreters.choose(python, env, here)
+        self._python = chosen.path
+        self._plan = plan.make(self._machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
+        self._framework = framework_of(lesson)
+        shown = interpreters.shown(chosen.path, env, here)
+        found = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
+        installed = dict(one.split(" ", 1) for one in found)
+        self.target: dict[str, Any] = {
+            "python": self._redact.text(str(chosen.path)),
+            "shown": shown,
+            "frameworks": installed,
+            "platform": self._plan.platform,
+            "where": self._plan.where,
+            "devices": self._plan.devices,
+            "virtual": self._plan.virtual,
+            "env": self._plan.env if self._framework else {},
+        }
+        """In which Python and on what blocks will run, as `Run.target`."""
+        self.host = {"chips": self._plan.chips, "generation": self._plan.generation}
+        self.blocked: Blocked | None = self._plan.blocked if self._framework else None
+        """Why no block of this lesson is run; that something of ours has the TPU may pass."""
+        if self._framework and not self.blocked and self._framework not in installed:
+            names = [f"{interpreters.shown(one.path, env, here)}: {', '.join(one.frameworks)}"
+                     for one in others]  # fmt: skip
+            self.blocked = plan.without_framework(
+                self._framework, shown, installed, names, chips=self._plan.chips, asked=True
+            )
+        self._refused = self.blocked
+        self._session: Session | None = None
+        self._probe: Probe | None = None
+        self._log: CappedLog | None = None
+        self._held = contextlib.ExitStack()
+        self._stopped = self._answered = False
+        self._running_in: int | None = None
+        self._idle = threading.Event()
+        self._idle.set()
+        self._ended = time.monotonic()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a block is running."""
+        return self._running_in is not None
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the process is up, with the names of earlier blocks in it."""
+        return self._probe is not None
+
+    @property
+    def holder(self) -> str | None:
+        """Return what to tell others about the process; None while there is none."""
+        probe = self._probe
+        return f"lesson {self.lesson.id}, pid {probe.pid}" if probe else None
+
+    @property
+    def idle_s(self) -> float:
+        """Return the seconds since the last block ended; 0 while one runs or nothing is up."""
+        return 0.0 if self.is_running or not self.is_warm else time.monotonic() - self._ended
+
+    def run(self, block: Block, code: str | None = None) -> Iterator[Output | BlockResult]:
+        """Run a block, with other code if any is given; the last item is its result.
+
+        Raises:
+            Problem: another block is running.
+        """
+        if self.is_running:
+            raise Problem("a block of this lesson is running", code=ExitCode.BUSY)
+        self._stopped = False
+        self._running_in = threading.get_ident()
+        self._idle.clear()
+        return self._guarded(block, block.code if code is None else code)
+
+    def stop(self) -> None:
+        """End the running block and the process with it; safe in any thread and signal handler."""
+        self._stopped = True
+        probe = self._probe
+        if probe and self.is_running:
+            probe.interrupt()
+
+    def close(self) -> None:
+        """Let the process go, in bounded time; a block that runs later starts a fresh one."""
+        if self.is_running:
+            self.stop()
+            if threading.get_ident() != self._running_in:
+                self._idle.wait(END_WAIT_S + FINISH_WAIT_S)
+                return
+        self._end(gently=not self.is_running)
+
+    def _guarded(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
+        self._running_in = threading.get_ident()  # the thread that reads, whoever asked
+        told = False
+        try:
+            for item in self._run(block, code):
+                told = isinstance(item, BlockResult)
+                yield item
+        finally:
+            if not told:  # nobody waits for the end of this block
+                self._end(gently=False)
+            self._ended = time.monotonic()
+            self._running_in = None
+            self._idle.set()
+
+    def _run(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
+        if self._refused:
+            yield self._skipped(block, self._refused)
+            return
+        text = BlockOutput(self._redact)
+        yield from self._left_over()
+        try:
+            probe = self._ready()
+        except Problem as problem:
+            if problem.code == ExitCode.BUSY:
+                self.blocked = Blocked(problem.what, problem.code, problem.hint or "")
+                yield self._skipped(block, self.blocked)
+            else:
+                yield BlockResult(block.id, "error", "load", problem.what)
+            return
+        self.blocked = None
+        began = time.monotonic()
+        probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
+                    "file": f"{self.lesson.id}, block {block.id}"})  # fmt: skip
+        if self._stopped:  # stop() came before there was a process to stop
+            probe.interrupt()
+        while True:
+            left_s = block.timeout_s - (time.monotonic() - began)
+            event = probe.read(min(left_s, FLUSH_S) if text.is_waiting else left_s)
+            if event is None and text.is_waiting and left_s > 0:
+                yield from text.flush()
+            elif event and event["event"] == "output":
+                yield from text.add(event["name"], event["data"])
+            elif not self._is_news(event):
+                continue
+            else:
+                break
+        yield from text.flush(final=True)
+        seconds = time.monotonic() - began
+        yield self._judge(block, event, text, seconds)
+
+    def _is_news(self, event: Event | None) -> bool:
+        """Return whether an event ends the block: the process answering or starting it does not."""
+        kind = event["event"] if event else "timeout"
+        if kind == "versions":
+            self._answered = True
+        return kind not in ("versions", "start") and (kind != "interrupted" or self._stopped)
+
+    def _judge(
+        self, block: Block, event: Event | None, text: BlockOutput, seconds: float
+    ) -> BlockResult:
+        """Turn the event that ended a block into its result; a broken process is ended."""
+        expected = block.expected_on(self.target["platform"])
+        result = BlockResult(
+            block.id,
+            "pass",
+            seconds=seconds,
+            output=text.shown,
+            expected=expected.text if expected else None,
+        )
+        if event and event["event"] == "end":
+            if event.get("outcome") != "done":
+                detail = self._redact.text(str(event.get("detail", "")))
+                return replace(result, status="error", reason="exception", detail=detail)
+            differs = mismatch(expected, text.printed) if expected else None
+            return replace(
+                result,
+                status="fail" if differs else "pass",
+                detail=self._redact.text(differs or ""),
+                ran_on=event.get("ran_on"),
+            )
+        gone = self._end(gently=False)
+        status, reason, detail = self._broken(block, event)
+        if gone and gone["left"]:
+            detail += f"; the kernel did not release {gone['left']}"
+        return replace(result, status=status, reason=reason, detail=detail)
+
+    def _broken(self, block: Block, event: Event | None) -> tuple[Status, Reason, str]:
+        if event is None:
+            return ("error", "timeout", f"not done within {block.timeout_s:g} s")
+        if self._stopped:  # told by the event, or the process is gone already
+            return ("notrun", "interrupted", "stopped while it ran")
+        if event["event"] == "gone":
+            if not self._answered:
+                log = self._log.since(0) if self._log else ""
+                problem = no_python(self._python, event, self._redact.text(log))
+                return ("error", "load", problem.what)
+            _, reason, detail, _ = went(event)
+            return ("error", reason or "crashed", detail)
+        return ("error", "protocol", "wrote what is no event")
+
+    def _skipped(self, block: Block, blocked: Blocked) -> BlockResult:
+        return BlockResult(block.id, "skip", blocked.reason, blocked.what)
+
+    def _left_over(self) -> Iterator[Output]:
+        """Take what came since the last block: output of its threads, or the end of the process."""
+        for _ in range(MAX_LEFT_OVER):
+            event = self._probe.read(PEEK_S) if self._probe else None
+            if event is None:
+                return
+            if event["event"] == "gone":
+                self._end()
+                yield Output("[the process has ended since the last block: names are lost]\n")
+            elif event["event"] == "output":
+                yield Output(self._redact.text(event["data"].decode("utf-8", "replace")))
+
+    def _ready(self) -> Probe:
+        """Return the warm process, or start one, under the lease where it may own a device.
+
+        Raises:
+            Problem: something of ours holds the device, or the process cannot be started.
+        """
+        if self._probe:
+            return self._probe
+        session = self._session = self._session or self._make_session()
+        if self._framework and self._plan.platform != "cpu":
+            name = f"lesson {self.lesson.id}"
+            session.lease = self._held.enter_context(lease.device(name, self._machine))
+        try:
+            probe, self._log = start(session, stream=True)
+        except Problem:
+            self._held.close()
+            raise
+        self._answered = False
+        self._probe = probe
+        probe.send({"do": "versions"})  # its answer tells that this is a Python we can use
+        return probe
+
+    def _make_session(self) -> Session:
+        folder = locations.run_folder()
+        # A lesson without a framework sees the environment as it is: it may be about that.
+        env = {**self._machine.env, **plan.own_folders(folder)}
+        if self._framework:
+            env = plan.run_env(self._plan, self._machine.env, folder)
+        return Session(
+            self._python,
+            archive.build(folder / "probe.pyz"),
+            folder,
+            env,
+            plan.target_of(self._plan, self._machine),
+            self._redact,
+            drop=locations.caller(),
+        )
+
+    def _end(self, *, gently: bool = True) -> Event | None:
+        """Forget the process and free the lease; returns its `gone` event."""
+        probe, self._probe = self._probe, None
+        if probe is None:
+            return None
+        if not gently:
+            probe.end()
+        gone = probe.close()
+        if self._log:
+            self._log.close()
+        self._held.close()
+        return gone

@@ -1,0 +1,214 @@
+"""Says what is wrong with lessons before a learner meets it: one sentence each, with file and line.
+
+A rule is a function that takes a lesson and yields complaints. What all lessons share (ids, paths,
+the glossary) is looked at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import content, interpreters, locations
+from tpustarter.blocks import anchor, blocks_of, source_lines, tokens
+from tpustarter.content import Lesson
+from tpustarter.problem import Problem
+
+MAX_LINES = 150
+MAX_COLUMNS = 100
+MAX_MINUTES = 30
+FORBIDDEN = re.compile(
+    r"\b(simply|just|obviously|oops|please|something went wrong)\b", re.IGNORECASE
+)
+"""Words that patronise, or say nothing."""
+_CHECKED = re.compile(r"tpustarter check ((?:'?[a-z_]+\.[\w*]+'? ?)+)")
+_HEADER: dict[str, type | tuple[type, ...]] = {
+    "title": str, "minutes": int, "needs": dict, "checks": list, "next": str, "sources": list,
+    "profile": str, "steps": list,
+}  # fmt: skip
+"""Keys of a header, and what each holds."""
+_REQUIRED = ("title", "minutes", "needs", "checks", "sources")
+
+Complaints = Iterator[tuple[int, str]]
+"""Line of the file, and what is wrong there."""
+
+
+def everything(folder: Path | None = None) -> list[str]:
+    """Return what is wrong in a folder of lessons: those that cannot be read as well."""
+    folder = folder or locations.content("lessons")
+    read = [_read(path) for path in sorted(folder.glob("*/*.md"))]
+    lessons = [one for one in read if isinstance(one, Lesson)]
+    unreadable = [one.what for one in read if isinstance(one, Problem)]
+    found = lint(lessons, {check.id for check in content.read_checks()})
+    return [*unreadable, *found, *_paths(folder, [lesson.id for lesson in lessons])]
+
+
+def _read(path: Path) -> Lesson | Problem:
+    try:
+        return content.read_lesson(path)
+    except Problem as problem:
+        return problem
+
+
+def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
+    """Return what is wrong with lessons that could be read."""
+    ids = [lesson.id for lesson in lessons]
+    found = [f"{one}: {ids.count(one)} lessons have this id" for one in sorted(set(ids))
+             if ids.count(one) > 1]  # fmt: skip
+    for lesson in lessons:
+        rules: list[Callable[[], Complaints]] = [
+            lambda lesson=lesson: _header(lesson, check_ids, set(ids)),
+            lambda lesson=lesson: _blocks(lesson),
+            lambda lesson=lesson: _links(lesson.path, lesson.text, lesson.first_line),
+            lambda lesson=lesson: _prose(lesson),
+            lambda lesson=lesson: _checks_to_run(lesson, check_ids),
+        ]
+        name = f"{lesson.path.parent.name}/{lesson.path.name}"
+        complaints = [complaint for rule in rules for complaint in rule()]
+        found += [f"{name}:{line}: {what}" for line, what in sorted(complaints)]
+    for glossary in sorted({lesson.path.parents[1] / "glossary.md" for lesson in lessons}):
+        if glossary.is_file():
+            text = glossary.read_text(encoding="utf-8")
+            found += [f"glossary.md:{line}: {what}" for line, what in _links(glossary, text, 1)]
+            found += [f"glossary.md:{line}: {what}" for line, what in _words(text.split("\n"), 1)]
+    return found
+
+
+def _header(lesson: Lesson, check_ids: set[str], lesson_ids: set[str]) -> Complaints:
+    header = lesson.header
+    yield from _keys(header)
+    minutes = header.get("minutes")
+    if isinstance(minutes, int) and not 1 <= minutes <= MAX_MINUTES:
+        yield 1, f"`minutes` is {minutes}, expected 1 to {MAX_MINUTES}"
+    yield from _needs(header.get("needs"))
+    for check in _texts(header.get("checks")):
+        if check not in check_ids:
+            yield 1, f"there is no check `{check}`"
+    for step in cast("list[Any]", header.get("steps") or []):
+        proof = cast("dict[str, Any]", step).get("proof") if isinstance(step, dict) else None
+        if proof is not None and proof not in check_ids:
+            yield 1, f"there is no check `{proof}` to prove a step"
+    following = header.get("next")
+    if isinstance(following, str) and following not in lesson_ids:
+        yield 1, f"the next lesson `{following}` does not exist"
+    for source in _texts(header.get("sources")):
+        if not source.startswith("https://"):
+            yield 1, f"the source `{source}` is no public address"
+    for line in _texts([header.get("title")]):
+        for word in FORBIDDEN.findall(line):
+            yield 1, f"`{word}` in the title"
+
+
+def _keys(header: dict[str, Any]) -> Complaints:
+    for key in sorted(set(_REQUIRED) - set(header)):
+        yield 1, f"the header has no `{key}`"
+    for key, value in header.items():
+        kind = _HEADER.get(key)
+        if kind is None:
+            yield 1, f"`{key}` in the header is not one of {', '.join(_HEADER)}"
+        elif not isinstance(value, kind) or isinstance(value, bool):
+            yield 1, f"`{key}` in the header is a {type(value).__name__}"
+
+
+def _needs(needs: Any) -> Complaints:
+    for key, value in cast("dict[str, Any]", needs).items() if isinstance(needs, dict) else ():
+        if key != "framework":
+            yield 1, f"`needs` has `{key}`, expected `framework` alone"
+        elif value not in interpreters.FRAMEWORKS:
+            yield 1, f"`{value}` is not one of {', '.join(interpreters.FRAMEWORKS)}"
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in cast("list[Any]", value)] if isinstance(value, list) else []
+
+
+def _blocks(lesson: Lesson) -> Complaints:
+    try:
+        blocks = blocks_of(lesson)
+    except Problem as problem:
+        yield 1, problem.what
+        return
+    for block in blocks:
+        if block.expected_on("cpu") is None:
+            yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors a Markdown text has, as GitHub makes them of its headings."""
+    found: set[str] = set()
+    stream = tokens(text)
+    for opening, inline in pairwise(stream):
+        if opening.type == "heading_open":
+            found.add(anchor(inline.content))
+    return found
+
+
+def links(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the links of a Markdown text, each with the line its paragraph begins at, from 0."""
+    for token in tokens(text):
+        for child in token.children or ():
+            if child.type == "link_open":
+                yield token.map[0], str(child.attrs["href"])
+
+
+def _links(path: Path, text: str, first_line: int) -> Complaints:
+    for line, target in links(text):
+        if target.startswith("https://"):
+            continue
+        name, _, heading = target.partition("#")
+        file = (path.parent / name) if name else path
+        if ":" in name or not file.is_file():
+            yield first_line + line, f"the link `{target}` leads nowhere"
+        elif heading and heading not in anchors(file.read_text(encoding="utf-8")):
+            yield first_line + line, f"the link `{target}` names a heading that is not there"
+
+
+def _prose(lesson: Lesson) -> Complaints:
+    lines = source_lines(lesson)
+    count = lesson.first_line - 1 + len("\n".join(lines).rstrip("\n").split("\n"))
+    if count > MAX_LINES:
+        yield MAX_LINES + 1, f"the lesson has {count} lines, expected {MAX_LINES} at most"
+    headings = [line for line in lines if line.startswith("# ")]
+    if headings[:1] != [f"# {lesson.title}"]:
+        yield lesson.first_line, f"the first heading is not the title, `# {lesson.title}`"
+    inside = {n for one in tokens("\n".join(lines)) if one.type == "fence" for n in range(*one.map)}
+    for number, line in enumerate(lines):
+        is_prose = number not in inside and not line.startswith("|")
+        if is_prose and len(line) > MAX_COLUMNS:
+            where = lesson.first_line + number
+            yield where, f"{len(line)} characters in a line, expected {MAX_COLUMNS} at most"
+    yield from _words(lines, lesson.first_line)
+
+
+def _words(lines: Sequence[str], first_line: int) -> Complaints:
+    for number, line in enumerate(lines):
+        for word in FORBIDDEN.findall(line):
+            yield first_line + number, f"the word `{word}`"
+
+
+def _checks_to_run(lesson: Lesson, check_ids: set[str]) -> Complaints:
+    for number, line in enumerate(source_lines(lesson)):
+        for told in _CHECKED.findall(line):
+            for name in told.replace("'", "").split():
+                if not any(fnmatchcase(one, name) for one in check_ids):
+                    yield lesson.first_line + number, f"`tpustarter check {name}` matches no check"
+
+
+def _paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:
+    try:
+        paths = content.read_paths(folder)
+    except Problem as problem:
+        return [problem.what]
+    known = set(lesson_ids)
+    found = [f"paths.yml: `{path.id}` names `{one}`, which does not exist"
+             for path in paths for one in path.lessons if one not in known]  # fmt: skip
+    found += [f"paths.yml: `{path.id}` names a lesson twice"
+              for path in paths if len(set(path.lessons)) < len(path.lessons)]  # fmt: skip
+    ids = [path.id for path in paths]
+    found += [f"paths.yml: a second path `{one}`" for one in sorted(set(ids)) if ids.count(one) > 1]
+    on_a_path = {one for path in paths for one in path.lessons}
+    return [*found, *(f"paths.yml: no path leads to `{one}`" for one in sorted(known - on_a_path))]

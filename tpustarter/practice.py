@@ -1,0 +1,140 @@
+"""Lessons run one after the other without anybody at the keyboard: every block, every verdict.
+
+Each lesson is a session of its own. The verdict is that of the self-check: a block is a claim.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from tpustarter import __version__, host, progress
+from tpustarter.blocks import Block, blocks_of
+from tpustarter.content import Lesson
+from tpustarter.lesson import BlockResult, LessonSession, framework_of
+from tpustarter.output import Output
+from tpustarter.problem import ExitCode
+from tpustarter.report.results import Result, Run
+from tpustarter.report.verdict import exit_code
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A lesson begins; `session.target` says in which Python and on what."""
+
+    session: LessonSession
+
+
+@dataclass(frozen=True)
+class Began:
+    """A block begins."""
+
+    block: Block
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A block ended, or will not be run."""
+
+    lesson: Lesson
+    block: Block
+    result: BlockResult
+
+
+Event = Opened | Began | Output | Finished
+
+
+class Practice:
+    """A run of lessons. `events` runs it, `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        lessons: Sequence[Lesson],
+        *,
+        machine: host.Machine | None = None,
+        python: str | None = None,
+        devices: int | None = None,
+    ) -> None:
+        self.lessons = list(lessons)
+        self.blocks = {lesson.id: blocks_of(lesson) for lesson in lessons}
+        self.results: dict[str, dict[str, BlockResult]] = {lesson.id: {} for lesson in lessons}
+        self._machine = machine or host.Machine()
+        self._python, self._devices = python, devices
+        self._session: LessonSession | None = None
+        started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.run = Run(__version__, started, "quick", [lesson.id for lesson in lessons])
+        """The same facts as a run of checks, for the verdict and the words about it."""
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; blocks that were not run are reported as interrupted."""
+        self.run.stopped_by = number
+        session = self._session
+        if session:
+            session.stop()
+
+    def events(self) -> Iterator[Event]:
+        """Run every block of every lesson; yields events, and remembers how each block ended."""
+        began = time.monotonic()
+        try:
+            for lesson in self.lessons:
+                for event in self._lesson(lesson):
+                    if isinstance(event, Finished):
+                        self._add(event)
+                    yield event
+        finally:
+            self.run.seconds = time.monotonic() - began
+
+    def exit_code(self) -> ExitCode:
+        """Return the exit code of what was run; that of a check with these results."""
+        return exit_code(self.run)
+
+    def _lesson(self, lesson: Lesson) -> Iterator[Event]:
+        session = LessonSession(
+            lesson, machine=self._machine, python=self._python, devices=self._devices
+        )
+        self._session = session
+        self.run.target, self.run.host = session.target, session.host
+        yield Opened(session)
+        try:
+            for block in self.blocks[lesson.id]:
+                yield from self._block(session, block)
+        finally:
+            session.close()
+        self.run.blocked = self.run.blocked or session.blocked
+
+    def _block(self, session: LessonSession, block: Block) -> Iterator[Event]:
+        result = BlockResult(block.id, "notrun", "interrupted")
+        if self.run.stopped_by is None:
+            yield Began(block)
+            for item in session.run(block):
+                if self.run.stopped_by is not None:  # stop() may have come before the block began
+                    session.stop()
+                if isinstance(item, BlockResult):
+                    result = item
+                else:
+                    yield item
+        yield Finished(session.lesson, block, result)
+
+    def _add(self, event: Finished) -> None:
+        lesson, result = event.lesson, event.result
+        self.results[lesson.id][result.id] = result
+        progress.block_ended(lesson, event.block, result)
+        self.run.results.append(
+            Result(
+                f"{lesson.id}#{result.id}",
+                lesson.title,
+                result.status,
+                result.reason,
+                result.detail,
+                result.seconds,
+                result.ran_on,
+                log=result.output,
+                lesson=lesson.id,
+                framework=framework_of(lesson) or "host",
+            )
+        )
+        if result.ran_on:  # what was found outranks what was expected
+            self.run.target = {**self.run.target, "devices": result.ran_on["count"]}

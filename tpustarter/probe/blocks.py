@@ -1,0 +1,43 @@
+"""Runs a lesson's blocks in this process: one namespace, as if all were one program.
+
+What a block prints goes where any program's output goes; how it ended is told by the child.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import types
+from typing import Any
+
+from tpustarter.probe import frameworks
+from tpustarter.probe.target import target
+
+_program = types.ModuleType("__main__")
+"""What blocks define; stands in for the zip file's own `__main__` while they run."""
+
+
+def run(command: dict[str, Any]) -> dict[str, Any]:
+    """Run one block; whatever it raises is left to the caller."""
+    name, code = command["file"], command["code"]
+    sys.modules["__main__"] = _program
+    # Without a time of change the entry stays: tracebacks show the lesson's own lines.
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    try:
+        exec(compile(code, name, "exec", dont_inherit=True), _program.__dict__)  # noqa: S102  what it is for
+    finally:
+        _restore_streams()
+    where = None
+    if frameworks.is_initialised("jax"):
+        where = frameworks.ran_on("jax", virtual=target().virtual)
+    return {"outcome": "done", "ran_on": where}
+
+
+def _restore_streams() -> None:
+    """Undo what a block did to stdout and stderr: what comes after it must be seen as well."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream: Any = getattr(sys, f"__{name}__")
+        if stream is None or stream.closed:
+            stream = open(number, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, f"__{name}__", stream)
+        setattr(sys, name, stream)

@@ -1,0 +1,216 @@
+"""A lesson as plain text that reads well aloud: announced, indented, without drawn lines.
+
+A link becomes its text and where it leads; words of the glossary are explained at the end.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tpustarter.blocks import Block, Expected, anchor, parse, tokens
+from tpustarter.content import Lesson
+from tpustarter.progress import LessonProgress
+
+WIDTH = 80
+_INDENT = " " * 4
+_FENCES = {"sh": "Command:", "text": "Drawing:", "python": "Code:"}
+"""How a fence that does not run is announced."""
+_PLACES = {"cpu": " on a CPU", "tpu": " on a TPU", "gpu": " on a GPU", "any": ""}
+_DONE = {"pass": "passed", "fail": "did not match", "error": "ended with an error",
+         "changed": "has changed since you ran it"}  # fmt: skip
+
+
+@dataclass
+class _Text:
+    """Where the rendering of one lesson is: in which list or table, and what it has linked."""
+
+    folder: Path
+    markers: list[str] = field(default_factory=list[str])
+    """The sign of each list it is in; the innermost one last."""
+    fresh: bool = False
+    """Whether a list item has begun and nothing of it was told."""
+    heading: str = ""
+    cells: list[str] = field(default_factory=list[str])
+    columns: list[str] = field(default_factory=list[str])
+    in_table: bool = False
+    words: dict[str, str] = field(default_factory=dict[str, str])
+    """Anchors in the glossary that were linked, with the glossary's path as it was linked."""
+
+
+def render(lesson: Lesson, known: LessonProgress) -> Iterator[str]:
+    """Yield the lines of a lesson, with what the learner did so far."""
+    text = _Text(lesson.path.parent)
+    yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
+    for part in parse(lesson):
+        if part.block:
+            yield from _block(part.block, known.status(part.block))
+        else:
+            yield from _markdown(part.text, text)
+    yield from _glossary(text)
+    if any(part.block for part in parse(lesson)):
+        yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
+
+
+def section(lesson: Lesson, title: str) -> list[str]:
+    """Return the paragraphs below a heading, each in one line."""
+    text = _Text(lesson.path.parent)
+    found: list[str] = []
+    inside = False
+    stream = tokens(lesson.text)
+    for before, token in pairwise(stream):
+        if before.type == "heading_open":
+            inside = token.content == title
+        elif inside and token.type == "inline":
+            found.append(_inline(token, text))
+    return found
+
+
+def _block(block: Block, status: str | None) -> Iterator[str]:
+    told = f", {_DONE[status]}" if status in _DONE else ""
+    yield from ("", f"Code, block {block.id}{told}:", "")
+    yield from _indented(block.code)
+    for expected in block.expected:
+        yield from ("", _announced(expected), "")
+        yield from _indented(expected.text)
+
+
+def _announced(expected: Expected) -> str:
+    text = f"Expected output{_PLACES[expected.on]}"
+    if expected.rtol is not None:
+        text += f", numbers within {expected.rtol:g} of their size"
+    if "..." in expected.text:
+        text += ", where ... may be anything"
+    return f"{text}:"
+
+
+def _indented(text: str) -> Iterator[str]:
+    for line in text.rstrip("\n").split("\n"):
+        yield f"{_INDENT}{line}".rstrip()
+
+
+def _markdown(source: str, text: _Text) -> Iterator[str]:
+    for token in tokens(source):
+        if token.type in ("fence", "code_block"):
+            words = token.info.split()[:1]
+            yield from ("", _FENCES.get(words[0] if words else "", "Text:"), "")
+            yield from _indented(token.content)
+        elif token.type == "inline":
+            yield from _paragraph(_inline(token, text), text)
+        else:
+            yield from _structure(token, text)
+
+
+def _structure(token: Any, text: _Text) -> Iterator[str]:
+    """Keep account of headings, lists and tables; a row of a table is told when it ends."""
+    kind = token.type
+    if kind == "heading_open":
+        text.heading = "Lesson: " if token.tag == "h1" else "Section: "
+    elif kind == "heading_close":
+        text.heading = ""
+    elif kind in ("bullet_list_open", "ordered_list_open"):
+        text.markers.append("* " if kind == "bullet_list_open" else "1. ")
+        yield ""
+    elif kind in ("bullet_list_close", "ordered_list_close"):
+        text.markers.pop()
+    elif kind == "list_item_open":
+        text.markers[-1] = f"{token.info}. " if token.info else text.markers[-1]
+        text.fresh = True
+    elif kind in ("table_open", "table_close"):
+        text.in_table = kind == "table_open"
+        yield ""
+    elif kind == "tr_close":
+        cells, text.cells = text.cells, []
+        if text.columns:
+            row = "; ".join(f"{name}: {cell}" for name, cell in zip(text.columns, cells))  # noqa: B905
+            yield from _wrapped(row, "", "  ")
+        text.columns = text.columns or cells
+    elif kind == "tbody_close":
+        text.columns = []
+
+
+def _paragraph(line: str, text: _Text) -> Iterator[str]:
+    if text.in_table:
+        text.cells.append(line)
+        return
+    inner = "  " * max(0, len(text.markers) - 1)
+    marker = text.markers[-1] if text.markers else ""
+    if text.fresh:
+        first, text.fresh = inner + marker, False
+    else:
+        yield ""
+        first = inner + " " * len(marker)
+    yield from _wrapped(text.heading + line, first, inner + " " * len(marker))
+
+
+def _wrapped(line: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        line, WIDTH, initial_indent=first, subsequent_indent=rest,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _inline(token: Any, text: _Text) -> str:
+    """Return a run of text as one line, links as words."""
+    pieces: list[str] = []
+    targets: list[str] = []
+    for child in token.children or ():
+        if child.type in ("softbreak", "hardbreak"):
+            pieces.append(" ")
+        elif child.type == "code_inline":
+            pieces.append(f"`{child.content}`")
+        elif child.type == "link_open":
+            targets.append(_target(str(child.attrs["href"]), text))
+        elif child.type == "link_close":
+            pieces.append(targets.pop())
+        else:
+            pieces.append(child.content)
+    return "".join(pieces)
+
+
+def _target(address: str, text: _Text) -> str:
+    """Return what stands behind a link's words: an address, a command, or nothing."""
+    name, _, heading = address.partition("#")
+    if address.startswith("https://"):
+        return f" ({address})"
+    if name.endswith("glossary.md"):
+        text.words[heading] = name
+        return ""
+    if name.endswith(".md"):
+        path = Path(name)
+        track = path.parent.name if path.parent.name not in ("", "..") else text.folder.name
+        return f" (tpustarter learn {track}/{re.sub(r'^[0-9]+-', '', path.stem)})"
+    return ""
+
+
+def _glossary(text: _Text) -> Iterator[str]:
+    """Yield the words that were linked, each with what the glossary says."""
+    told: list[str] = []
+    for heading, name in sorted(text.words.items()):
+        meaning = meanings((text.folder / name).read_text(encoding="utf-8")).get(heading)
+        if meaning:
+            told += _wrapped(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
+    if told:
+        yield from ("", "Section: Words", "", *told)
+
+
+def meanings(glossary: str) -> dict[str, tuple[str, str]]:
+    """Return the word and its meaning for each anchor of a glossary."""
+    found: dict[str, tuple[str, str]] = {}
+    word = ""
+    text = _Text(Path())
+    stream = tokens(glossary)
+    for before, token in pairwise(stream):
+        if token.type != "inline":
+            continue
+        if before.type == "heading_open":
+            word = _inline(token, text)
+        elif word:
+            told = found.get(anchor(word), (word, ""))[1]
+            found[anchor(word)] = (word, f"{told} {_inline(token, text)}".strip())
+    return found

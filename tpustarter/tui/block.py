@@ -1,0 +1,185 @@
+"""One block of a lesson: its code, what it prints, and how it ended, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from tpustarter.blocks import Block
+from tpustarter.lesson import BlockResult
+from tpustarter.report.text import visible
+from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.widgets import coloured, word
+
+_WORDS = {
+    "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
+}  # fmt: skip
+_EARLIER = {
+    "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
+    "changed": "changed since you ran it",
+}  # fmt: skip
+"""What is said of a block that ran in an earlier session."""
+
+
+class BlockView(Vertical, can_focus=True):
+    """A block that can be run, edited and brought back to what the lesson says."""
+
+    def __init__(self, block: Block, *, before: str | None, platform: str | None) -> None:
+        super().__init__(classes="block")
+        self.block = block
+        self._before = before
+        """How it ended in an earlier session."""
+        self._platform = platform
+        self._edited: str | None = None
+        self._tail = Tail()
+        self.result: BlockResult | None = None
+        self.is_busy = False
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield code, status, output and what is expected."""
+        yield Static(coloured(plain(self.block.code)), classes="code")
+        yield Static(self._status(), classes="status")
+        output = Static("", classes="output")
+        output.display = False
+        yield output
+        yield Static(self._expected(), classes="expected")
+
+    @property
+    def code(self) -> str:
+        """What would run now."""
+        area = self._area
+        return area.text if area else self._edited or self.block.code
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether it is no longer what the lesson says."""
+        return self.code.rstrip() != self.block.code.rstrip()
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether its code can be typed into now."""
+        return self._area is not None
+
+    @property
+    def _area(self) -> TextArea | None:
+        return next(iter(self.query(TextArea)), None)
+
+    def edit(self) -> None:
+        """Let the learner type."""
+        area = TextArea(
+            self.code, soft_wrap=False, show_line_numbers=False, tab_behavior="indent",
+            theme="css", highlight_cursor_line=False,
+        )  # fmt: skip
+        area.cursor_blink = False
+        self.query_one(".code").display = False
+        self.mount(area, before=0)
+        area.focus()
+
+    def end_edit(self) -> None:
+        """Keep what was typed."""
+        area = self._area
+        if area is None:
+            return
+        self._edited = area.text
+        area.remove()
+        self._show_code()
+        self.focus()
+
+    def reset(self) -> None:
+        """Bring the lesson's code back."""
+        area = self._area
+        if area:
+            area.remove()
+        self._edited = None
+        self._show_code()
+        self.focus()
+
+    def _show_code(self) -> None:
+        code = self.query_one(".code", Static)
+        code.update(coloured(plain(self.code if self._edited else self.block.code)))
+        code.display = True
+        self._show_status()
+
+    def begin(self) -> None:
+        """Show that it runs."""
+        self.is_busy, self.result, self._tail = True, None, Tail()
+        output = self.query_one(".output", Static)
+        output.update("")
+        output.display = False
+        self.add_class("-running")
+        self.remove_class("-fail")
+
+    def wait(self, seconds: float, what: str) -> None:
+        """Say what is waited for."""
+        text = word("run", f"RUN  {seconds:.0f} s  ") + what
+        self.query_one(".status", Static).update(text)
+
+    @property
+    def has_output(self) -> bool:
+        """Whether it has printed anything yet."""
+        return bool(self._tail.text)
+
+    def add(self, text: str) -> None:
+        """Show what it printed since."""
+        self._tail.add(text)
+        output = self.query_one(".output", Static)
+        output.update(Content(self._tail.text))
+        output.display = True
+
+    def end(self, result: BlockResult) -> None:
+        """Show how it ended."""
+        self.is_busy, self.result = False, result
+        self.remove_class("-running")
+        self.set_class(result.status in ("fail", "error"), "-fail")
+        self._show_status()
+        self.query_one(".expected", Static).update(self._expected())
+
+    def _show_status(self) -> None:
+        self.query_one(".status", Static).update(self._status())
+
+    def _status(self) -> Content:
+        result = self.result
+        if result is None:
+            text = (
+                "edited, not run yet"
+                if self._edited and self.is_edited
+                else _EARLIER.get(self._before or "", "not run yet")
+            )
+            return Content.styled(f"{text}  ", "dim")
+        seconds = f"{result.seconds:.1f} s"
+        if result.status == "pass":
+            return word("pass", "pass") + f"  {seconds}{_where(result.ran_on)}"
+        if result.status == "fail" and self.is_edited:
+            return Content(f"ran  {seconds}{_where(result.ran_on)}; it prints something else now")
+        reason = "" if result.status == "fail" else f"{result.reason or ''}: ".replace("-", " ")
+        words = word(result.status, _WORDS[result.status])
+        return words + f"  {seconds}{_where(result.ran_on)}\n" + visible(f"{reason}{result.detail}")
+
+    def _expected(self) -> Content:
+        """Return what it should print: everywhere before a run, elsewhere after one."""
+        result, parts = self.result, list[Content]()
+        for one in self.block.expected:
+            here = self._platform is not None and self.block.expected_on(self._platform) is one
+            if here and result and result.status != "fail":
+                continue
+            where = "" if one.on == "any" else f" on {one.on}"
+            title = f"expected{where}" if here and result else f"prints{where}"
+            text = plain(one.text.rstrip("\n"))
+            parts.append(Content.styled(f"{title}:\n", "dim") + Content.styled(text, "dim"))
+        return Content("\n").join(parts)
+
+
+def _where(ran_on: dict[str, Any] | None) -> str:
+    """Return where it ran, in words."""
+    if not ran_on:
+        return ""
+    count = ran_on.get("count", 1)
+    if ran_on.get("virtual"):
+        return f" on {count} virtual CPU devices"
+    kind = visible(str(ran_on.get("kind", ran_on.get("platform", ""))))
+    return f" on {count} x {kind}" if count != 1 else f" on {kind}"

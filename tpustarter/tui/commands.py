@@ -1,0 +1,103 @@
+"""The command palette: every action, and the plain command that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.app import SystemCommand
+from textual.screen import Screen
+
+from tpustarter.selfcheck import Request
+from tpustarter.tui.screens.page import Help, Page
+from tpustarter.tui.widgets import valid_keys
+
+if TYPE_CHECKING:
+    from tpustarter.tui.app import Starter
+
+
+def offered(app: Starter, screen: Screen[Any]) -> Iterator[SystemCommand]:
+    """Yield what works on this screen, then what works anywhere."""
+    titles: set[str] = set()
+    for active in valid_keys(screen):
+        binding = active.binding
+        if binding.action == "command_palette":
+            continue
+        title = f"{binding.description[:1].upper()}{binding.description[1:]}"
+        titles.add(title)
+        run = partial(app.run_action, binding.action, active.node)
+        yield SystemCommand(f"{title} ({app.get_key_display(binding)})", binding.tooltip, run)
+    yield SystemCommand("Check this machine", "tpustarter check", partial(open_checks, app))
+    for level, how in (("static", "nothing is started, safe beside a job"), ("full", "with speed")):
+        request = Request(level=level, devices=app.choices.devices)
+        yield SystemCommand(
+            f"Check this machine, {level}: {how}",
+            f"tpustarter check --level {level}",
+            partial(open_checks, app, request),
+        )
+    yield SystemCommand("All lessons", "tpustarter learn", partial(open_lessons, app))
+    yield SystemCommand("Set up an environment", "tpustarter setup jax", partial(open_setup, app))
+    yield SystemCommand(
+        "Settings",
+        "tpustarter check --python PATH --devices N",
+        partial(open_settings, app),
+    )
+
+
+def open_checks(app: Starter, request: Request | None = None, title: str = "") -> None:
+    """Run checks on a screen of their own; the lesson's process ends first."""
+    from tpustarter.tui.screens.checks import Checks
+
+    app.push_screen(Checks(request or Request(devices=app.choices.devices), title))
+
+
+def open_lessons(app: Starter) -> None:
+    """Show all lessons."""
+    from tpustarter.tui.screens.lessons import Lessons
+
+    app.push_screen(Lessons())
+
+
+def open_lesson(app: Starter, lesson: str) -> None:
+    """Show one lesson."""
+    from tpustarter.tui.screens.reader import Reader
+
+    app.push_screen(Reader(lesson))
+
+
+def open_instead(app: Starter, lesson: str) -> None:
+    """Show a lesson in the place of the screen in front."""
+    from tpustarter.tui.screens.reader import Reader
+
+    cast("Any", app).switch_screen(Reader(lesson))
+
+
+def open_setup(app: Starter) -> None:
+    """Show the set-up plan; nothing is run for that."""
+    from tpustarter.tui.screens.setup import SetupPlan
+
+    app.push_screen(SetupPlan())
+
+
+def open_settings(app: Starter) -> None:
+    """Show what can be chosen."""
+    from tpustarter.tui.screens.settings import Choices
+
+    app.push_screen(Choices())
+
+
+def open_search(app: Starter) -> None:
+    """Show all lessons, ready to type what is looked for."""
+    from tpustarter.tui.screens.lessons import Lessons
+
+    if isinstance(app.screen, Lessons):
+        app.screen.action_find()
+    else:
+        app.push_screen(Lessons(find=True))
+
+
+def open_help(app: Starter) -> None:
+    """Show the help of the screen in front."""
+    if isinstance(app.screen, Page):
+        app.push_screen(Help(app.screen, app.screen.HELP or ""))

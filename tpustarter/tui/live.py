@@ -1,0 +1,95 @@
+"""The one lesson process of the app: at most one lives, and it ends when it is not needed.
+
+`run` and `release` are called in workers; `stop` comes back at once and may be called anywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+from tpustarter.blocks import Block
+from tpustarter.lesson import BlockResult, LessonSession, Output
+
+IDLE_S = 60.0
+"""A process without a running block is ended after this time."""
+
+Tell = Callable[[str | None], object]
+
+
+class Live:
+    """Owns the lesson session; `tell` hears who holds the device, and None once nobody does."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._session: LessonSession | None = None
+        self._lesson: str | None = None
+        self._busy = False
+        self._wanted = True
+        """False once what is running is to end."""
+        self._changed = threading.Condition()
+
+    @property
+    def session(self) -> LessonSession | None:
+        """The session, if there is one."""
+        return self._session
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a block runs."""
+        return self._busy
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a process is up and waits for a block."""
+        session = self._session
+        return session is not None and session.is_warm
+
+    @property
+    def holder(self) -> str | None:
+        """Who to name as the holder of the device; None while there is no process."""
+        session = self._session
+        return session.holder if session else None
+
+    def run(
+        self, lesson: str, make: Callable[[], LessonSession], block: Block, code: str | None
+    ) -> Iterator[Output | BlockResult]:
+        """Run a block in the lesson's process, which is started if need be."""
+        if self._lesson != lesson:
+            self.release()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._busy)
+            self._busy, self._wanted = True, True
+        try:
+            if self._session is None:
+                self._session, self._lesson = make(), lesson
+            if not self._wanted:
+                yield BlockResult(block.id, "notrun", "interrupted")
+                return
+            for event in self._session.run(block, code):
+                if not self._wanted:
+                    self._session.stop()
+                self._tell(self._session.holder)
+                yield event
+        finally:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+            self._tell(self.holder)
+
+    def stop(self) -> None:
+        """End the block that runs; its result says so."""
+        self._wanted = False
+        session = self._session
+        if session and self._busy:
+            session.stop()
+
+    def release(self) -> None:
+        """End the process and wait for it, in bounded time."""
+        self.stop()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._busy)
+            session, self._session, self._lesson = self._session, None, None
+        if session:
+            session.close()
+            self._tell(None)

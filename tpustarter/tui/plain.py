@@ -1,0 +1,57 @@
+"""Turns text from elsewhere into text that is safe and tidy on the screen."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from tpustarter.report.text import visible
+
+SHOWN_LINES = 400
+"""Lines of a growing output that are kept on the screen; the log has all of them."""
+LINE_CHARACTERS = 2000
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+
+
+def plain(text: str) -> str:
+    """Return text without colours, with every other control character spelt out."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(_line(line) for line in lines)
+
+
+def plain_source(text: str) -> str:
+    """Return Markdown or code with its line breaks and tabs, other control characters spelt out."""
+    return "".join(one if one in "\n\t" else visible(one) for one in text)
+
+
+def _line(line: str) -> str:
+    # A program that redraws its line ends each drawing with a carriage return: the last counts.
+    last = line.rstrip("\r").rpartition("\r")[2]
+    return visible(_COLOURS.sub("", last).expandtabs(4)[:LINE_CHARACTERS])
+
+
+class Tail:
+    """The last lines of an output that is still growing."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=SHOWN_LINES)
+        self._open = ""
+        """What came after the last line break."""
+        self._count = 0
+
+    def add(self, text: str) -> None:
+        """Add what arrived; it may end in the middle of a line."""
+        *whole, rest = text.split("\n")
+        for line in whole:
+            self._lines.append(_line(self._open + line))
+            self._open = ""
+            self._count += 1
+        self._open = (self._open + rest)[-LINE_CHARACTERS * 4 :]
+
+    @property
+    def text(self) -> str:
+        """What is shown: a note on what is above, then the last lines."""
+        lines = [*self._lines, _line(self._open)] if self._open else list(self._lines)
+        above = self._count - len(self._lines)
+        note = [f"... {above} lines above"] if above else []
+        return "\n".join([*note, *lines])

@@ -1,0 +1,300 @@
+"""Checks: live while they run, worst first when done, one key from the explanation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.timer import Timer
+
+from tpustarter import progress
+from tpustarter.content import Check
+from tpustarter.report import text
+from tpustarter.report.results import Result, Run
+from tpustarter.report.text import visible
+from tpustarter.runner import Ended, Started
+from tpustarter.selfcheck import Began, Event, Request, SelfCheck
+from tpustarter.tui import commands
+from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
+from tpustarter.tui.plain import plain
+from tpustarter.tui.screens.split import Split
+from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, Stack, word
+
+WORST_FIRST = ("fail", "error", "notrun", "warn", "pass", "skip")
+WORDS = {
+    "fail": "FAIL", "error": "ERROR", "notrun": "NOT RUN", "warn": "WARN", "pass": "PASS",
+    "skip": "skip",
+}  # fmt: skip
+
+
+class Checks(Split):
+    """Runs checks, and shows what they found."""
+
+    HELP = """
+Each line is one claim about this machine. Below stands what was found for the marked one.
+
+* **Enter** gives the details the whole screen, and back. **g** shows what the check's process
+  wrote instead.
+* **o** opens the lesson that explains the check, **a** runs the marked one again.
+* **x** or **Esc** stops the run; what was not run is told as such.
+* PASS holds, WARN holds with a remark, FAIL does not hold, ERROR gave no verdict, skip does not
+  apply here. The last line says where it was shown: only what ran on a TPU counts for a TPU.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
+        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+        Binding("a", "again", "again", tooltip="tpustarter check ID"),
+        Binding("x", "stop", "stop", tooltip="ends the run, as Ctrl-C does"),
+    ]
+
+    def __init__(self, request: Request, title: str = "") -> None:
+        super().__init__(title or f"Checks, {request.level}")
+        self._request = request
+        self._checks: dict[str, Check] = {}
+        self._results: dict[str, Result] = {}
+        self._selfcheck: SelfCheck | None = None
+        self._run: Run | None = None
+        self._inbox: Inbox[Event | Run | list[Check]] = Inbox()
+        self._now: str | None = None
+        """The check that runs."""
+        self._began = 0.0
+        self._clock: Timer | None = None
+        self._stopped = False
+        self._warm: set[str] = set()
+        """Frameworks whose process has answered."""
+        self._shows_log = False
+        self._marked_by_us: str | None = None
+        """The check that was marked because it ran; moving away ends that."""
+
+    def on_mount(self) -> None:
+        """Start at once: that is what the key that led here says."""
+        super().on_mount()
+        self._start(self._request)
+
+    def _start(self, request: Request) -> None:
+        self._began, self._stopped, self._now = time.monotonic(), False, None
+        self._run, self._selfcheck = None, None
+        self._inbox = Inbox()
+        self._clock = self.set_interval(1.0, self._tick)
+        self._tick()
+        self.refresh_bindings()
+        self._work(request, self._inbox)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=CHECKS)
+    def _work(self, request: Request, inbox: Inbox[Event | Run | list[Check]]) -> None:
+        app = self.starter
+        app.live.release()
+        try:
+            selfcheck = SelfCheck(request, machine=app.machine, checks=app.checks)
+            self._selfcheck = selfcheck
+            feed(self, inbox, [selfcheck.checks])
+            if self._stopped:
+                selfcheck.stop()
+            feed(self, inbox, selfcheck.events())
+            if not request.ids:
+                progress.remember_check(selfcheck.run)
+            feed(self, inbox, [selfcheck.run])
+        except BaseException:
+            feed(self, inbox, [Run("", "", request.level)])
+            raise
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._clock is not None
+
+    def on_arrived(self, message: Arrived) -> None:
+        """Show what has happened since."""
+        if message.inbox is not self._inbox:
+            return
+        for event in message.inbox.take():
+            self._follow(event)
+        self._show()
+        self.refresh_bindings()
+
+    def _follow(self, event: Event | Run | list[Check]) -> None:
+        if isinstance(event, list):
+            self._checks |= {check.id: check for check in event}
+        elif isinstance(event, Began):
+            self.say(text.opening(event.run), where="opening")
+        elif isinstance(event, Started):
+            self._now, self._began = event.check.id, time.monotonic()
+            self._results.pop(event.check.id, None)
+        elif isinstance(event, Ended):
+            self._results[event.result.id] = event.result
+            self._warm.add(event.result.framework)
+            self._now = None
+            self._began = time.monotonic()
+        elif isinstance(event, Run):
+            self._finish(event)
+
+    def _finish(self, run: Run) -> None:
+        if self._clock:
+            self._clock.stop()
+        self._clock, self._now, self._run, self._selfcheck = None, None, run, None
+        self._warm.clear()
+        line = text.headline(run) if run.results else ""
+        if self._request.ids != tuple(run.ids) and line:
+            line = f"{', '.join(run.ids)} again: {line}"
+        self.say(line)
+
+    def _tick(self) -> None:
+        """Say what is waited for; runs only while checks do."""
+        seconds = time.monotonic() - self._began
+        if self._now:
+            self.query_one(Rows).change(self._row(self._now))
+        else:
+            what = "stopping" if self._stopped else "choosing the Python and starting it"
+            line = f"{what}, {seconds:.0f} s"
+            self.say(line)
+
+    def _show(self) -> None:
+        """Paint the rows: in order while they run, worst first afterwards."""
+        ids = list(self._checks)
+        if self._run:
+            ids.sort(key=self._rank)
+        else:
+            counts = len(self._results)
+            line = f"{counts} of {len(ids)} done" + (", stopping" if self._stopped else "")
+            self.say(line)
+        rows = self.query_one(Rows)
+        follows = rows.chosen in (None, self._marked_by_us)
+        mark = (ids[0] if self._run and ids else self._now) if follows else None
+        rows.show([self._row(one) for one in ids], highlight=mark)
+        if follows:
+            self._marked_by_us = rows.chosen
+        self._show_details()
+
+    def _rank(self, check: str) -> int:
+        result = self._results.get(check)
+        return WORST_FIRST.index(result.status) if result else len(WORST_FIRST)
+
+    def _row(self, check: str) -> Row:
+        result = self._results.get(check)
+        width = max(len(one) for one in self._checks) + 1 if self.size.width >= 70 else 0
+        name = f"{visible(check):<{width}}"
+        if result:
+            seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
+            left = word(result.status, WORDS[result.status], 8)
+            return Row(check, left + f"{name} {visible(text.summary(result))}", seconds)
+        if check == self._now:
+            seconds = f"{time.monotonic() - self._began:.0f} s"
+            return Row(check, word("run", "RUN", 8) + f"{name} {self._waiting(check)}", seconds)
+        waits = "wait" if self._is_busy else "not run"
+        return Row(check, word("wait", waits, 8) + Content.styled(name, "dim"))
+
+    def _waiting(self, check: str) -> str:
+        """Say what the check that runs is most likely doing."""
+        framework = self._checks[check].framework
+        if framework == "host":
+            return "looking"
+        if framework in self._warm:
+            return "compiling and running"
+        run = self._selfcheck.run if self._selfcheck else None
+        if run and run.target.get("platform") == "tpu":
+            return "starting the TPU runtime, usually 5 to 15 s"
+        return "starting JAX, usually 2 to 5 s"
+
+    @on(Rows.OptionHighlighted)
+    def highlighted(self) -> None:
+        """Show what was found for the marked check."""
+        self._show_details()
+        self.refresh_bindings()
+
+    def _show_details(self) -> None:
+        result = self._marked()
+        if result is None:
+            check = self._checks.get(self.query_one(Rows).chosen or "")
+            self.show_found(Content(visible(check.title) if check else ""))
+        elif self._shows_log:
+            log = plain(result.log.rstrip("\n")) or "Nothing was written, or nothing was kept."
+            self.show_found(Content(log))
+        else:
+            self.show_found(Stack(_details(result)))
+
+    def _marked(self) -> Result | None:
+        return self._results.get(self.query_one(Rows).chosen or "")
+
+    def action_log(self) -> None:
+        """Show what the check's process wrote, and back."""
+        self._shows_log = not self._shows_log
+        self._show_details()
+
+    def action_lesson(self) -> None:
+        """Open the lesson that explains the marked check."""
+        lesson = self._lesson()
+        if lesson:
+            commands.open_lesson(self.starter, lesson)
+
+    def _lesson(self) -> str:
+        chosen = self.query_one(Rows).chosen or ""
+        check = self._checks.get(chosen)
+        return check.lesson if check else ""
+
+    def action_again(self) -> None:
+        """Run the marked check once more."""
+        chosen = self.query_one(Rows).chosen
+        if chosen and not self._is_busy:
+            self._start(Request(ids=(chosen,), devices=self._request.devices))
+
+    def stop_work(self) -> bool:
+        """Stop the run."""
+        if not self._is_busy or self._stopped:
+            return False
+        self._stopped = True
+        if self._selfcheck:
+            self._selfcheck.stop()
+        return True
+
+    def action_stop(self) -> None:
+        """Stop the run."""
+        self.stop_work()
+        self._tick()
+
+    def on_resize(self) -> None:
+        """Lay the rows out anew."""
+        super().on_resize()
+        if self._checks:
+            self._show()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works now."""
+        if action == "stop":
+            return self._is_busy and not self._stopped
+        if action == "again":
+            return not self._is_busy and bool(self._checks)
+        if action == "lesson":
+            return bool(self._lesson())
+        if action == "log":
+            return self._marked() is not None
+        return super().check_action(action, parameters)
+
+
+def _details(result: Result) -> Iterator[Lines | Content]:
+    yield Content.styled(visible(result.title), "bold")
+    if result.status not in ("pass", "warn", "fail"):
+        yield Content(visible(text.summary(result)))
+    for finding in result.findings:
+        status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
+        verdict = str(finding["verdict"])
+        label = word(status.get(verdict, ""), visible(verdict), 6)
+        yield Hanging(label, visible(text.finding_line(finding)))
+        if finding["hint"]:
+            yield Hanging("      ", Content.styled(visible(str(finding["hint"])), "dim"))
+    if result.status == "error" or (result.status in ("fail", "warn") and not _hinted(result)):
+        yield Hanging("do    ", visible(text.next_step(result)))
+    if result.lesson:
+        yield Hanging("read  ", f"{visible(result.lesson)} (o)")
+    if result.ran_on:
+        ran = result.ran_on
+        virtual = "virtual " if ran.get("virtual") else ""
+        where = visible(f"{ran.get('count')} x {virtual}{ran.get('kind')}")
+        yield Hanging("on    ", Content.styled(where, "dim"))
+
+
+def _hinted(result: Result) -> bool:
+    """Return whether what to do already stands below a finding."""
+    return any(one["hint"] and one["verdict"] in ("fail", "warn") for one in result.findings)

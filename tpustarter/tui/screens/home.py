@@ -1,0 +1,259 @@
+"""Home: what this machine is, the one next step, the path, and the last check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+
+from tpustarter import content, progress
+from tpustarter.content import Lesson, LessonPath
+from tpustarter.problem import Problem
+from tpustarter.progress import Progress
+from tpustarter.report.text import visible
+from tpustarter.tui import commands, facts, settings
+from tpustarter.tui.facts import Facts
+from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.screens.page import Page
+from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, word
+
+
+@dataclass(frozen=True)
+class Course:
+    """What there is to learn, and how far one is."""
+
+    lessons: dict[str, Lesson]
+    paths: list[LessonPath]
+    done: Progress
+    last: dict[str, Any] | None
+    trouble: str = ""
+    """Why lessons cannot be read, if they cannot."""
+
+
+class Home(Page):
+    """The first screen."""
+
+    HELP = """
+The line that is marked when you arrive is the one next step: press Enter.
+
+* **This machine** says what was found without starting anything.
+* **Path** is an order of lessons. `p` shows the next path: for a TPU VM, for a laptop, for
+  trouble.
+* **Last check** is what was proven here the last time, and on what.
+
+Nothing runs and nothing is changed until you press a key for it, and every screen says on its
+last line which keys work.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "check", "check", tooltip="tpustarter check"),
+        Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
+        Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
+        Binding("p", "next_path", "other path", tooltip="tpustarter learn"),
+        Binding(
+            "comma",
+            "settings",
+            "settings",
+            key_display=",",
+            tooltip="tpustarter check --python PATH --devices N",
+        ),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("tpustarter")
+        self._facts: Facts | None = None
+        self._course: Course | None = None
+
+    def body(self) -> Iterable[Widget]:
+        """Return the one list all of it stands in."""
+        yield Rows(id="home")
+
+    def on_mount(self) -> None:
+        """Paint at once; what takes time comes when it is known."""
+        self._show()
+        self.query_one(Rows).focus()
+
+    def on_screen_resume(self) -> None:
+        """Look again: a lesson may be done by now."""
+        self._read_course()
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-machine")
+    def _look(self) -> None:
+        self.post_message(Looked(facts.look(self.starter.machine, self.starter.choices)))
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
+    def _read_course(self) -> None:
+        try:
+            lessons = {one.id: one for one in content.read_lessons(self.starter.lessons)}
+            paths = content.read_paths(self.starter.lessons)
+            course = Course(lessons, paths, progress.read(), progress.last_check())
+        except Problem as problem:
+            course = Course({}, [], Progress(), progress.last_check(), str(problem))
+        self.post_message(Looked(course))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what is known now."""
+        before = (self._facts, self._course)
+        if isinstance(message.what, Facts):
+            self._facts = message.what
+            self.starter.show_place(message.what.place)
+        else:
+            self._course = message.what
+        if before != (self._facts, self._course):
+            self._show()
+            self.refresh_bindings()
+
+    def _show(self) -> None:
+        rows = self.query_one(Rows)
+        first_time = rows.chosen is None
+        rows.show(self._rows(), highlight="next" if first_time else None)
+
+    def _rows(self) -> Iterator[Row]:
+        yield Row(None, Content.styled("This machine", "bold"))
+        for name, text in self._facts.rows if self._facts else (("", "looking ..."),):
+            yield Row(None, Hanging(f"  {name:<8} ", text))
+        course, path = self._course, self._path()
+        if course is None:
+            return
+        yield Row(None, "")
+        yield Row(None, Content.styled("Next", "bold"))
+        yield self._next(course, path)
+        yield Row(None, "")
+        for line in course.trouble.splitlines():
+            yield Row(None, visible(line))
+        yield from _last_check(course.last)
+        if path:
+            yield Row(None, "")
+            yield from self._path_rows(course, path)
+
+    def _path(self) -> LessonPath | None:
+        paths = self._course.paths if self._course else []
+        known = {one.id: one for one in paths}
+        chosen = self.starter.choices.path
+        if chosen in known:
+            return known[chosen]
+        usual = "laptop" if self._facts and not self._facts.on_tpu else "fresh-tpu-vm"
+        return known.get(usual) or next(iter(paths), None)
+
+    def _next(self, course: Course, path: LessonPath | None) -> Row:
+        """Return the one next step; its id is always `next`."""
+        self._step = ""
+        found = _next_lesson(course, path)
+        lesson = course.lessons[found] if found else None
+        needs = str(lesson.header.get("needs") or "") if lesson else ""
+        if self._facts and not self._facts.has_framework and "framework" in needs:
+            why = "There is no JAX here yet. Shows the plan first; changes only the folder ~/tpu."
+            self._step = "setup"
+            return Row("next", "> Make an environment with the newest JAX", "3 min", _below(why))
+        if lesson:
+            self._step = lesson.id
+            more = _below(visible(path.who)) if path and not course.done.lessons else ()
+            return Row("next", f"> {visible(lesson.title)}", _minutes(lesson), more)
+        if path:
+            why = "Every lesson of this path is done."
+            return Row("next", "> Check this machine", "1 min", _below(why))
+        return Row("next", "> Check this machine", "1 min")
+
+    def _path_rows(self, course: Course, path: LessonPath) -> Iterator[Row]:
+        ids = [one for one in path.lessons if one in course.lessons]
+        finished = [one for one in ids if _is_done(course, one)]
+        title = Content.assemble(("Path: ", "bold"), (visible(path.title), "bold"))
+        yield Row(None, title, f"{len(finished)} of {len(ids)} done")
+        upcoming = _next_lesson(course, path)
+        for one in ids:
+            lesson = course.lessons[one]
+            state = "done" if one in finished else "next" if one == upcoming else ""
+            begun = not state and one in course.done.lessons
+            left = word(state, "begun" if begun else state, 6) + visible(lesson.title)
+            minutes = "" if state == "done" else _minutes(lesson)
+            yield Row(one, Content("  ") + left, minutes)
+
+    @on(Rows.OptionSelected)
+    def open_row(self, event: Rows.OptionSelected) -> None:
+        """Open what is marked."""
+        step = self._step if event.option_id == "next" else event.option_id
+        if step == "setup":
+            self.action_setup()
+        elif step:
+            commands.open_lesson(self.starter, step)
+        else:
+            self.action_check()
+
+    def action_check(self) -> None:
+        """Run the checks."""
+        commands.open_checks(self.starter)
+
+    def action_lessons(self) -> None:
+        """Show all lessons."""
+        commands.open_lessons(self.starter)
+
+    def action_setup(self) -> None:
+        """Show the set-up plan."""
+        commands.open_setup(self.starter)
+
+    def action_settings(self) -> None:
+        """Show what can be chosen."""
+        commands.open_settings(self.starter)
+
+    def action_next_path(self) -> None:
+        """Show the next path, and remember it."""
+        course, path = self._course, self._path()
+        if course is None or path is None:
+            return
+        ids = [one.id for one in course.paths]
+        following = ids[(ids.index(path.id) + 1) % len(ids)]
+        self.starter.choose(replace(self.starter.choices, path=following))
+        self._remember()
+        self.query_one(Rows).show(self._rows(), highlight="next")
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember(self) -> None:
+        settings.save(self.starter.choices)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing to go back to, and perhaps no other path."""
+        if action == "back":
+            return False
+        if action == "next_path":
+            return self._course is not None and len(self._course.paths) > 1
+        return super().check_action(action, parameters)
+
+
+def _below(text: str) -> tuple[Lines, ...]:
+    return (Hanging("  ", Content.styled(text, "dim")),)
+
+
+def _minutes(lesson: Lesson) -> str:
+    return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+
+
+def _is_done(course: Course, lesson: str) -> bool:
+    known = course.done.lessons.get(lesson)
+    return known is not None and known.done is not None
+
+
+def _next_lesson(course: Course, path: LessonPath | None) -> str | None:
+    ids = path.lessons if path else tuple(course.lessons)
+    return next((one for one in ids if one in course.lessons and not _is_done(course, one)), None)
+
+
+def _last_check(last: dict[str, Any] | None) -> Iterator[Row]:
+    title = Content.styled("Last check", "bold")
+    if last is None:
+        yield Row(None, title + Content("   none yet: c runs one"))
+        return
+    yield Row(None, title, _when(last), (Hanging("  ", visible(str(last.get("headline", "")))),))
+
+
+def _when(last: dict[str, Any]) -> str:
+    try:
+        when = datetime.fromisoformat(str(last.get("when"))).astimezone()
+    except ValueError:
+        return ""
+    return f"{when:%Y-%m-%d %H:%M}, {visible(str(last.get('level', '')))}"

@@ -1,0 +1,159 @@
+"""What every screen shares: heading, key line, help, and one place where errors are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import Worker, WorkerState
+
+from tpustarter.problem import Problem
+from tpustarter.report import bug
+from tpustarter.tui.plain import plain
+from tpustarter.tui.widgets import Heading, Keys, LessonText, app_of, valid_keys
+
+if TYPE_CHECKING:
+    from tpustarter.tui.app import Starter
+
+
+class Page(Screen[None]):
+    """A full screen. What it runs ends when it is closed, see `stop_work`."""
+
+    HELP: ClassVar[str | None] = ""
+    """Markdown: what one can do here."""
+    AUTO_FOCUS = ""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
+    ]
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._heading = title
+
+    @property
+    def starter(self) -> Starter:
+        """The app, with what it knows of content and choices."""
+        return cast("Starter", app_of(self))
+
+    def body(self) -> Iterable[Widget]:
+        """Return what stands between heading and key line."""
+        return ()
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield heading, body and key line."""
+        yield Heading(self._heading)
+        yield from self.body()
+        yield Keys(markup=False)
+
+    def rename(self, title: str) -> None:
+        """Change the heading."""
+        self.query_one(Heading).rename(title)
+
+    def stop_work(self) -> bool:
+        """End what runs; returns whether anything did. Comes back at once."""
+        return False
+
+    def action_back(self) -> None:
+        """Stop what runs; with nothing running, go back."""
+        if not self.stop_work():
+            self.dismiss()
+
+    def on_unmount(self) -> None:
+        """Leave nothing running behind."""
+        self.stop_work()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Show what a worker could not do."""
+        if event.state == WorkerState.ERROR:
+            worker = cast("Any", event).worker
+            self.show_error(worker.error)
+
+    def show_error(self, error: BaseException) -> None:
+        """Show a Problem as the command line would, and anything else as a bug of ours."""
+        if isinstance(error, Problem):
+            self.starter.push_screen(Notice("This did not work", str(error)))
+            return
+        what, where = bug.write(error)
+        self.notify(
+            plain(f"tpustarter itself broke: {what}\n{where}"),
+            severity="error",
+            markup=False,
+            timeout=30,
+        )
+
+
+class Sheet(ModalScreen[None]):
+    """Something to read on top of a screen; any of the usual keys puts it away."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,q", "dismiss", "close", key_display="Esc", tooltip="put it away"),
+        Binding("space", "page_down", show=False),
+    ]
+
+    def __init__(self, title: str, content: Widget) -> None:
+        super().__init__()
+        self._title = title
+        self._content = content
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield the sheet and its own key line."""
+        with VerticalScroll(id="sheet") as scroll:
+            scroll.border_title = Content(self._title).markup
+            yield self._content
+        yield Keys(markup=False)
+
+    def action_page_down(self) -> None:
+        """Read on."""
+        self.query_one("#sheet").scroll_page_down(animate=False)
+
+
+class Notice(Sheet):
+    """A text as it is, such as a Problem."""
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__(title, Static(Content(plain(text))))
+
+
+class Help(Sheet):
+    """What a screen is for, and every key that works on it now."""
+
+    def __init__(self, screen: Screen[Any], text: str) -> None:
+        keys = [
+            f"| `{app_of(screen).get_key_display(one.binding)}` | {one.binding.description} "
+            f"| {one.binding.tooltip} |"
+            for one in valid_keys(screen)
+        ]
+        table = "\n".join(["| key | does | as a command |", "|---|---|---|", *keys])
+        super().__init__("Help", LessonText(f"{text}\n\n{table}\n"))
+
+
+class Question(ModalScreen[bool]):
+    """Asks before something is changed; the answer is yes or no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes", tooltip="do it"),
+        Binding("n,escape", "answer(False)", "no", tooltip="change nothing"),
+    ]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield the question and its key line."""
+        with VerticalScroll(id="sheet") as scroll:
+            scroll.border_title = Content(self._title).markup
+            yield Static(Content(plain(self._text)))
+        yield Keys(markup=False)
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument
+        """Return the answer."""
+        self.dismiss(yes)

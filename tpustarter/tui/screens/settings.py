@@ -1,0 +1,159 @@
+"""Settings: the Python under test, virtual devices, and colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tpustarter import interpreters
+from tpustarter.problem import Problem
+from tpustarter.report.text import visible
+from tpustarter.tui import facts, settings
+from tpustarter.tui.facts import Facts
+from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.screens.page import Page
+from tpustarter.tui.settings import Settings
+from tpustarter.tui.widgets import Row, Rows
+
+DEVICES = (None, 1, 2, 4, 8, 16)
+
+
+class SettingRows(Rows):
+    """The settings; Enter chooses."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "choose", key_display="Enter"),
+    ]
+
+
+class Choices(Page):
+    """What can be chosen; every choice is remembered at once."""
+
+    HELP = """
+Enter chooses the marked line. What is chosen has a star.
+
+* **Python**: lessons and checks run in it. `automatic` looks for one in this order: the active
+  environment, `./.venv`, what set-up made, the Python tpustarter runs in, `python3`.
+  `tpustarter check` follows this choice too, and `--python` outranks it.
+* **Virtual devices**: CPU devices that stand in for TPU cores. With a number they are used even
+  beside a TPU: nothing then counts as tested on a TPU.
+* **Colours**: without them every word is still there.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "add", "another Python", tooltip="tpustarter check --python PATH"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("Settings")
+        self._facts: Facts | None = None
+
+    def body(self) -> Iterable[Widget]:
+        """Return the list, and a line to type a path."""
+        path = Input(placeholder="path of a Python, or of its environment", id="search")
+        path.cursor_blink = False
+        path.display = False
+        return (path, SettingRows(id="settings"))
+
+    def on_mount(self) -> None:
+        """Look for Pythons in the background."""
+        self.query_one(Rows).focus()
+        self._show()
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self) -> None:
+        self.post_message(Looked(facts.look(self.starter.machine, self.starter.choices)))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what was found."""
+        self._facts = message.what
+        self._show()
+
+    def _show(self) -> None:
+        self.query_one(Rows).show(self._rows())
+
+    def _rows(self) -> Iterator[Row]:
+        now = self.starter.choices
+        yield Row(None, Content.styled("Python under test", "bold"))
+        yield _choice("python:", "automatic", chosen=now.python is None)
+        paths = [str(one.path) for one in self._facts.candidates] if self._facts else []
+        known = {str(one.path): one for one in self._facts.candidates} if self._facts else {}
+        saved = [now.python] if now.python else list[str]()
+        for path in dict.fromkeys([*saved, *paths]):
+            names = ", ".join(known[path].frameworks) if path in known else ""
+            text = f"{visible(path)}  {names or 'no framework'}"
+            yield _choice(f"python:{path}", text, chosen=now.python == path)
+        yield Row(None, "")
+        yield Row(None, Content.styled("Virtual CPU devices", "bold"))
+        for number in DEVICES:
+            text = "automatic: 8 where there is no TPU, none beside one"
+            text = text if number is None else f"{number}, even beside a TPU"
+            yield _choice(f"devices:{number or ''}", text, chosen=now.devices == number)
+        yield Row(None, "")
+        yield Row(None, Content.styled("Colours", "bold"))
+        yield _choice("plain:", "the terminal's own", chosen=not now.plain)
+        yield _choice("plain:yes", "none", chosen=now.plain)
+
+    @on(Rows.OptionSelected)
+    def chosen(self, event: Rows.OptionSelected) -> None:
+        """Follow a choice, and remember it."""
+        kind, _, value = str(event.option_id).partition(":")
+        now = self.starter.choices
+        if kind == "python":
+            self._choose(replace(now, python=value or None))
+        elif kind == "devices":
+            self._choose(replace(now, devices=int(value) if value else None))
+        else:
+            self._choose(replace(now, plain=bool(value)))
+
+    def _choose(self, choices: Settings) -> None:
+        self.starter.choose(choices)
+        self._show()
+        self.starter.refresh()
+        self._remember(choices)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember(self, choices: Settings) -> None:
+        settings.save(choices)
+        # What runs in the old Python is not what was chosen.
+        self.starter.live.release()
+        self._look()
+
+    def action_add(self) -> None:
+        """Let a path be typed."""
+        path = self.query_one(Input)
+        path.display = True
+        path.focus()
+
+    @on(Input.Submitted)
+    def typed(self, event: Input.Submitted) -> None:
+        """Choose the Python that was typed."""
+        try:
+            chosen, _ = interpreters.choose(event.value, self.starter.machine.env, Path.cwd())
+        except Problem as problem:
+            self.show_error(problem)
+            return
+        self.action_back()
+        self._choose(replace(self.starter.choices, python=str(chosen.path)))
+
+    def action_back(self) -> None:
+        """Leave the line first, then the screen."""
+        path = self.query_one(Input)
+        if path.display:
+            path.display = False
+            path.value = ""
+            self.query_one(Rows).focus()
+        else:
+            self.dismiss()
+
+
+def _choice(name: str, text: str, *, chosen: bool) -> Row:
+    return Row(name, f"  {'*' if chosen else ' '} {text}")

@@ -1,0 +1,255 @@
+"""Set-up: the plan with its reasons and exact commands, then the run, live."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from typing import ClassVar, cast
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+
+from tpustarter.problem import Problem
+from tpustarter.report.text import visible
+from tpustarter.setup import Setup, Step, StepEnded, StepOutput, StepStarted
+from tpustarter.tui.messages import SETUP, Arrived, Inbox, Looked, feed
+from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.screens.page import Question
+from tpustarter.tui.screens.split import Split
+from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, Stack, word
+
+PROFILE = "jax"
+STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
+Event = StepStarted | StepOutput | StepEnded | None
+"""None: the run is over."""
+
+
+class SetupPlan(Split):
+    """The plan, and its run."""
+
+    HELP = """
+Nothing is run until you press `y`. Each step shows the exact command it would run; below stand
+its reason, what it changes, and what it needs.
+
+* **y** runs the steps that are not done yet, in order, up to the first one that fails. What was
+  done stays done: `y` goes on from there.
+* **x** or **Esc** stops the command that runs.
+* **z** removes what set-up made, after asking.
+* **Enter** gives the details the whole screen, and back.
+
+Nothing outside the folder named in the plan is changed, and no command gets administrator rights.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "run", "run these commands", tooltip="tpustarter setup jax --yes"),
+        Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
+        Binding("z", "undo", "undo", tooltip="tpustarter setup jax --undo"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("Set up an environment")
+        self._setup: Setup | None = None
+        self._inbox: Inbox[Event] = Inbox()
+        self._now: str | None = None
+        self._busy = False
+        self._stopped = False
+        self._began = 0.0
+        self._clock: Timer | None = None
+        self._tail = Tail()
+        self._ended: dict[str, StepEnded] = {}
+
+    def on_mount(self) -> None:
+        """Make the plan in the background."""
+        super().on_mount()
+        self.say("looking at this machine ...")
+        self._plan()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
+    def _plan(self) -> None:
+        app = self.starter
+        try:
+            made = Setup(PROFILE, machine=app.machine, lessons=app.lessons, checks=app.checks)
+        except Problem as problem:
+            self.post_message(Looked(problem))
+        else:
+            self.post_message(Looked(made))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show the plan."""
+        if isinstance(message.what, Setup):
+            self._setup = message.what
+            self._show()
+        elif isinstance(message.what, Problem):
+            self.say(plain(str(message.what)))
+        else:
+            told = "\n".join(f"* {one}" for one in cast("list[str]", message.what))
+            question = Question("Undo", f"This removes:\n\n{told}\n\nRemove it?")
+            self.starter.push_screen(question, self._answered)
+        self.refresh_bindings()
+
+    def action_run(self) -> None:
+        """Run what is left to do."""
+        self._begin(undo=False)
+
+    def _begin(self, *, undo: bool) -> None:
+        if self._busy:
+            return
+        self._busy, self._stopped, self._ended = True, False, {}
+        self._inbox, self._tail = Inbox(), Tail()
+        self._began = time.monotonic()
+        self._clock = self.set_interval(1.0, self._tick)
+        self.refresh_bindings()
+        self._tick()
+        self._work(self._inbox, undo=undo)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
+    def _work(self, inbox: Inbox[Event], *, undo: bool) -> None:
+        app = self.starter
+        try:
+            app.live.release()
+            # Once stopped a set-up stays so: each run has one of its own.
+            setup = Setup(PROFILE, machine=app.machine, lessons=app.lessons, checks=app.checks)
+            self._setup = setup
+            if self._stopped:
+                setup.stop()
+            feed(self, inbox, setup.undo() if undo else setup.run())
+        finally:
+            feed(self, inbox, [None])
+
+    def on_arrived(self, message: Arrived) -> None:
+        """Show what has happened since."""
+        if message.inbox is not self._inbox:
+            return
+        for event in message.inbox.take():
+            self._follow(event)
+        self._show()
+        self.refresh_bindings()
+
+    def _follow(self, event: Event) -> None:
+        if isinstance(event, StepStarted):
+            self._now, self._began, self._tail = event.step.id, time.monotonic(), Tail()
+        elif isinstance(event, StepOutput):
+            self._tail.add(f"{event.text}\n")
+        elif isinstance(event, StepEnded):
+            self._ended[event.step.id] = event
+            self._now = None
+        else:
+            if self._clock:
+                self._clock.stop()
+            self._clock, self._busy, self._now = None, False, None
+
+    def _tick(self) -> None:
+        """Say how long it has been; runs only while set-up does."""
+        seconds = time.monotonic() - self._began
+        what = "stopping" if self._stopped else "running, downloads may take minutes"
+        self.say(f"{what}, {seconds:.0f} s")
+
+    def _show(self) -> None:
+        setup = self._setup
+        if setup is None:
+            return
+        bad = next(
+            (one.step.id for one in self._ended.values() if one.step.state == "failed"), None
+        )
+        rows = self.query_one(Rows)
+        first = next((one.id for one in setup.steps if one.state != "done"), None)
+        mark = self._now or bad or (first if rows.chosen is None else None)
+        rows.show([self._row(step) for step in setup.steps], highlight=mark)
+        self._show_details()
+        if not self._busy:
+            self.say(self._summary(setup))
+
+    def _summary(self, setup: Setup) -> str:
+        todo = [one for one in setup.steps if one.state not in ("done", "undone")]
+        blocked = next((one for one in setup.steps if one.state == "blocked"), None)
+        failed = next((one for one in setup.steps if one.state == "failed"), None)
+        log = f" The log is in {visible(str(setup.log))}." if self._ended else ""
+        if failed:
+            return f"{visible(failed.title)}: failed.{log}"
+        if blocked:
+            return f"{visible(blocked.title)}: cannot be done here yet."
+        if not todo:
+            return "Everything is done. Checks and lessons use this environment from now on."
+        left = f"{len(todo)} of {len(setup.steps)} steps are left"
+        if self._ended:
+            return f"{left}; y goes on.{log}"
+        return f"{left}. Nothing was run yet: y runs the commands above."
+
+    def _row(self, step: Step) -> Row:
+        ended = self._ended.get(step.id)
+        state = "running" if step.id == self._now else step.state
+        left = word(STYLES.get(state, ""), state, 8) + Content.styled(visible(step.title), "bold")
+        command = visible(shlex.join(step.command)) if step.command else ""
+        more = (Hanging("        ", command),) if command else ()
+        return Row(step.id, left, f"{ended.seconds:.0f} s" if ended else "", more)
+
+    @on(Rows.OptionHighlighted)
+    def _show_details(self) -> None:
+        setup = self._setup
+        chosen = self.query_one(Rows).chosen
+        step = next((one for one in setup.steps if one.id == chosen), None) if setup else None
+        if step is None:
+            self.show_found("")
+        elif step.id == self._now:
+            self.show_found(Content(self._tail.text or "waiting for its first words"))
+            self.query_one("#details", VerticalScroll).scroll_end(animate=False)
+        else:
+            self.show_found(Stack(_details(step, self._ended.get(step.id))))
+
+    def stop_work(self) -> bool:
+        """Stop the command that runs."""
+        if not self._busy or self._stopped:
+            return False
+        self._stopped = True
+        if self._setup:
+            self._setup.stop()
+        return True
+
+    def action_stop(self) -> None:
+        """Stop the command that runs."""
+        self.stop_work()
+        self._tick()
+        self.refresh_bindings()
+
+    def action_undo(self) -> None:
+        """Ask, with what would be removed."""
+        self._ask()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
+    def _ask(self) -> None:
+        if self._setup:
+            self.post_message(Looked(self._setup.removed_by_undo()))
+
+    def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer:
+            self._begin(undo=True)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works now."""
+        states = {one.state for one in self._setup.steps} if self._setup else set[str]()
+        if action == "run":
+            left = states - {"done"}
+            return bool(left) and "blocked" not in states and not self._busy
+        if action == "stop":
+            return self._busy and not self._stopped
+        if action == "undo":
+            made = [one for one in self._setup.steps if one.id != "python"] if self._setup else []
+            return any(one.state == "done" for one in made) and not self._busy
+        return super().check_action(action, parameters)
+
+
+def _details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
+    if step.note:
+        yield Content(plain(step.note))
+    if ended and ended.tail:
+        yield Content.styled("its last lines:", "dim")
+        yield from (Hanging("| ", visible(line)) for line in ended.tail)
+    facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
+    if step.proof:
+        facts.append(("proof", f"the check {step.proof}"))
+    for name, text in facts:
+        if text:
+            yield Hanging(Content.styled(f"{name:<8} ", "dim"), visible(text))

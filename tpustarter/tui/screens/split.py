@@ -1,0 +1,80 @@
+"""A screen with a list above and details of the marked row below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.visual import VisualType
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.tui.screens.page import Page
+from tpustarter.tui.widgets import Rows
+
+LOW = 18
+"""Lines below which a screen shows either the list or the details."""
+
+
+class DetailRows(Rows):
+    """A list whose rows are looked at closer."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "details", key_display="Enter", tooltip="read all of it"),
+    ]
+
+
+class Split(Page):
+    """List, details, and one line that says how far it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "details", "the list", key_display="Enter", tooltip="back to the list"),
+        Binding("space", "read_on", show=False),
+    ]
+
+    def body(self) -> Iterable[Widget]:
+        """Return the list, the details and the line below them."""
+        yield Static("", id="opening")
+        yield DetailRows(id="rows")
+        with VerticalScroll(id="details"):
+            yield Static("", id="found")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        """Put the focus where the keys go."""
+        self.query_one(Rows).focus()
+
+    def say(self, text: str, *, where: str = "headline") -> None:
+        """Show a line."""
+        self.query_one(f"#{where}", Static).update(Content(text))
+
+    def show_found(self, found: VisualType) -> None:
+        """Show the details of the marked row."""
+        self.query_one("#found", Static).update(found)
+
+    @on(Rows.OptionSelected)
+    def action_details(self) -> None:
+        """Give the details the whole screen, and back."""
+        large = not self.has_class("-details")
+        self.set_class(large, "-details")
+        (self.query_one("#details") if large else self.query_one(Rows)).focus()
+        self.refresh_bindings()
+
+    def action_read_on(self) -> None:
+        """Read on in the details."""
+        self.query_one("#details").scroll_page_down(animate=False)
+
+    def action_back(self) -> None:
+        """Close the details, else stop what runs, else go back."""
+        if self.has_class("-details"):
+            self.action_details()
+        else:
+            super().action_back()
+
+    def on_resize(self) -> None:
+        """Without room for both, details wait for Enter."""
+        self.set_class(self.size.height < LOW, "-low")

@@ -1,0 +1,323 @@
+"""The widgets every screen shares: heading, rows to choose from, lesson text, and the key line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from markdown_it import MarkdownIt
+from pygments.token import Token
+from textual.app import App, ComposeResult
+from textual.binding import ActiveBinding, Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.css.styles import RulesMap
+from textual.highlight import HighlightTheme, highlight
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+from textual.signal import Signal
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
+from textual.widgets import Markdown, OptionList, Static
+from textual.widgets.markdown import MarkdownFence
+from textual.widgets.option_list import Option
+
+STATUS_STYLES = {
+    "pass": "ansi_green",
+    "fail": "bold ansi_red",
+    "error": "bold ansi_magenta",
+    "notrun": "ansi_magenta",
+    "warn": "bold ansi_yellow",
+    "skip": "dim",
+    "wait": "dim",
+    "run": "bold",
+    "done": "ansi_green",
+    "next": "bold",
+}
+"""Colours repeat what a word says; without them nothing is lost."""
+
+
+def app_of(node: MessagePump) -> App[Any]:
+    """Return the app a widget or screen belongs to."""
+    return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+MIN_TEXT_WIDTH = 16
+"""Narrower than this a text is not kept beside its label."""
+
+
+def word(status: str, text: str, width: int = 0) -> Content:
+    """Return a status in words, coloured."""
+    return Content.styled(f"{text:<{width}}", STATUS_STYLES.get(status, ""))
+
+
+class Lines(Visual):
+    """Visual made of lines that are laid out anew for every width."""
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines; none is wider than `width`."""
+        raise NotImplementedError
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002
+        """Return the whole width."""
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:  # noqa: ARG002
+        """Return the number of lines."""
+        return len(self.lines(width))
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        """Return the lines, painted."""
+        content = Content("\n").join(self.lines(width))
+        return content.render_strips(width, height, style, options)
+
+
+class Hanging(Lines):
+    """A label and a text that goes on below itself, not below the label."""
+
+    def __init__(self, label: Content | str, text: Content | str) -> None:
+        self._label = Content(label) if isinstance(label, str) else label
+        self._text = Content(text) if isinstance(text, str) else text
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the text, wrapped."""
+        indent = self._label.cell_length
+        if width - indent < MIN_TEXT_WIDTH:
+            return (self._label + self._text).wrap(max(width, 1))
+        first, *rest = self._text.wrap(width - indent) or [Content("")]
+        return [self._label + first, *(line.pad_left(indent) for line in rest)]
+
+
+class Stack(Lines):
+    """Pieces below each other."""
+
+    def __init__(self, pieces: Iterable[Lines | Content]) -> None:
+        self._pieces = list(pieces)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines of all pieces."""
+        return [
+            line
+            for one in self._pieces
+            for line in (one.lines(width) if isinstance(one, Lines) else one.wrap(max(width, 1)))
+        ]
+
+
+class Line(Lines):
+    """Text on the left, cut where it must be, a figure on the right, and pieces below."""
+
+    def __init__(self, left: Content, right: str = "", more: Sequence[Lines] = ()) -> None:
+        self._left = left
+        self._right = right
+        self._more = Stack(more)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the line: the left side gives way to the right one."""
+        right = f" {self._right}" if self._right else ""
+        room = max(width - len(right), 8)
+        left = self._left
+        if left.cell_length > room:
+            left = left.truncate(room, ellipsis=True)
+        row = left.pad_right(room - left.cell_length) + right if right else left
+        return [row, *self._more.lines(width)]
+
+
+class Packed(Lines):
+    """Parts beside each other, as many as fit a line; none is broken."""
+
+    def __init__(self, parts: Sequence[Content]) -> None:
+        self._parts = parts
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the parts, packed."""
+        lines: list[Content] = []
+        for part in self._parts:
+            if lines and lines[-1].cell_length + 2 + part.cell_length <= width:
+                lines[-1] = lines[-1] + "  " + part
+            else:
+                lines.append(part)
+        return lines or [Content("")]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a list; without an id it is text that cannot be chosen."""
+
+    id: str | None
+    left: Content | str | Lines
+    right: str = ""
+    more: tuple[Lines, ...] = ()
+
+    def line(self) -> Lines:
+        """Return what is painted."""
+        if isinstance(self.left, Lines):
+            return self.left
+        left = Content(self.left) if isinstance(self.left, str) else self.left
+        return Line(left, self.right, self.more)
+
+
+class Rows(OptionList):
+    """Rows to choose from; what is highlighted stays so when rows change or move."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "open", key_display="Enter"),
+    ]
+
+    def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
+        """Replace all rows, and highlight one: the one named, else the one that was."""
+        wanted = highlight or self.chosen
+        top = self.scroll_offset.y
+        options = [Option(row.line(), row.id, disabled=row.id is None) for row in rows]
+        self.set_options(options)
+        known = next((n for n, one in enumerate(options) if one.id and one.id == wanted), None)
+        if known is None:
+            known = next((n for n, one in enumerate(options) if one.id), None)
+        self.highlighted = known
+        if wanted and highlight is None:
+            self.scroll_to(y=top, animate=False)
+        elif known is not None and not any(one.id for one in options[:known]):
+            self.scroll_home(animate=False)
+
+    def change(self, row: Row) -> None:
+        """Paint one row anew."""
+        if row.id is not None:
+            self.replace_option_prompt(row.id, row.line())
+
+    @property
+    def chosen(self) -> str | None:
+        """The id of the highlighted row."""
+        option = self.highlighted_option
+        return option.id if option else None
+
+    def action_cursor_up(self) -> None:
+        """Move up; above the first row that can be chosen, show what stands there."""
+        super().action_cursor_up()
+        index = self.highlighted
+        if index is not None and not any(one.id for one in self.options[:index]):
+            self.scroll_home(animate=False)
+
+
+class Heading(Horizontal):
+    """The first line: where one is, and what the machine is or who holds it."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        """Yield both sides."""
+        yield Static(Content(self._title), id="heading-title")
+        yield Static("", id="heading-place")
+
+    def on_mount(self) -> None:
+        """Follow what the app knows."""
+        self.watch(app_of(self), "place", self._show_place)
+
+    def _show_place(self, place: str) -> None:
+        self.query_one("#heading-place", Static).update(Content(place))
+
+    def rename(self, title: str) -> None:
+        """Show another title."""
+        self.query_one("#heading-title", Static).update(Content(title))
+
+
+class Keys(Static):
+    """The last lines: every key that works now, and nothing else."""
+
+    def on_mount(self) -> None:
+        """Follow the bindings of the screen."""
+        self._shown: list[tuple[str, str]] = []
+        changed: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
+        changed.subscribe(self, self._show)
+        self.call_after_refresh(self._show, self.screen)
+
+    def _show(self, screen: Screen[Any]) -> None:
+        if not self.is_attached or screen is not self.screen:
+            return
+        keys = [(app_of(self).get_key_display(one.binding), one.binding.description)
+                for one in valid_keys(screen)]  # fmt: skip
+        if keys != self._shown:
+            self._shown = keys
+            self.update(
+                Packed([Content.assemble((key, "bold"), f" {label}") for key, label in keys])
+            )
+
+
+def valid_keys(screen: Screen[Any]) -> list[ActiveBinding]:
+    """Return the bindings to show: those that would act now, once per action."""
+    focused = screen.focused
+    found: dict[str, ActiveBinding] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if not (binding.show and active.enabled and binding.description):
+            continue
+        character = _CHARACTERS.get(binding.key, binding.key)
+        typed = len(character) == 1 and not binding.priority
+        if typed and focused and focused.check_consume_key(binding.key, character):
+            continue
+        found.setdefault(binding.action, active)
+    # First what is special here, then the way back, then what works anywhere.
+    return sorted(found.values(), key=lambda one: _place(one.binding.key, one.node))
+
+
+def _place(key: str, node: object) -> int:
+    return 2 if isinstance(node, App) else 1 if key == "escape" else 0
+
+
+_CHARACTERS = {"question_mark": "?", "slash": "/", "colon": ":", "comma": ",", "space": " "}
+
+
+class Colours(HighlightTheme):
+    """Code in the terminal's own colours, on light and dark alike."""
+
+    STYLES = {  # noqa: RUF012  declared as Textual does
+        Token.Comment: "dim italic",
+        Token.Keyword: "ansi_magenta",
+        Token.Literal.String: "ansi_green",
+        Token.String: "ansi_green",
+        Token.Literal.Number: "ansi_cyan",
+        Token.Number: "ansi_cyan",
+    }
+
+
+def coloured(text: str, language: str = "python") -> Content:
+    """Return code with its colours."""
+    known = language.split(maxsplit=1)[0] if language.split() else "text"
+    return highlight(text.rstrip("\n"), language=known, theme=Colours)
+
+
+class Fence(MarkdownFence):
+    """Code in a lesson that is read and not run."""
+
+    @classmethod
+    def highlight(
+        cls,
+        code: str,
+        language: str,
+        ansi: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
+        dark: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
+    ) -> Content:
+        """Return the code in the terminal's own colours."""
+        del ansi, dark
+        return coloured(code, language)
+
+
+class LessonText(Markdown):
+    """Markdown of a lesson or of a help text; the parser is the one lessons are checked with."""
+
+    BLOCKS = {  # noqa: RUF012  declared as Textual does
+        **Markdown.BLOCKS,
+        "fence": Fence,
+        "code_block": Fence,
+    }
+
+    def __init__(self, text: str, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(text, id=id, parser_factory=_parser, open_links=False)
+
+
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
