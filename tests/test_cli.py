@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -43,7 +44,11 @@ def tpustarter(
         (("check", "--level", "deep"), 2, "Invalid value for '--level'"),
         (("check", "host.raises"), 3, "host.raises has no verdict (exception: RuntimeError"),
         (("check", "host.warns", "--fail-on", "warn"), 4, "there are warnings"),
-        (("check", "host.passes", "--require", "tpu"), 69, "there is no tpu here"),
+        (
+            ("check", "host.passes", "--require", "tpu"),
+            69,
+            "`--require tpu` was given, and this run would use cpu",
+        ),
         (("check", "host.syntax_error"), 78, "line 6: invalid syntax"),
         (("check", "host.passes", "--python", "/bin/cat"), 78, "did not answer as a Python"),
         (
@@ -321,11 +326,22 @@ def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
     assert {user} == {path.stat().st_uid for path in files}
 
 
-def test_old_runs_are_dropped(home: Path) -> None:
-    """Run folders do not pile up."""
+def test_old_runs_are_dropped_and_those_in_use_are_not(home: Path) -> None:
+    """Run folders do not pile up, and no run loses its folder to a later one."""
     from tpustarter import locations
 
-    for _ in range(locations.KEPT_RUNS + 5):
-        locations.run_folder()
+    runs = home / "state" / "runs"
+    for number in range(locations.KEPT_RUNS + 5):
+        folder = runs / f"20200101-0000{number:02}-x"
+        folder.mkdir(parents=True)
+        os.utime(folder, (0, 0))
+    locked = os.open(runs / "20200101-000000-x", os.O_RDONLY)
+    fcntl.flock(locked, fcntl.LOCK_EX)
+    young = runs / "20200101-000001-x"
+    os.utime(young)
+    made = locations.run_folder()
+    os.close(locked)
+    names = {folder.name for folder in runs.iterdir()}
 
-    assert len(list((home / "state" / "runs").iterdir())) == locations.KEPT_RUNS
+    assert {made.name, young.name, "20200101-000000-x"} <= names
+    assert len(names) == locations.KEPT_RUNS + 2

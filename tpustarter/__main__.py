@@ -15,6 +15,8 @@ def main() -> None:
 
         print(f"tpustarter {__version__}")  # noqa: T201  the answer
         return
+    import click
+
     try:
         if not sys.argv[1:] and _wants_screen():
             from tpustarter.tui.launch import run
@@ -22,15 +24,19 @@ def main() -> None:
             sys.exit(run())
         from tpustarter.cli import cli
 
-        cli(prog_name="tpustarter", standalone_mode=True)
+        # Not standalone: click exits with 1, a failed check, for Ctrl-C and for a closed pipe.
+        cli(prog_name="tpustarter", standalone_mode=False)
+    except click.ClickException as error:  # a command line that cannot be followed
+        error.show()
+        sys.exit(error.exit_code)
     except Problem as problem:
-        print(problem, file=sys.stderr)  # noqa: T201  the one place
+        from tpustarter.report.text import visible
+
+        shown = "\n".join(visible(line) for line in str(problem).split("\n"))
+        print(shown, file=sys.stderr)  # noqa: T201  the one place
         sys.exit(problem.code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output went away: nothing to tell
-        sys.stdout = None
-        sys.exit(ExitCode.OK)
     except Exception as error:  # noqa: BLE001  whatever is left is a bug of ours
         sys.exit(_bug(error))
 

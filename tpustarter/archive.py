@@ -20,7 +20,10 @@ def build(path: Path, checks: Path | None = None) -> Path:
     checks = checks or locations.content("checks")
     sources = [package / name for name in ("__init__.py", "host.py", "tpus.py")]
     sources += sorted((package / "probe").glob("*.py"))
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    with (
+        locations.writing(path),
+        zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, strict_timestamps=False) as archive,
+    ):
         archive.write(package / ENTRY, "__main__.py")
         for source in sources:
             archive.write(source, f"tpustarter/{source.relative_to(package).as_posix()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -101,6 +102,10 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
         raise ValueError(f"LEVEL is {fields['level']!r}, expected one of {', '.join(LEVELS)}")
     if not any(isinstance(node, ast.FunctionDef) and node.name == "run" for node in tree.body):
         raise ValueError("there is no function `run`")
+    if not all(isinstance(one, str) for one in fields.get("env", {}).values()):
+        raise ValueError("ENV has a value that is not a str")
+    if not 0 < fields["timeout_s"] <= 86400:
+        raise ValueError(f"TIMEOUT_S is {fields['timeout_s']}, expected more than 0, at most 86400")
     fields["after"] = tuple(fields.get("after", ()))
     fields["own_process"] = bool(fields.get("own_process") or fields.get("env"))
     return fields
@@ -109,7 +114,8 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
 def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) -> Any:
     try:
         value = ast.literal_eval(statement.value)
-    except ValueError:
+        json.dumps(value)  # it crosses a pipe
+    except (ValueError, TypeError):
         raise ValueError(f"line {statement.lineno}: {name} must be a literal") from None
     if not isinstance(value, kind):
         found = type(value).__name__

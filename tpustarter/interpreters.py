@@ -34,7 +34,7 @@ class Interpreter:
     def has_gpu_plugin(self) -> bool:
         """Return whether JAX would use an NVIDIA GPU by itself in this Python."""
         pattern = f"lib/python3*/site-packages/{GPU_PLUGINS}-*.dist-info"
-        return any(True for _ in self.path.parents[1].glob(pattern))
+        return any(True for _ in self.path.parent.parent.glob(pattern))
 
 
 def choose(
@@ -99,11 +99,11 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     on_path = shutil.which("python3", path=env.get("PATH"))
     if on_path:
         executable = Path(on_path)
-        yield Interpreter(executable, "python3 on PATH", installed(executable.parents[1], env))
+        yield Interpreter(executable, "python3 on PATH", installed(executable.parent.parent, env))
 
 
 def _explicit(text: str) -> Interpreter:
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for an unknown user
     # os.path answers for what this user may not look at, where pathlib raises.
     if os.path.isdir(path):  # noqa: PTH112
         path = path / "bin" / "python"
@@ -117,7 +117,7 @@ def _explicit(text: str) -> Interpreter:
             code=ExitCode.USAGE,
         )
     path = path.absolute()
-    return Interpreter(path, "--python", installed(path.parents[1]))
+    return Interpreter(path, "--python", installed(path.parent.parent))
 
 
 def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -34,7 +34,13 @@ def hold(what: str) -> Generator[int]:
         Problem: something else of ours holds it; says what, its process id and since when.
     """
     path = locations.state() / "lease.json"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        raise Problem(
+            f"cannot open `{path}`: {error.strerror}",
+            hint="remove it, or set TPUSTARTER_HOME to a folder of your own",
+        ) from error
     locations.give_to_caller(path)
     try:
         try:
@@ -42,8 +48,9 @@ def hold(what: str) -> Generator[int]:
         except BlockingIOError:
             raise _taken(path) from None
         note = {"what": what, "pid": os.getpid(), "since": time.time()}
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(note).encode(), 0)
+        with contextlib.suppress(OSError):  # the lock counts; a full disk loses the note alone
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(note).encode(), 0)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -67,7 +74,11 @@ def _own_lock_file(machine: host.Machine) -> Generator[None]:
     """Remove libtpu's lock file afterwards if root's run made it: others could not open it."""
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.caller() is None
     was_absent = host.lock(machine).state == "absent"
-    yield
-    if as_root and was_absent and host.lock(machine).state == "stale":
+    try:
+        yield
+    finally:
+        path = machine.path(host.LOCK_FILE)
         with contextlib.suppress(OSError):
-            machine.path(host.LOCK_FILE).unlink()
+            ours = as_root and was_absent and path.lstat().st_uid == 0
+            if ours and host.lock(machine).state == "stale":
+                path.unlink()

@@ -88,10 +88,7 @@ def _header(lesson: Lesson, check_ids: set[str], lesson_ids: set[str]) -> Compla
     for check in _texts(header.get("checks")):
         if check not in check_ids:
             yield 1, f"there is no check `{check}`"
-    for step in cast("list[Any]", header.get("steps") or []):
-        proof = cast("dict[str, Any]", step).get("proof") if isinstance(step, dict) else None
-        if proof is not None and proof not in check_ids:
-            yield 1, f"there is no check `{proof}` to prove a step"
+    yield from _proofs(header.get("steps"), check_ids)
     following = header.get("next")
     if isinstance(following, str) and following not in lesson_ids:
         yield 1, f"the next lesson `{following}` does not exist"
@@ -120,6 +117,13 @@ def _needs(needs: Any) -> Complaints:
             yield 1, f"`needs` has `{key}`, expected `framework` alone"
         elif value not in interpreters.FRAMEWORKS:
             yield 1, f"`{value}` is not one of {', '.join(interpreters.FRAMEWORKS)}"
+
+
+def _proofs(steps: Any, check_ids: set[str]) -> Complaints:
+    for step in cast("list[Any]", steps) if isinstance(steps, list) else ():
+        proof = cast("dict[str, Any]", step).get("proof") if isinstance(step, dict) else None
+        if proof is not None and proof not in check_ids:
+            yield 1, f"there is no check `{proof}` to prove a step"
 
 
 def _texts(value: Any) -> list[str]:

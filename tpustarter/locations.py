@@ -6,16 +6,20 @@ Under sudo everything written belongs to the user who called it, never to root.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Generator
 from pathlib import Path
 
 from tpustarter.problem import Problem
 
 PACKAGE = Path(__file__).parent
 
+UNTOUCHED_S = 60.0
+"""A younger run folder is never dropped."""
 KEPT_RUNS = 10
 """Run folders kept for looking at logs afterwards."""
 
@@ -67,11 +71,23 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
+@contextlib.contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Raise Problem for what the disk refuses while `path` is written."""
+    try:
+        yield
+    except OSError as error:
+        raise Problem(
+            f"cannot write `{path}`: {error.strerror or error}",
+            hint="free some space, or set TPUSTARTER_HOME to a folder you can write to",
+        ) from error
+
+
 def give_to_caller(path: Path) -> None:
     """Hand a file or folder to the user who called sudo; does nothing without sudo."""
     if sudo := caller():
         with contextlib.suppress(OSError):
-            os.chown(path, *sudo)
+            os.chown(path, *sudo, follow_symlinks=False)
 
 
 def run_folder() -> Path:
@@ -79,9 +95,40 @@ def run_folder() -> Path:
     runs = make_folder(state() / "runs")
     name = time.strftime("%Y%m%d-%H%M%S-")
     folder = Path(tempfile.mkdtemp(prefix=name, dir=runs))
-    folder.chmod(0o755)
     give_to_caller(folder)
+    if (descriptor := _lock(folder)) is not None:
+        _kept_open.append(descriptor)
     older = sorted(path for path in runs.iterdir() if path != folder)
     for path in older[: max(0, len(older) - KEPT_RUNS + 1)]:
-        shutil.rmtree(path, ignore_errors=True)
+        if not _in_use(path):
+            shutil.rmtree(path, ignore_errors=True)
     return folder
+
+
+_kept_open: list[int] = []
+"""Locks on the run folders of this process; they end with it, however it ends."""
+
+
+def _lock(folder: Path) -> int | None:
+    """Return a descriptor that marks a folder as in use, or None when another one does."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _in_use(folder: Path) -> bool:
+    """Return whether a run may still need a folder; one made just now may not be locked yet."""
+    try:
+        if time.time() - folder.stat().st_mtime < UNTOUCHED_S:
+            return True
+        descriptor = _lock(folder)
+    except OSError:
+        return True
+    if descriptor is None:
+        return True
+    os.close(descriptor)
+    return False

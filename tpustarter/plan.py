@@ -13,6 +13,7 @@ from typing import Any
 
 from tpustarter import host, interpreters
 from tpustarter.problem import ExitCode
+from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked
 
 VIRTUAL_DEVICES = 8
@@ -112,17 +113,23 @@ def _on_tpu(
     chips = len(host.chips(machine))
     # Colab and Kaggle may hide PCI: the nodes are then the chips.
     shown = chips or host.reachable_chips(machine)
+    devices = host.visible_devices(machine, metadata)
+    if generation and generation.devices_per_chip and devices is not None:
+        reached = devices // generation.devices_per_chip
+    else:
+        reached = shown
+    chips_shown = count(shown, "chip") if reached == shown else f"{reached} of {shown} chips"
     title = generation.title.split(" (")[0] if generation else "TPU"  # without the code name
     return Plan(
         "tpu",
-        host.visible_devices(machine, metadata),
+        devices,
         virtual=False,
         generation=generation.name if generation else None,
         chips=chips,
         env=env,
         unset=unset,
         blocked=blocked,
-        where=f"{title}, {count(shown, 'chip')}" if shown else title,
+        where=f"{title}, {chips_shown}" if shown else title,
     )
 
 
@@ -181,7 +188,7 @@ def _busy(machine: host.Machine) -> Blocked | None:
         age = f", since {host.age_text(first.age_s)}" if first.age_s is not None else ""
         what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
         hint = f"wait for it, or end it if it is yours: `kill {first.pid}`"
-        return Blocked(what, ExitCode.BUSY, hint)
+        return Blocked(Redactor(machine.env).text(what), ExitCode.BUSY, hint)
     lock = host.lock(machine)
     if lock.state != "live":
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -23,6 +24,10 @@ from tpustarter.probe.supervisor import KILL_WAIT_S, TERM_GRACE_S
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 2.0
 """Longest wait for a supervisor that was told to end."""
+SEND_S = 10.0
+"""Longest wait for a child to take a command that does not fit its pipe."""
+SILENT_WAIT_S = 2.0
+"""Longest wait for one that never said it started."""
 FINISH_WAIT_S = 10.0
 """Seconds a child without further commands gets to close its device and leave."""
 LOG_HEAD_BYTES = 512 * 1024
@@ -102,6 +107,10 @@ class Probe:
                 pass_fds=kept,
                 start_new_session=True,
             )
+        except BaseException:
+            for descriptor in (self._control, self._events, self._wake, self._waker):
+                os.close(descriptor)
+            raise
         finally:
             os.close(control_end)
             os.close(events_end)
@@ -117,7 +126,7 @@ class Probe:
 
     def _watch(self) -> None:
         outputs = [one.fileno() for one in self._outputs().values()]
-        for descriptor in (self._events, self._wake, self._waker, *outputs):
+        for descriptor in (self._control, self._events, self._wake, self._waker, *outputs):
             os.set_blocking(descriptor, False)
         self._selector.register(self._events, selectors.EVENT_READ, "events")
         for output in outputs:
@@ -140,8 +149,12 @@ class Probe:
 
     def send(self, command: Mapping[str, Any]) -> None:
         """Give the child a command; a child that is gone is reported by `read`."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._control, json.dumps(command).encode() + b"\n")
+        data = memoryview(json.dumps(command).encode() + b"\n")
+        deadline = time.monotonic() + SEND_S
+        with contextlib.suppress(BrokenPipeError, BlockingIOError):
+            while data and (left_s := deadline - time.monotonic()) > 0:
+                select.select([], [self._control], [], left_s)
+                data = data[os.write(self._control, data) :]
 
     def interrupt(self) -> None:
         """Make `read` return an `interrupted` event; safe in any thread and signal handler."""
@@ -162,10 +175,8 @@ class Probe:
             if self._gone:
                 return self._gone
             left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                return None
             # Without a pidfd the end of a process shows only by looking.
-            ready = self._selector.select(left_s if self._pidfd else min(left_s, 0.1))
+            ready = self._selector.select(max(0, left_s if self._pidfd else min(left_s, 0.1)))
             kinds = {key.data for key, _ in ready}
             if "wake" in kinds:
                 os.read(self._wake, 512)
@@ -173,6 +184,8 @@ class Probe:
             self._drain(kinds)
             if self._process.poll() is not None:
                 self._finish()
+            if left_s <= 0 and not self._queue and not self._gone:
+                return None  # looked once: what came while nobody asked is not late
 
     def _drain(self, kinds: set[Any]) -> None:
         # Events are taken first and told last: what was written before one came before it.
@@ -208,12 +221,13 @@ class Probe:
         for line in filter(None, lines):
             try:
                 event = json.loads(line)
-                event["event"]
-            except (ValueError, TypeError, KeyError):
-                event = {"event": "garbage", "text": line[:80].decode("utf-8", "replace")}
+                if event["event"] == "started":
+                    self._child = int(event["pid"])
+            except (ValueError, TypeError, KeyError, RecursionError):
+                event = {"event": "garbage", "text": line[:2000].decode("utf-8", "replace")}
             if event["event"] == "started":
-                self._child = int(event["pid"])
-            elif event["event"] == "ended":
+                continue
+            if event["event"] == "ended":
                 self._ended = event
             else:
                 self._queue.append(event)
@@ -239,16 +253,31 @@ class Probe:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)
 
+    def _still_there(self) -> list[int]:
+        """Return which of supervisor and child the kernel does not release after a kill."""
+        deadline = time.monotonic() + 1.0
+        while time.monotonic() < deadline:
+            reaped = self._process.poll() is not None
+            if reaped and (self._child is None or not _exists(self._child)):
+                return []
+            time.sleep(0.01)
+        return [pid for pid in (self._child, self._process.pid) if pid and _exists(pid)]
+
     def end(self) -> Event:
         """End the process whatever it does, in bounded time; return the `gone` event."""
         with contextlib.suppress(OSError):
             cast("Any", self._process.stdin).close()
-        deadline = time.monotonic() + END_WAIT_S
-        while self._gone is None and time.monotonic() < deadline:
-            self.read(deadline - time.monotonic())
+        began = time.monotonic()
+        while self._gone is None:
+            # One that never said it started is no supervisor, and has nothing to end.
+            limit_s = END_WAIT_S if self._child else SILENT_WAIT_S
+            left_s = began + limit_s - time.monotonic()
+            if left_s <= 0:
+                break
+            self.read(left_s)
         if self._gone is None:
-            left = [pid for pid in (self._child, self._process.pid) if pid]
             self._kill()
+            left = self._still_there()
             self._gone = {"event": "gone", "code": None, "signal": None, "left": left, "exit": None}
         return self._gone
 
@@ -268,3 +297,13 @@ class Probe:
         for pipe in self._outputs().values():
             pipe.close()
         return gone
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

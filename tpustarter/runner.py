@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tpustarter.content import Check
-from tpustarter.problem import Problem
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import CappedLog, Event, Probe
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked, Reason, Result, Status
@@ -25,6 +25,8 @@ TICK_S = 1.0
 """Seconds between two `Waiting` events."""
 START_S = 60.0
 """Longest wait for a fresh interpreter's first word."""
+MAX_EVENTS = 10_000
+"""Most events one check may tell: findings are facts, not a stream."""
 LOG_TAIL_CHARACTERS = 6000
 TOO_OLD = 64
 """Exit status of the probe under a Python older than 3.10, see `probe/zip_main.py`."""
@@ -86,7 +88,10 @@ def start(
         Problem: the interpreter cannot be started.
     """
     count = len(list(session.folder.glob("probe-*.log")))
-    log = CappedLog(session.folder / f"probe-{count}.log")
+    try:
+        log = CappedLog(session.folder / f"probe-{count}.log")
+    except OSError as error:
+        raise Problem(f"cannot write to `{session.folder}`: {error.strerror}") from error
     try:
         probe = Probe(
             session.python,
@@ -137,10 +142,14 @@ class Runner:
         probe = self._ready({})
         probe.send({"do": "versions"})
         event = probe.read(START_S)
-        if event is None or event["event"] == "gone":
-            gone = self._end()
-            raise no_python(self._session.python, gone, self._tail(0))
-        return event
+        if event is not None and event["event"] == "versions":
+            return event
+        gone = self._end(gently=False)
+        if self.stopped_by is not None:
+            interrupted = self.stopped_by == signal.SIGINT
+            code = ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
+            raise Problem("stopped before anything was run", hint="run it again", code=code)
+        raise no_python(self._session.python, gone, self._tail(0))
 
     def run(self, checks: list[Check]) -> Iterator[Started | Waiting | Seen | Ended]:
         """Run checks in the order of their `AFTER`; yields events, one `Ended` for each."""
@@ -184,6 +193,7 @@ class Runner:
         probe.send({"do": "check", "id": check.id, "framework": check.framework,
                     "needs": check.needs, "timeout_s": check.timeout_s})  # fmt: skip
         findings: list[dict[str, Any]] = []
+        told = 0
         while True:
             passed_s = time.monotonic() - began
             event = probe.read(min(TICK_S, check.timeout_s - passed_s))
@@ -192,6 +202,10 @@ class Runner:
                 continue
             if event is None:
                 end = self._timed_out(check)
+                break
+            told += 1
+            if told > MAX_EVENTS:
+                end = ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
                 break
             if event["event"] == "finding":
                 findings.append(session.redact.value(event.get("finding")))
@@ -217,12 +231,8 @@ class Runner:
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
             return went(event)
-        return (
-            "error",
-            "protocol",
-            f"wrote what is no event: {str(event.get('text', event))[:80]!r}",
-            None,
-        )
+        text = self._session.redact.text(str(event.get("text", event)))
+        return ("error", "protocol", f"wrote what is no event: {text[:80]!r}", None)
 
     def _timed_out(self, check: Check) -> Ending:
         return ("error", "timeout", f"no verdict within {check.timeout_s:g} s", None)
@@ -238,19 +248,23 @@ class Runner:
 
     def _end(self, *, gently: bool = True) -> Event | None:
         """Forget the process; returns its `gone` event."""
-        probe, self._probe = self._probe, None
+        probe = self._probe
         if probe is None:
             return None
-        if not gently:
-            probe.end()
-        gone = probe.close()
+        try:
+            if not gently:
+                probe.end()
+            gone = probe.close()  # `stop` reaches it until it is closed
+        finally:
+            self._probe = None
         if self._log:
             self._log.close()
         return gone
 
     def _tail(self, position: int) -> str:
         text = self._log.since(position) if self._log else ""
-        return self._session.redact.text(text[-LOG_TAIL_CHARACTERS:])
+        # Redacted before it is cut: half a secret would not be known as one.
+        return self._session.redact.text(text[-2 * LOG_TAIL_CHARACTERS :])[-LOG_TAIL_CHARACTERS:]
 
 
 Ending = tuple[Status, Reason | None, str, dict[str, Any] | None]

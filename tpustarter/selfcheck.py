@@ -17,7 +17,7 @@ from typing import Any
 
 from tpustarter import __version__, archive, content, host, interpreters, lease, locations, plan
 from tpustarter.content import Check
-from tpustarter.problem import Problem
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked, Result, Run
 from tpustarter.runner import Ended, Runner, Seen, Session, Started, Waiting, skip_all
@@ -129,6 +129,8 @@ class SelfCheck:
         runner = self._start(session)
         try:
             self._describe(made, runner.versions())
+            if made.blocked and made.blocked.code == ExitCode.NO_DEVICE:
+                self.run.blocked = made.blocked  # also when no framework's check was selected
             yield Began(self.run, made)
             if not shared:
                 yield from runner.run(host_checks)
@@ -198,8 +200,9 @@ class SelfCheck:
             "kind": made.platform,
             "where": made.where,
             "devices": made.devices,
+            "planned": made.devices,
             "virtual": made.virtual,
-            "env": made.env,
+            "env": self._redact.value(made.env),
             "others": [f"{self._shown(one)}: {', '.join(one.frameworks)}" for one in self._others],
         }
         self.run.host = {"chips": made.chips, "generation": made.generation}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+
 import click
 
 from tpustarter import __version__
@@ -11,7 +15,19 @@ from tpustarter.cli.overview import overview
 from tpustarter.cli.setup import setup
 
 
+class _Group(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; click would exit with 1, a failed check, when a pipe is closed."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Nothing more can be told, and nothing may be tried again while Python exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(128 + signal.SIGPIPE)
+
+
 @click.group(
+    cls=_Group,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="Example: tpustarter check",

@@ -83,6 +83,10 @@ def check(
         _list(request)
         return
     with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
+        if junit:
+            from tpustarter.report import junit as xml
+
+            xml.reserve(junit)  # a path that cannot be written must not cost a whole run
         selfcheck = SelfCheck(request)
         with stopped_by_signals(selfcheck.stop):
             for event in selfcheck.events():
@@ -93,13 +97,11 @@ def check(
 
         progress.remember_check(run)
         if junit:
-            from tpustarter.report import junit as xml
-
             xml.write(run, junit)
         _report(run, verbose=verbose, as_json=as_json, ndjson=ndjson)
     code = verdict.exit_code(run)
     if code != ExitCode.OK:
-        click.echo(_why(run, code), err=True)
+        click.echo(text.visible(_why(run, code)), err=True)
     sys.exit(code)
 
 

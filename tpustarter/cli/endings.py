@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 from collections.abc import Callable, Generator
 
 import click
+
+from tpustarter.problem import ExitCode
 
 
 @contextlib.contextmanager
@@ -15,9 +18,16 @@ def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
 
     def on_signal(number: int, _: object) -> None:
         stop(number)
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, leave)
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    def leave(number: int, _: object) -> None:
+        sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
+
+    numbers = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
+    ]
     before = {number: signal.signal(number, on_signal) for number in numbers}
     try:
         yield

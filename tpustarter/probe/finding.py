@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Verdict = Literal["ok", "info", "warn", "fail"]
 Value = str | int | float | bool | None
+
+_CODE = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+")
+
+_HALF_WORD = re.compile(r"\S{1,512}\Z")
 
 MAX_TEXT = 2000
 """Longest text of one field, in characters: findings are facts, not dumps."""
@@ -35,6 +40,13 @@ class Finding:
     lesson: str | None = None
     """A lesson that explains it, when it is another than the check's own."""
 
+    def __post_init__(self) -> None:
+        """Refuse what no reader could judge: a verdict that is none, a code that is no name."""
+        if self.verdict not in get_args(Verdict):
+            raise ValueError(f"verdict is {self.verdict!r}, expected one of {get_args(Verdict)}")
+        if not _CODE.fullmatch(self.code):
+            raise ValueError(f"code is {self.code!r}, expected a name such as `JAX-DEVICES-COUNT`")
+
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON-ready values, long text cut."""
         return {key: clip(value) for key, value in asdict(self).items()}
@@ -48,7 +60,8 @@ def compare(code: str, name: str, found: Value, expected: Value, **more: Any) ->
 def clip(value: Any) -> Any:
     """Cut long text, and turn what JSON cannot hold (NumPy scalars, NaN) into plain values."""
     if isinstance(value, str):
-        return value if len(value) <= MAX_TEXT else value[:MAX_TEXT] + "..."
+        # Cut before a word, not within: half a secret would not be known as one.
+        return value if len(value) <= MAX_TEXT else _HALF_WORD.sub("", value[:MAX_TEXT]) + "..."
     if value is None or isinstance(value, bool | int):
         return value
     if hasattr(value, "item") and getattr(value, "shape", None) == ():

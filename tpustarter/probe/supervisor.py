@@ -20,6 +20,8 @@ TERM_GRACE_S = 5.0
 KILL_WAIT_S = 10.0
 """Longest wait for the kernel to release a killed process."""
 
+SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -39,7 +41,8 @@ def main(arguments: list[str]) -> int:
     stopped = status is None
     if stopped:
         status = _end(child, status)
-    left_behind = _end_rest(child)
+    # A child the kernel did not release was waited for: what else is left gets one look.
+    left_behind = _end_rest(child, KILL_WAIT_S if status is not None else 0)
     _tell(events, {"event": "ended", **_outcome(status), "stopped": stopped, "left": left_behind})
     return 0
 
@@ -47,12 +50,19 @@ def main(arguments: list[str]) -> int:
 def _start_child(control: int, events: int, drop: str, command: list[str]) -> int:
     """Fork and become the same Python with the same zip, or a command; return its process id."""
     parent = os.getpid()
+    # A TERM between fork and exec must end the child, not be swallowed by our handlers.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         with contextlib.suppress(OSError):
             os.setpgid(child, child)  # both sides do it: whichever comes first
         return child
     try:
+        signal.set_wakeup_fd(-1)
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         os.setpgid(0, 0)
         _drop_to(drop)
         # The supervisor has one thread, so this fires when the process dies, not before.
@@ -63,8 +73,6 @@ def _start_child(control: int, events: int, drop: str, command: list[str]) -> in
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for descriptor in (control, events):
             os.set_inheritable(descriptor, not command)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_DFL)
         options = ["-u", "-X", "faulthandler"]
         own = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
         words = command or own
@@ -100,7 +108,7 @@ def _watch_signals() -> int:
     for descriptor in (readable, writable):
         os.set_blocking(descriptor, False)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    for number in SIGNALS:
         signal.signal(number, _wake)
     return readable
 
@@ -150,9 +158,9 @@ def _end(child: int, status: int | None) -> int | None:
     return status
 
 
-def _end_rest(child: int) -> list[int]:
+def _end_rest(child: int, patience_s: float) -> list[int]:
     """Kill what the child left behind; return the processes the kernel did not release."""
-    deadline = time.monotonic() + KILL_WAIT_S
+    deadline = time.monotonic() + patience_s
     while True:
         _reap(child)
         rest = _children()

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.report.redact import Redactor
 from tpustarter.report.results import SCHEMA, Result, Run
 from tpustarter.report.verdict import exit_code, verdict, verified_on
 from tpustarter.runner import Ended, Seen, Started, Waiting
@@ -63,7 +65,8 @@ def error_fields(error: Exception) -> dict[str, Any]:
     code = error.code if isinstance(error, Problem) else ExitCode.BUG
     what = error.what if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, Problem) else None
-    return {"schema": SCHEMA, "error": {"what": what, "hint": hint}, "exit_code": int(code)}
+    told = Redactor(os.environ).value({"what": what, "hint": hint})
+    return {"schema": SCHEMA, "error": told, "exit_code": int(code)}
 
 
 def line(fields: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from tpustarter import locations
 from tpustarter.problem import Problem
 from tpustarter.report.results import Result, Run
 from tpustarter.report.text import finding_line, headline, visible
@@ -15,6 +16,15 @@ def write(run: Run, path: Path) -> None:
     """Write the run to `path`; raises Problem when that cannot be done."""
     try:
         path.write_bytes(ET.tostring(suite(run), encoding="utf-8", xml_declaration=True))
+        locations.give_to_caller(path)
+    except OSError as error:
+        raise Problem(f"cannot write `{path}`: {error.strerror}") from error
+
+
+def reserve(path: Path) -> None:
+    """Raise Problem now if nothing could be written to `path` later."""
+    try:
+        path.open("ab").close()
     except OSError as error:
         raise Problem(f"cannot write `{path}`: {error.strerror}") from error
 

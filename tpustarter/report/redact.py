@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
+_MAYBE_PATH = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _SHORTEST_SECRET = 6
 """A shorter value is a word like `true`, and replacing it would hide facts, not secrets."""
 
@@ -17,13 +18,13 @@ _PATTERNS = tuple(
         (r"\bhf_[A-Za-z0-9]{16,}", "[token]"),
         (r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[token]"),
         (r"\bAIza[\w-]{30,}", "[key]"),
-        (r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*", "[token]"),
+        (r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*", "[token]"),
         (r"(?i)\b(bearer|basic) [\w.~+/=-]{8,}", r"\1 [token]"),
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*KEY-----|$)", "[key]"),
         # Bounded, and without a run before the word: a long line must not take for ever.
-        (r"(?i)((?:secret|token|passw(?:or)?d|api[_-]?key)[\w-]{0,64}\s*[=:]\s*)[^\s'\",;]{4,}",
+        (r"(?i)((?:secret|token|passw(?:or)?d|api[_-]?key)[\w-]{0,64}\s{0,4}[=:]\s{0,4})[^\s'\",;]{4,}",
          r"\1[secret]"),
-        (r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w", "[email]"),
+        (r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{0,190}\w", "[email]"),
         (r"\bprojects/[\w:.-]+", "projects/[project]"),
     )
 )  # fmt: skip
@@ -35,11 +36,9 @@ class Redactor:
     def __init__(self, env: Mapping[str, str]) -> None:
         replaced: dict[str, str] = {}
         for name, value in env.items():
-            if (
-                _SECRET_NAME.search(name)
-                and len(value) >= _SHORTEST_SECRET
-                and "/" not in value[:1]
-            ):
+            # SSH_AUTH_SOCK and GOOGLE_APPLICATION_CREDENTIALS name files; an AWS key may start so.
+            names = _MAYBE_PATH if value.startswith("/") else _SECRET_NAME
+            if names.search(name) and len(value) >= _SHORTEST_SECRET:
                 replaced[value] = f"[${name}]"
         home = env.get("HOME", "")
         if len(home) > 1:

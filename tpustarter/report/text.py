@@ -212,7 +212,11 @@ def place(run: Run) -> str:
     count = device["count"]
     if kind == "tpu":
         where = str(run.target["where"])
-        if count != run.target["devices"] or not run.host.get("chips"):
+        counts = {one.ran_on["count"] for one in run.results if one.kind == kind and one.ran_on}
+        count = min(counts)
+        if counts != {run.target.get("planned", run.target["devices"])} or not run.host.get(
+            "chips"
+        ):
             where = f"{count} devices of {device['kind']}"
         return where
     if kind in ("cpu", "virtual-cpu"):

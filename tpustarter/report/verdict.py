@@ -27,7 +27,7 @@ def without_verdict(result: Result) -> bool:
 
 def nothing_verified(run: Run) -> bool:
     """Return whether no claim was shown: none at all, or none about a device though asked for."""
-    passed = [one for one in run.results if one.status in ("pass", "warn")]
+    passed = [one for one in run.results if one.status in ("pass", "warn") and not one.optional]
     asked_device = any(one.framework != "host" for one in run.results)
     return not passed or (asked_device and verified_on(run) == "none")
 
@@ -52,6 +52,7 @@ def exit_code(run: Run) -> ExitCode:
         (run.stopped_by is not None, interrupted),
         (any(one.reason == "load" for one in run.results), ExitCode.CONFIGURATION),
         (run.require not in (None, run.target.get("platform")), ExitCode.NO_DEVICE),
+        (run.blocked is not None and run.blocked.code == ExitCode.NO_DEVICE, ExitCode.NO_DEVICE),
         (judged == "unhealthy", ExitCode.FAILED),
         (judged == "inconclusive", _inconclusive(run)),
         (judged == "degraded" and run.fail_on_warn, ExitCode.SOFT),

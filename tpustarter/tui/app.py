@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tpustarter import host
+from tpustarter.probe.machine import Machine
 from tpustarter.tui import commands, messages, settings, theme
 from tpustarter.tui.live import IDLE_S, Live
 from tpustarter.tui.screens.home import Home
@@ -43,7 +43,7 @@ class Starter(App[None]):
     def __init__(
         self,
         *,
-        machine: host.Machine | None = None,
+        machine: Machine | None = None,
         lessons: Path | None = None,
         checks: Path | None = None,
     ) -> None:
@@ -51,7 +51,7 @@ class Starter(App[None]):
         self.animation_level = "none"
         self.register_theme(theme.TERMINAL)
         self.theme = theme.NAME
-        self.machine = machine or host.Machine()
+        self.machine = machine or Machine()
         self.lessons, self.checks = lessons, checks
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
         self.where, self.holder = "", ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -14,7 +15,8 @@ from tpustarter.blocks import Block
 from tpustarter.lesson import BlockResult
 from tpustarter.report.text import visible
 from tpustarter.tui.plain import Tail, plain
-from tpustarter.tui.widgets import coloured, word
+from tpustarter.tui.reading import coloured
+from tpustarter.tui.widgets import word
 
 _WORDS = {
     "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
@@ -24,6 +26,15 @@ _EARLIER = {
     "changed": "changed since you ran it",
 }  # fmt: skip
 """What is said of a block that ran in an earlier session."""
+
+
+class Editor(TextArea):
+    """Where a block's code is changed; Tab types spaces."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "screen.run", "run", key_display="Ctrl+R", tooltip="what is typed here"),
+        Binding("escape", "screen.back", "done", key_display="Esc", tooltip="keep it, go on"),
+    ]
 
 
 class BlockView(Vertical, can_focus=True):
@@ -47,7 +58,16 @@ class BlockView(Vertical, can_focus=True):
         output = Static("", classes="output")
         output.display = False
         yield output
-        yield Static(self._expected(), classes="expected")
+        yield Static("", classes="expected")
+
+    def on_mount(self) -> None:
+        """Show what the lesson says it prints."""
+        self._show_expected()
+
+    def _show_expected(self) -> None:
+        expected, content = self.query_one(".expected", Static), self._expected()
+        expected.update(content)
+        expected.display = bool(content.plain)
 
     @property
     def code(self) -> str:
@@ -71,7 +91,7 @@ class BlockView(Vertical, can_focus=True):
 
     def edit(self) -> None:
         """Let the learner type."""
-        area = TextArea(
+        area = Editor(
             self.code, soft_wrap=False, show_line_numbers=False, tab_behavior="indent",
             theme="css", highlight_cursor_line=False,
         )  # fmt: skip
@@ -86,18 +106,20 @@ class BlockView(Vertical, can_focus=True):
         if area is None:
             return
         self._edited = area.text
-        area.remove()
-        self._show_code()
-        self.focus()
+        self._close(area)
 
     def reset(self) -> None:
         """Bring the lesson's code back."""
-        area = self._area
+        area, self._edited = self._area, None
         if area:
-            area.remove()
-        self._edited = None
+            self._close(area)
+        else:
+            self._show_code()
+
+    def _close(self, area: TextArea) -> None:
+        self.screen.set_focus(self)  # before it goes: else the focus moves to another block
+        area.remove()
         self._show_code()
-        self.focus()
 
     def _show_code(self) -> None:
         code = self.query_one(".code", Static)
@@ -137,7 +159,7 @@ class BlockView(Vertical, can_focus=True):
         self.remove_class("-running")
         self.set_class(result.status in ("fail", "error"), "-fail")
         self._show_status()
-        self.query_one(".expected", Static).update(self._expected())
+        self._show_expected()
 
     def _show_status(self) -> None:
         self.query_one(".status", Static).update(self._status())

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, cast
 from textual.app import SystemCommand
 from textual.screen import Screen
 
-from tpustarter.selfcheck import Request
 from tpustarter.tui.screens.page import Help, Page
 from tpustarter.tui.widgets import valid_keys
 
 if TYPE_CHECKING:
+    from tpustarter.selfcheck import Request
     from tpustarter.tui.app import Starter
 
 
 def offered(app: Starter, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield what works on this screen, then what works anywhere."""
-    titles: set[str] = set()
+    from tpustarter.selfcheck import Request
+
     for active in valid_keys(screen):
         binding = active.binding
         if binding.action == "command_palette":
             continue
         title = f"{binding.description[:1].upper()}{binding.description[1:]}"
-        titles.add(title)
         run = partial(app.run_action, binding.action, active.node)
         yield SystemCommand(f"{title} ({app.get_key_display(binding)})", binding.tooltip, run)
     yield SystemCommand("Check this machine", "tpustarter check", partial(open_checks, app))
@@ -47,6 +47,7 @@ def offered(app: Starter, screen: Screen[Any]) -> Iterator[SystemCommand]:
 
 def open_checks(app: Starter, request: Request | None = None, title: str = "") -> None:
     """Run checks on a screen of their own; the lesson's process ends first."""
+    from tpustarter.selfcheck import Request
     from tpustarter.tui.screens.checks import Checks
 
     app.push_screen(Checks(request or Request(devices=app.choices.devices), title))

@@ -44,7 +44,8 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
     on_tpu = made.platform == "tpu"
     rows = [("TPU" if on_tpu else "Devices", _devices(machine, made))]
     if made.blocked:
-        rows.append(("Note", made.blocked.what))
+        hint = f"; {made.blocked.hint}" if made.blocked.hint else ""
+        rows.append(("Note", made.blocked.what + hint))
     if chosen is None:
         rows.append(("Python", trouble))
     else:

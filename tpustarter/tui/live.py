@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from tpustarter.blocks import Block
-from tpustarter.lesson import BlockResult, LessonSession, Output
+if TYPE_CHECKING:
+    from tpustarter.blocks import Block
+    from tpustarter.lesson import BlockResult, LessonSession, Output
+
 
 IDLE_S = 60.0
 """A process without a running block is ended after this time."""
@@ -64,6 +67,8 @@ class Live:
             if self._session is None:
                 self._session, self._lesson = make(), lesson
             if not self._wanted:
+                from tpustarter.lesson import BlockResult
+
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
             for event in self._session.run(block, code):

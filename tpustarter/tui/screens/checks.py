@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from typing import ClassVar
@@ -119,7 +120,7 @@ Each line is one claim about this machine. Below stands what was found for the m
         if isinstance(event, list):
             self._checks |= {check.id: check for check in event}
         elif isinstance(event, Began):
-            self.say(text.opening(event.run), where="opening")
+            self.say(re.sub(r"\n {2,}", " ", text.opening(event.run)), where="opening")
         elif isinstance(event, Started):
             self._now, self._began = event.check.id, time.monotonic()
             self._results.pop(event.check.id, None)

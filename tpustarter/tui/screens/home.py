@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from tpustarter import content, progress
-from tpustarter.content import Lesson, LessonPath
 from tpustarter.problem import Problem
-from tpustarter.progress import Progress
 from tpustarter.report.text import visible
-from tpustarter.tui import commands, facts, settings
-from tpustarter.tui.facts import Facts
+from tpustarter.tui import commands, settings
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, word
+
+if TYPE_CHECKING:
+    from tpustarter.content import Lesson, LessonPath
+    from tpustarter.progress import Progress
+    from tpustarter.tui.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -85,26 +86,30 @@ last line which keys work.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-machine")
     def _look(self) -> None:
+        from tpustarter.tui import facts  # not needed for the first paint
+
         self.post_message(Looked(facts.look(self.starter.machine, self.starter.choices)))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
     def _read_course(self) -> None:
+        from tpustarter import content, progress  # not needed for the first paint
+
         try:
             lessons = {one.id: one for one in content.read_lessons(self.starter.lessons)}
             paths = content.read_paths(self.starter.lessons)
             course = Course(lessons, paths, progress.read(), progress.last_check())
         except Problem as problem:
-            course = Course({}, [], Progress(), progress.last_check(), str(problem))
+            course = Course({}, [], progress.Progress(), progress.last_check(), str(problem))
         self.post_message(Looked(course))
 
     def on_looked(self, message: Looked) -> None:
         """Show what is known now."""
         before = (self._facts, self._course)
-        if isinstance(message.what, Facts):
+        if isinstance(message.what, Course):
+            self._course = message.what
+        else:
             self._facts = message.what
             self.starter.show_place(message.what.place)
-        else:
-            self._course = message.what
         if before != (self._facts, self._course):
             self._show()
             self.refresh_bindings()

@@ -14,9 +14,8 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import Problem
-from tpustarter.report import bug
 from tpustarter.tui.plain import plain
-from tpustarter.tui.widgets import Heading, Keys, LessonText, app_of, valid_keys
+from tpustarter.tui.widgets import Heading, Keys, app_of, valid_keys
 
 if TYPE_CHECKING:
     from tpustarter.tui.app import Starter
@@ -80,6 +79,8 @@ class Page(Screen[None]):
         if isinstance(error, Problem):
             self.starter.push_screen(Notice("This did not work", str(error)))
             return
+        from tpustarter.report import bug
+
         what, where = bug.write(error)
         self.notify(
             plain(f"tpustarter itself broke: {what}\n{where}"),
@@ -125,6 +126,8 @@ class Help(Sheet):
     """What a screen is for, and every key that works on it now."""
 
     def __init__(self, screen: Screen[Any], text: str) -> None:
+        from tpustarter.tui.reading import LessonText
+
         keys = [
             f"| `{app_of(screen).get_key_display(one.binding)}` | {one.binding.description} "
             f"| {one.binding.tooltip} |"

@@ -27,8 +27,8 @@ from tpustarter.tui import commands
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Holding, Inbox, Looked, feed
 from tpustarter.tui.plain import plain_source
+from tpustarter.tui.reading import LessonText
 from tpustarter.tui.screens.page import Page, Sheet
-from tpustarter.tui.widgets import LessonText
 
 _GLOSSARY = re.compile(r"\]\([^)\s]*glossary\.md#([^)\s]+)\)")
 _LINK = re.compile(r"\[([^\]]*)\]\((https?://[^)\s]+)\)")
@@ -67,8 +67,8 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
   ends it.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r,enter", "run", "run", tooltip="tpustarter learn LESSON --run"),
-        Binding("ctrl+r", "run", "run", show=False, priority=True),
+        Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
+        Binding("enter", "run", show=False),
         Binding("e", "edit", "edit", tooltip="change the block's code here"),
         Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
         Binding("x", "stop", "stop", tooltip="ends the block that runs"),
