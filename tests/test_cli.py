@@ -177,6 +177,74 @@ def test_a_signal_ends_the_run_and_the_report_is_still_told(number: int, code: i
     assert (1, 2) == (last["counts"]["fail"], last["counts"]["notrun"])
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_second_signal_ends_the_wait_and_is_no_failed_check(number: int, code: int) -> None:
+    """Impatience has the exit code of a signal, never the one of a failed check."""
+    words = [sys.executable, str(HERE / "drive.py"), str(SAMPLES), "/", "-", "-",
+             "check", "host.ignores_term", "--ndjson"]  # fmt: skip
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if json.loads(line)["event"] == "started":
+                process.send_signal(number)
+                time.sleep(0.5)
+                process.send_signal(number)
+                break
+        process.wait(timeout=30)
+
+    assert code == process.returncode
+
+
+def test_a_signal_before_the_first_answer_is_no_bug_of_ours(tmp_path: Path) -> None:
+    """A Python that never answers can be left with Ctrl-C, within seconds."""
+    hanging = tmp_path / "python"
+    hanging.write_text("#!/bin/sh\nexec sleep 600\n")
+    hanging.chmod(0o755)
+    words = [sys.executable, str(HERE / "drive.py"), str(SAMPLES), "/", "-", "-",
+             "check", "host.passes", "--python", str(hanging)]  # fmt: skip
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    process.wait(timeout=30)
+    said = process.stderr.read()
+    process.stderr.close()
+
+    assert 130 == process.returncode, said
+    assert "stopped before anything was run" in said
+    assert time.monotonic() - began < 10
+
+
+def test_a_closed_pipe_is_no_failed_check() -> None:
+    """`tpustarter check | head -1` ends with the shell's code for a closed pipe."""
+    words = [sys.executable, str(HERE / "drive.py"), str(SAMPLES), "/", "-", "-", "check",
+             "host.passes", "host.warns", "-v"]  # fmt: skip
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    process.stdout.close()
+
+    assert 128 + signal.SIGPIPE == process.wait(timeout=30)
+
+
+def test_a_secret_in_somebody_elses_command_line_is_not_told(tmp_path: Path) -> None:
+    """Who holds the TPU is said, and the token in their command is not."""
+    command = "python train.py --api_key=hf_abcdefghijklmnopqrst"
+    (tmp_path / "machine").mkdir()
+    holder = {"pid": 4242, "command": command}
+    machine = lay_out(tmp_path / "machine", "v5e", chips=1, holder=holder)
+    make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
+    checks = Path(__file__).parents[1] / "checks"
+    folder = checks if checks.is_dir() else SAMPLES
+    words = [sys.executable, str(HERE / "drive.py"), str(folder), str(machine.root),
+             json.dumps(dict(machine.env)), "-", "check", "--python", str(tmp_path / "env"),
+             "--json"]  # fmt: skip
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    assert "hf_abcdefghijklmnopqrst" not in done.stdout + done.stderr
+    assert "4242" in done.stderr
+
+
 def test_json_fits_the_schema_also_when_checks_break() -> None:
     """Stdout is one document whatever the checks did to their own stdout."""
     names = ["host.segfaults", "host.writes_markup", "host.half_line", "host.syntax_error"]

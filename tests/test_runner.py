@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ OUTCOMES = {
     "exits_silently": ("error", "protocol", "without a verdict", 10),
     "leaves_child": ("pass", None, "", 10),
     "floods": ("pass", None, "", 30),
+    "floods_findings": ("error", "protocol", "more than 10000 events", 30),
+    "invents_a_verdict": ("error", "exception", "verdict is 'failed'", 10),
     "half_line": ("error", "protocol", "what is no event", 10),
     "speaks_nonsense": ("error", "protocol", "what is no event: 'hello'", 10),
     "writes_markup": ("fail", None, "", 10),
@@ -210,6 +213,22 @@ def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
     assert result is not None
     assert ("error", "lost") == (result.status, result.reason)
     assert wait_until_gone(f"{tmp_path}/probe.pyz", 15) == []
+
+
+def test_a_slow_reader_does_not_turn_a_pass_into_a_time_out(tmp_path: Path) -> None:
+    """A verdict that lies in the pipe counts, however late it is read."""
+    check = replace(sample("passes"), timeout_s=1.0)
+    result = None
+    for event in Runner(make_session(tmp_path)).run([check]):
+        if isinstance(event, Started):
+            time.sleep(0.1)
+        elif isinstance(event, Ended):
+            result = event.result
+        else:
+            time.sleep(1.5)  # the reader is busy elsewhere past the limit
+
+    assert result is not None
+    assert "pass" == result.status
 
 
 def test_an_interpreter_that_is_none_is_one_clear_problem(tmp_path: Path) -> None:

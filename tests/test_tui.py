@@ -282,7 +282,7 @@ def test_the_palette_runs_an_action_of_the_screen(tmp_path: Path) -> None:
         async with tutor(tmp_path) as pilot:
             await pilot.press("colon")
             await until(pilot, lambda: "tpustarter learn" in on_screen(pilot.app))
-            await pilot.press(*"all lessons")
+            await pilot.press(*"lessons")
             await until(pilot, lambda: "Set up" not in on_screen(pilot.app))
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(pilot.app.screen, Lessons))

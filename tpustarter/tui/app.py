@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.filter import NoColor
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -97,7 +98,8 @@ class Starter(App[None]):
         if action == "release":
             return bool(self.holder)
         if action in ("search", "help", "command_palette"):
-            return isinstance(self.screen, Page)
+            below = [one for one in self.screen_stack if not isinstance(one, CommandPalette)]
+            return bool(below) and isinstance(below[-1], Page)
         return super().check_action(action, parameters)
 
     @work(thread=True, exit_on_error=False, group=messages.RELEASE)

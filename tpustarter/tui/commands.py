@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,30 +19,33 @@ if TYPE_CHECKING:
 
 def offered(app: Starter, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield what works on this screen, then what works anywhere."""
-    from tpustarter.selfcheck import Request
-
+    told: set[str] = set()
     for active in valid_keys(screen):
         binding = active.binding
         if binding.action == "command_palette":
             continue
+        told.add(binding.tooltip)
         title = f"{binding.description[:1].upper()}{binding.description[1:]}"
         run = partial(app.run_action, binding.action, active.node)
         yield SystemCommand(f"{title} ({app.get_key_display(binding)})", binding.tooltip, run)
-    yield SystemCommand("Check this machine", "tpustarter check", partial(open_checks, app))
+    for title, command, run in _anywhere(app):
+        if command not in told:
+            yield SystemCommand(title, command, run)
+
+
+def _anywhere(app: Starter) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    """Yield what works on every screen: title, plain command, action."""
+    from tpustarter.selfcheck import Request
+
+    yield "Check this machine", "tpustarter check", partial(open_checks, app)
     for level, how in (("static", "nothing is started, safe beside a job"), ("full", "with speed")):
         request = Request(level=level, devices=app.choices.devices)
-        yield SystemCommand(
-            f"Check this machine, {level}: {how}",
-            f"tpustarter check --level {level}",
-            partial(open_checks, app, request),
-        )
-    yield SystemCommand("All lessons", "tpustarter learn", partial(open_lessons, app))
-    yield SystemCommand("Set up an environment", "tpustarter setup jax", partial(open_setup, app))
-    yield SystemCommand(
-        "Settings",
-        "tpustarter check --python PATH --devices N",
-        partial(open_settings, app),
-    )
+        command = f"tpustarter check --level {level}"
+        yield f"Check this machine, {level}: {how}", command, partial(open_checks, app, request)
+    yield "Lessons", "tpustarter learn", partial(open_lessons, app)
+    yield "Set up an environment", "tpustarter setup jax", partial(open_setup, app)
+    command = "tpustarter check --python PATH --devices N"
+    yield "Settings", command, partial(open_settings, app)
 
 
 def open_checks(app: Starter, request: Request | None = None, title: str = "") -> None:
