@@ -114,11 +114,6 @@ def _on_tpu(
     # Colab and Kaggle may hide PCI: the nodes are then the chips.
     shown = chips or host.reachable_chips(machine)
     devices = host.visible_devices(machine, metadata)
-    if generation and generation.devices_per_chip and devices is not None:
-        reached = devices // generation.devices_per_chip
-    else:
-        reached = shown
-    chips_shown = count(shown, "chip") if reached == shown else f"{reached} of {shown} chips"
     title = generation.title.split(" (")[0] if generation else "TPU"  # without the code name
     return Plan(
         "tpu",
@@ -129,8 +124,15 @@ def _on_tpu(
         env=env,
         unset=unset,
         blocked=blocked,
-        where=f"{title}, {chips_shown}" if shown else title,
+        where=f"{title}, {_chips(shown, devices, generation)}" if shown else title,
     )
+
+
+def _chips(shown: int, devices: int | None, generation: tpus.Generation | None) -> str:
+    """Return the chips in words: how many there are, and how many this process reaches."""
+    per_chip = generation.devices_per_chip if generation else None
+    reached = devices // per_chip if per_chip and devices is not None else shown
+    return count(shown, "chip") if reached == shown else f"{reached} of {shown} chips"
 
 
 def _platform(

@@ -219,7 +219,8 @@ class Runner:
             # Broken or finished with: what comes next starts afresh.
             gone = self._end(gently=end[0] == "pass")
             if gone and gone["left"]:
-                end = (*end[:2], f"{end[2]}; the kernel did not release {gone['left']}", end[3])
+                status, reason, detail, ran_on = end
+                end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
         result = judge(check, findings, end)
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
 

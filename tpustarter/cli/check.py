@@ -83,6 +83,8 @@ def check(
         _list(request)
         return
     with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
+        from tpustarter import progress  # not needed to list checks
+
         if junit:
             from tpustarter.report import junit as xml
 
@@ -93,10 +95,10 @@ def check(
                 platform = str(selfcheck.run.target.get("platform"))
                 _show(event, platform=platform, ndjson=ndjson, quiet=as_json or ndjson)
         run = selfcheck.run
-        from tpustarter import progress  # not needed to list checks
-
         progress.remember_check(run)
         if junit:
+            from tpustarter.report import junit as xml
+
             xml.write(run, junit)
         _report(run, verbose=verbose, as_json=as_json, ndjson=ndjson)
     code = verdict.exit_code(run)
