@@ -9,7 +9,7 @@ import pytest
 from machines import lay_out
 from tutor import HANGS, HELLO, is_alive, on_screen, press, run, settle, tutor, until
 
-from tpustarter import progress, state
+from tpustarter import progress
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons
@@ -38,7 +38,10 @@ def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> No
             assert "hello you" in seen
             assert re.search(r"pass +\d", seen)
 
-            await press(pilot, "e", *"1/0", "escape")
+            await press(pilot, "e", *"1/0", "enter")
+            assert "Ctrl+R run  Esc done" in on_screen(pilot.app)
+            seen = await press(pilot, "escape")
+            assert "edited, not run yet" in seen
             seen = await press(pilot, "r")
             assert "ERROR" in seen
             assert "exception" in seen
@@ -224,42 +227,6 @@ def test_every_screen_fits_and_always_shows_keys_that_work(
     run(journey)
 
 
-def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
-    """A chosen number of devices is saved, and shown by every heading."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await press(pilot, "comma")
-            rows = pilot.app.screen.query_one("#settings")
-            rows.highlighted = rows.get_option_index("devices:4")
-            seen = await press(pilot, "enter")
-            assert "* 4" in seen
-            rows.highlighted = rows.get_option_index("plain:yes")
-            await press(pilot, "enter", "escape")
-            assert "4 virtual CPU devices" in on_screen(pilot.app)
-
-    run(journey)
-
-    saved = state.load("settings")
-    assert (4, True) == (saved["devices"], saved["plain"])
-
-
-def test_the_python_chosen_in_the_app_comes_right_after_the_option(tmp_path: Path) -> None:
-    """`interpreters.choose` follows the saved choice, unless `--python` is given or it is gone."""
-    import sys
-
-    from tpustarter import interpreters
-
-    state.save("settings", {"python": sys.executable})
-    env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}
-    chosen, _ = interpreters.choose(None, env, tmp_path)
-    assert "chosen in the settings" == chosen.why
-
-    state.save("settings", {"python": str(tmp_path / "gone")})
-    chosen, _ = interpreters.choose(None, env, tmp_path)
-    assert "chosen in the settings" != chosen.why
-
-
 def test_help_lists_the_keys_of_the_screen_with_their_plain_commands(tmp_path: Path) -> None:
     """`?` on each screen shows that screen's own text."""
 
@@ -401,5 +368,18 @@ def test_focus_and_place_survive_a_run(tmp_path: Path) -> None:
             assert isinstance(pilot.app.screen, Checks)
             assert marked == rows.chosen
             assert rows.has_focus
+
+    run(journey)
+
+
+def test_what_is_marked_is_seen_without_colours(tmp_path: Path) -> None:
+    """The marked row is painted reversed, and only while the list has the focus."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            rows = pilot.app.screen.query_one("#home")
+            lines = [rows.render_line(y) for y in range(rows.size.height)]
+            reversed_text = [line.text for line in lines if next(iter(line)).style.reverse]
+            assert "> Hello" in reversed_text[0]
 
     run(journey)

@@ -1,14 +1,15 @@
-"""The set-up screen on laid-out machines, and how errors are shown in the app."""
+"""The set-up screen on laid-out machines, settings, and how errors are shown in the app."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from fake_tools import behave, calls, lay_tools
 from machines import lay_out
 from tutor import HELLO, on_screen, press, run, tutor
 
-from tpustarter import content, host, locations
+from tpustarter import content, host, interpreters, locations, state
 from tpustarter.tui.screens.page import Notice
 
 CHECKS = Path(__file__).parent / "samples" / "machine_checks"
@@ -124,3 +125,35 @@ def test_lessons_that_cannot_be_read_are_told_at_home_and_nothing_loops(tmp_path
     run(journey)
 
     assert content.read_paths(tmp_path / "lessons")
+
+
+def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
+    """A chosen number of devices is saved, and shown by every heading."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "comma")
+            rows = pilot.app.screen.query_one("#settings")
+            rows.highlighted = rows.get_option_index("devices:4")
+            seen = await press(pilot, "enter")
+            assert "* 4" in seen
+            rows.highlighted = rows.get_option_index("plain:yes")
+            await press(pilot, "enter", "escape")
+            assert "4 virtual CPU devices" in on_screen(pilot.app)
+
+    run(journey)
+
+    saved = state.load("settings")
+    assert (4, True) == (saved["devices"], saved["plain"])
+
+
+def test_the_python_chosen_in_the_app_comes_right_after_the_option(tmp_path: Path) -> None:
+    """`interpreters.choose` follows the saved choice, unless `--python` is given or it is gone."""
+    state.save("settings", {"python": sys.executable})
+    env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}
+    chosen, _ = interpreters.choose(None, env, tmp_path)
+    assert "chosen in the settings" == chosen.why
+
+    state.save("settings", {"python": str(tmp_path / "gone")})
+    chosen, _ = interpreters.choose(None, env, tmp_path)
+    assert "chosen in the settings" != chosen.why

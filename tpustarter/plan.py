@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpustarter import host, interpreters
+from tpustarter import host, interpreters, tpus
 from tpustarter.problem import ExitCode
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked

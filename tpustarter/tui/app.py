@@ -22,7 +22,7 @@ from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Page
 
 
-class Starter(App[None]):
+class Starter(App[None], inherit_bindings=False):
     """The tutor. Machine and content are arguments, so that tests bring their own."""
 
     CSS_PATH = "app.tcss"
@@ -35,7 +35,6 @@ class Starter(App[None]):
         Binding("question_mark", "help", "help", key_display="?", tooltip="tpustarter --help"),
         Binding("q", "leave(0)", "quit", tooltip="progress is kept"),
         Binding("ctrl+c", "leave(130)", "quit", show=False, priority=True),
-        Binding("ctrl+q", "nothing", show=False, priority=True),
     ]
 
     place: reactive[str] = reactive("")
@@ -122,6 +121,3 @@ class Starter(App[None]):
                 screen.stop_work()
         self.live.stop()
         self.exit(return_code=code)
-
-    def action_nothing(self) -> None:
-        """Leave this key to the terminal."""

@@ -33,7 +33,14 @@ class Editor(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r", "screen.run", "run", key_display="Ctrl+R", tooltip="what is typed here"),
-        Binding("escape", "screen.back", "done", key_display="Esc", tooltip="keep it, go on"),
+        Binding(
+            "escape",
+            "screen.back",
+            "done",
+            key_display="Esc",
+            tooltip="keep it, go on",
+            priority=True,  # else Textual takes it to leave the field
+        ),
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rich.style import Style as RichStyle
 from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal
@@ -43,6 +44,7 @@ def app_of(node: MessagePump) -> App[Any]:
     return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
+REVERSE = RichStyle(reverse=True)
 MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
 
@@ -185,6 +187,17 @@ class Rows(OptionList):
         """Paint one row anew."""
         if row.id is not None:
             self.replace_option_prompt(row.id, row.line())
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the highlighted row reversed: seen on light and dark, and without colours.
+
+        Textual's option lists leave `text-style: reverse` out (8.2.8, `get_visual_style`).
+        """
+        strip = super().render_line(y)
+        first = next(iter(strip), None)
+        option = first.style.meta.get("option") if first and first.style else None
+        marked = option is not None and option == self.highlighted and self.has_focus
+        return strip.apply_style(REVERSE) if marked else strip
 
     @property
     def chosen(self) -> str | None:
