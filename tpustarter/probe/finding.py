@@ -53,8 +53,10 @@ class Finding:
 
 
 def compare(code: str, name: str, found: Value, expected: Value, **more: Any) -> Finding:
-    """Return an `ok` finding where `found == expected`, else a `fail`."""
-    return Finding(code, name, "ok" if found == expected else "fail", found, expected, **more)
+    """Return an `ok` finding where `found == expected`, else a `fail` with its hint."""
+    if found == expected:
+        return Finding(code, name, "ok", found, expected, **{**more, "hint": None})
+    return Finding(code, name, "fail", found, expected, **more)
 
 
 def clip(value: Any) -> Any:
