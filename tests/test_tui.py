@@ -312,7 +312,6 @@ raise ValueError({HOSTILE!r})
             for keys in (("enter",), ("r",), ("escape",), ("c",), ("g",), ("escape",), ("comma",)):
                 seen = await press(pilot, *keys)
                 assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", seen), keys
-            assert pilot.app.title == "tpustarter"
 
     (tmp_path / "root").mkdir()
     run(journey)

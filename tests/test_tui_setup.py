@@ -5,12 +5,22 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from fake_tools import behave, calls, lay_tools
 from machines import lay_out
-from tutor import HELLO, on_screen, press, run, tutor
+from tutor import HELLO, on_screen, press, run, tutor, until
 
 from tpustarter import content, host, interpreters, locations, state
-from tpustarter.tui.screens.page import Notice
+from tpustarter.tui.app import Starter
+from tpustarter.tui.block import Editor
+from tpustarter.tui.screens.checks import Checks
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.lessons import Lessons
+from tpustarter.tui.screens.page import Notice, Question
+from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.screens.settings import Choices
+from tpustarter.tui.screens.setup import SetupPlan
+from tpustarter.tui.widgets import Rows
 
 CHECKS = Path(__file__).parent / "samples" / "machine_checks"
 
@@ -65,8 +75,6 @@ def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
     behave(tools, pip={"sleep": 60})
 
     async def journey() -> None:
-        from tutor import until
-
         async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
             pilot.app.lessons, pilot.app.checks = None, CHECKS
             await press(pilot, "s")
@@ -94,6 +102,36 @@ def test_a_problem_is_shown_with_the_words_of_the_command_line(tmp_path: Path) -
             assert "Hello" in on_screen(pilot.app).splitlines()[0]
 
     run(journey)
+
+
+def test_a_process_without_a_running_block_is_ended_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is not kept for nothing: after the idle time nobody holds the device."""
+    monkeypatch.setattr("tpustarter.tui.app.IDLE_S", 0.1)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: "process: lesson" in on_screen(pilot.app))
+            await until(pilot, lambda: "process: lesson" not in on_screen(pilot.app))
+            assert pilot.app.live.holder is None
+
+    run(journey)
+
+
+def test_no_key_collides_with_a_multiplexer_or_flow_control() -> None:
+    """Nothing of ours is bound to the prefixes of tmux and screen, or to what stops a terminal."""
+    screens = (Home, Lessons, Reader, Checks, SetupPlan, Choices, Notice, Question)
+    keys = {
+        key
+        for owner in (Starter, Editor, Rows, *screens)
+        for binding in owner.BINDINGS
+        for key in binding.key.split(",")
+    }
+
+    assert not keys & {"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+z", "ctrl+p"}
 
 
 def test_a_bug_is_told_with_the_path_of_its_report(tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 The map, and who may import whom:
 
     __main__    picks a front end and is the one place that shows errors
-    cli/        one file per command; the only user of click
+    cli/        one file per command; click is used here, and where errors are shown
+    tui/        the full-screen app; the only user of textual
+    selfcheck   from a bare machine to a verdict, as one stream of events
     plan        what will happen on this machine, and why
-    runner      starts probes, streams their events, times out, kills
+    runner      runs checks in probes, streams their events, times out, judges
+    process     one supervised process: started, talked to, listened to, ended
     report/     results, verdict, and every way to show them
     setup       makes an environment step by step: steps (what is left), command (runs one),
                 environment (whose folder it is)
@@ -13,7 +16,7 @@ The map, and who may import whom:
     blocks      reads a lesson's blocks and what they should print; lint says what is wrong there
     progress    what the learner has done so far
     content     reads checks/ and lessons/ without executing them
-    interpreters, locations, lease, problem     small facts the above stand on
+    interpreters, locations, state, lease, problem      small facts the above stand on
     probe/      runs inside the Python under test; standard library only
     host, tpus  facts about this machine and about TPUs; standard library only
 

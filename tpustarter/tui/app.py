@@ -26,7 +26,6 @@ class Starter(App[None], inherit_bindings=False):
     """The tutor. Machine and content are arguments, so that tests bring their own."""
 
     CSS_PATH = "app.tcss"
-    TITLE = "tpustarter"
     COMMAND_PALETTE_BINDING = "colon"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "release", "release", tooltip="ends the lesson's process"),
@@ -50,12 +49,11 @@ class Starter(App[None], inherit_bindings=False):
         super().__init__(ansi_color=True)
         self.animation_level = "none"
         self.register_theme(theme.TERMINAL)
-        self.theme = theme.NAME
+        self.theme = theme.TERMINAL.name
         self.machine = machine or Machine()
         self.lessons, self.checks = lessons, checks
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
-        self.where, self.holder = "", ""
-        self.choices = settings.Settings()
+        self.where = self.holder = ""
         self._idle: Timer | None = None
         self.choose(settings.read())
 
@@ -70,8 +68,8 @@ class Starter(App[None], inherit_bindings=False):
     def choose(self, choices: settings.Settings) -> None:
         """Follow the learner's choices."""
         self.choices = choices
-        filters = [one for one in self._filters if not isinstance(one, NoColor)]
-        self._filters = [*filters, *([NoColor()] if choices.plain or self.no_color else [])]
+        plain = [NoColor()] if choices.plain or self.no_color else []
+        self._filters = [one for one in self._filters if not isinstance(one, NoColor)] + plain
 
     def show_place(self, where: str) -> None:
         """Say what the machine is, once that is known."""
@@ -82,9 +80,8 @@ class Starter(App[None], inherit_bindings=False):
         """Say who holds the device, and let go of it when it is not used for a while."""
         if self._idle:
             self._idle.stop()
-            self._idle = None
-        if message.holder and not self.live.is_running:
-            self._idle = self.set_timer(IDLE_S, self.action_release)
+        idle = bool(message.holder) and not self.live.is_running
+        self._idle = self.set_timer(IDLE_S, self.action_release) if idle else None
         who = "TPU" if self.where and not self.where.startswith("no TPU") else "process"
         held = f"{who}: {message.holder}" if message.holder else ""
         if held != self.holder:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from textual.theme import Theme
 
-NAME = "terminal"
-
 _DEFAULT = "ansi_default"
 
 TERMINAL = Theme(
-    NAME,
+    "terminal",
     ansi=True,
     primary=_DEFAULT,
     secondary=_DEFAULT,

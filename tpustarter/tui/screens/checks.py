@@ -283,7 +283,7 @@ def _details(result: Result) -> Iterator[Lines | Content]:
         verdict = str(finding["verdict"])
         label = word(status.get(verdict, ""), visible(verdict), 6)
         yield Hanging(label, visible(text.finding_line(finding)))
-        if finding["hint"]:
+        if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
             yield Hanging("      ", Content.styled(visible(str(finding["hint"])), "dim"))
     if result.status == "error" or (result.status in ("fail", "warn") and not _hinted(result)):
         yield Hanging("do    ", visible(text.next_step(result)))

@@ -38,7 +38,9 @@ class Split(Page):
 
     def body(self) -> Iterable[Widget]:
         """Return the list, the details and the line below them."""
-        yield Static("", id="opening")
+        opening = Static("", id="opening")
+        opening.display = False
+        yield opening
         yield DetailRows(id="rows")
         with VerticalScroll(id="details"):
             yield Static("", id="found")
@@ -50,7 +52,9 @@ class Split(Page):
 
     def say(self, text: str, *, where: str = "headline") -> None:
         """Show a line."""
-        self.query_one(f"#{where}", Static).update(Content(text))
+        line = self.query_one(f"#{where}", Static)
+        line.update(Content(text))
+        line.display = bool(text)
 
     def show_found(self, found: VisualType) -> None:
         """Show the details of the marked row."""
