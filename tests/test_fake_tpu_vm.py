@@ -84,7 +84,7 @@ def check_on(spec: str, python: str | Path, *arguments: str, checks: str = "-") 
     [
         ("v5e:8,mds,livelock", 75, "in use: a live process holds libtpu's lock (pid ", 20),
         ("v5e:8,mds,nodev", 1, "do not", 20),
-        ("v5e:4,mds=2/4", 3, "this is worker 2 of 4 hosts in a slice", 20),
+        ("v5e:4,mds=2/4", 3, "of 4 hosts in a slice", 20),
         ("v5e:8,mds,foreignlock,user", 1, "1 does not", 20),
     ],
 )
