@@ -41,9 +41,7 @@ _NO_VENV = (
     "Debian and Ubuntu keep venv in a package of its own: `sudo apt install {python}-venv`, "
     "or get uv: `curl -LsSf https://astral.sh/uv/install.sh | sh`"
 )
-_NO_NETWORK = (
-    "the package index was not reached: `curl -sSI https://pypi.org/simple/jax/` tells why"
-)
+_NO_NETWORK = "the package index was not reached: `python3 -m pip download --no-deps jax` tells why"
 _HINTS = {
     r"no space left on device|disk quota exceeded":
         "the disk is full: `df -h {folder}` shows it; free 2 GB, then run this again",

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from test_tui_terminal import Terminal
+from test_tui_terminal import Terminal  # noqa: E402  found by the line above
 
 KEY_PAUSE_S = 0.05
 """Between two keys, as a quick typist."""
