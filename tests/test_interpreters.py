@@ -77,6 +77,15 @@ def test_python3_on_path_is_the_last_resort(tmp_path: Path) -> None:
     assert wanted == chosen.why
 
 
+def test_an_environment_is_listed_once_whatever_leads_to_it(tmp_path: Path) -> None:
+    """An active environment whose `python3` is first on PATH is one candidate, not two."""
+    program = make_python(tmp_path / "env", jax="0.12.0.1")
+    env = {"VIRTUAL_ENV": str(tmp_path / "env"), "PATH": str(program.parent)}
+    _, others = interpreters.choose(None, env, tmp_path)
+
+    assert not [one for one in others if one.path.is_relative_to(tmp_path / "env")]
+
+
 @pytest.mark.parametrize("text", ["/nope", "no-such-program", "."])
 def test_what_is_no_python_is_a_usage_error(text: str, tmp_path: Path) -> None:
     """A path that leads nowhere is named, with what to give."""

@@ -95,9 +95,10 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
             seen.add(prefix)
             yield Interpreter(executable, why, installed(prefix))
     if frameworks := installed(own):
+        seen.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
     on_path = shutil.which("python3", path=env.get("PATH"))
-    if on_path:
+    if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in seen):
         executable = Path(on_path)
         yield Interpreter(executable, "python3 on PATH", installed(executable.parent.parent, env))
 

@@ -12,7 +12,7 @@ from tpustarter.practice import Began, Event, Finished, Opened, Practice
 from tpustarter.problem import ExitCode
 from tpustarter.report import lesson_text
 from tpustarter.report.results import LEARN_SCHEMA
-from tpustarter.report.text import place, visible
+from tpustarter.report.text import closing, place, visible
 from tpustarter.report.verdict import verified_on, without_verdict
 
 _INDENT = " " * 6
@@ -98,14 +98,7 @@ def headline(practice: Practice) -> str:
     unknown = sum(1 for one in run.results if without_verdict(one))
     if unknown:
         text += f", {unknown} {'has' if unknown == 1 else 'have'} no verdict"
-    if run.stopped_by is not None:
-        text += ", stopped before the end"
-    text += "."
-    if run.blocked:
-        text += f" No framework was started: {visible(run.blocked.what)}."
-    if verified_on(run) != "tpu":
-        text += " No TPU was tested." if where else " No device was tested."
-    return text
+    return text + closing(run, where)
 
 
 def why(practice: Practice, code: ExitCode) -> str:

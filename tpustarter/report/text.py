@@ -241,9 +241,12 @@ def headline(run: Run) -> str:
         text += f", {other} {'has' if other == 1 else 'have'} no verdict"
     if dependent:
         text += f", {len(dependent)} blocked by that"
-    if run.stopped_by is not None:
-        text += ", stopped before the end"
-    text += "."
+    return text + closing(run, where)
+
+
+def closing(run: Run, where: str) -> str:
+    """Return how a headline ends: what stopped the run, and what was not tested."""
+    text = "." if run.stopped_by is None else ", stopped before the end."
     if run.blocked:
         text += f" No framework was started: {visible(run.blocked.what)}."
     if verified_on(run) != "tpu":
