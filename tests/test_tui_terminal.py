@@ -136,8 +136,8 @@ def test_however_it_ends_the_block_is_gone_and_the_terminal_restored(
         tty.press("\r")
         tty.until(lambda text: "not run yet" in text)
         tty.press("r")
-        printed = tty.until(lambda text: re.search(r" pid \d+ ", text))
-        pid = int(re.findall(r"^[^:]* pid (\d+) ", printed, re.MULTILINE)[-1])
+        printed = tty.until(lambda text: re.search(r"the block is process \d+\.", text))
+        pid = int(re.findall(r"the block is process (\d+)\.", printed)[-1])
         assert is_alive(pid)
         if how == "ctrl-c":
             tty.press("\x03")

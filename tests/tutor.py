@@ -41,7 +41,7 @@ HANGS = """# Hangs
 
 ```python run id=hangs
 import os, time
-print("pid", os.getpid(), flush=True)
+print(f"the block is process {os.getpid()}.", flush=True)
 while True:
     time.sleep(0.1)
 ```
