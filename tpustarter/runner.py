@@ -6,6 +6,7 @@ A check that crashes or hangs costs only itself: the next one gets a fresh proce
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -87,9 +88,8 @@ def start(
     Raises:
         Problem: the interpreter cannot be started.
     """
-    count = len(list(session.folder.glob("probe-*.log")))
     try:
-        log = CappedLog(session.folder / f"probe-{count}.log")
+        log = CappedLog(_fresh_log(session.folder))
     except OSError as error:
         raise Problem(f"cannot write to `{session.folder}`: {error.strerror}") from error
     try:
@@ -107,6 +107,17 @@ def start(
         raise Problem(f"cannot start `{session.python}`: {error.strerror}") from error
     probe.send({"do": "target", **session.target})
     return probe, log
+
+
+def _fresh_log(folder: Path) -> Path:
+    """Make and return a log file that no other thread uses."""
+    number = len(list(folder.glob("probe-*.log")))
+    while True:
+        path = folder / f"probe-{number}.log"
+        with contextlib.suppress(FileExistsError):
+            path.touch(exist_ok=False)
+            return path
+        number += 1
 
 
 class Runner:

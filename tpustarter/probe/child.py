@@ -50,6 +50,18 @@ def main(arguments: list[str]) -> int:
             from tpustarter.probe import blocks
 
             _serve(command, emit, blocks.run)
+        elif command["do"] == "rehearse":
+            from tpustarter.probe import rehearsal
+
+            _serve(command, emit, lambda command: rehearsal.serve(command, emit))
+        elif command["do"] == "trace":
+            from tpustarter.probe import exports
+
+            _serve(command, emit, lambda command: exports.trace(command, emit))
+        elif command["do"] == "script":
+            from tpustarter.probe import script
+
+            _serve(command, emit, lambda command: script.serve(command, emit))
     return 0
 
 

@@ -1,0 +1,45 @@
+"""Answers of the TPU compiler that are kept for the next time, one file each.
+
+The name of a file is a hash of all that decides the answer (`probe.rehearsal`), so a file is never
+out of date. One that cannot be read is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tpustarter import locations
+
+MOST = 4000
+"""Answers that are kept, of some kilobytes each; the oldest go first."""
+_NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key")
+
+
+def folder() -> Path:
+    """Return the folder of answers, made if need be, without the oldest ones."""
+    found = locations.make_folder(locations.state() / "rehearsals")
+    answers = list(found.glob("*.json"))
+    if len(answers) > MOST:
+        with contextlib.suppress(OSError):  # another rehearsal may tidy up as well
+            answers.sort(key=lambda path: path.stat().st_mtime)
+            for path in answers[: len(answers) - MOST]:
+                path.unlink(missing_ok=True)
+    return found
+
+
+def keep(result: dict[str, Any]) -> None:
+    """Keep an answer; a full disk costs only that."""
+    key = result.get("key")
+    if result["cached"] or not key or result["status"] == "error":
+        return
+    kept = {name: value for name, value in result.items() if name not in _NOT_KEPT}
+    path = locations.state() / "rehearsals" / f"{key}.json"
+    with contextlib.suppress(OSError):
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(kept), encoding="utf-8")
+        locations.give_to_caller(part)
+        part.replace(path)

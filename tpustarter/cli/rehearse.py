@@ -1,0 +1,159 @@
+"""`tpustarter rehearse`: compile for a TPU that is not there, and report what the compiler says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from tpustarter import content, host
+from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.compiler import Working
+from tpustarter.own_code import Printed
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import (
+    EVERY_GENERATION,
+    SCHEMA,
+    TIMEOUT_S,
+    Began,
+    Event,
+    Rehearsal,
+    Rehearsed,
+    Request,
+)
+from tpustarter.report import rehearsal_text
+from tpustarter.report.text import visible
+
+_COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error": "magenta"}
+
+
+@click.command(
+    epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8",
+)
+@click.argument("ids", nargs=-1, metavar="[ID ...|FILE.py:FUNCTION]")
+@click.option(
+    "--tpu",
+    "tpus",
+    metavar="NAME[,NAME...]",
+    help=f"TPUs to compile for.  [default: {','.join(EVERY_GENERATION)}]",
+)
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="TYPE[SHAPE]",
+    help="An argument of the function, such as 'bf16[128,512]'; once for each.",
+)
+@click.option(
+    "--script", metavar="FILE.py", help="Run a script of yours, and compile what it jits."
+)
+@click.option("--python", metavar="PATH", help="The Python that runs your file.")
+@click.option("--compiler", metavar="PATH", help="The Python with jax and libtpu.")
+@click.option("--jobs", type=click.IntRange(1, 64), metavar="N", help="Compilers side by side.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(1, 86400),
+    default=TIMEOUT_S,
+    metavar="S",
+    help="Seconds for one program.  [default: 600]",
+)
+@click.option("--fresh", is_flag=True, help="Ask the compiler again where an answer is stored.")
+@click.option("--beside-tpu", is_flag=True, help="Go on on a machine that has TPU chips.")
+@click.option("--list", "listing", is_flag=True, help="Show the checks with programs.")
+@click.option("-v", "--verbose", is_flag=True, help="Every fact, and the compiler's whole words.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def rehearse(
+    *,
+    ids: tuple[str, ...],
+    tpus: str | None,
+    script: str | None,
+    beside_tpu: bool,
+    listing: bool,
+    verbose: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Compile programs for TPUs that are not there, with the real TPU compiler.
+
+    IDs are checks (globs too); FILE.py:FUNCTION is a function of your own, jitted or plain.
+    FILE.py alone calls its function `programs(devices)`, which yields (name, function,
+    arguments) as a check's does; its arguments may be pytrees and carry shardings.
+
+    --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices, and compiles each
+    function it gives to jax.jit for the TPU as well, when it meets new shapes. Not seen: pmap,
+    operations outside jit, functions that call back into Python. The script's own output goes
+    to stderr.
+
+    The answer: does it compile, does it fit into the memory of a device, what takes the memory.
+    Nothing is run, so nothing here counts as verified.
+    """
+    if listing:
+        _list()
+        return
+    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+        names = tuple(one.strip() for one in tpus.split(",") if one.strip()) if tpus else None
+        words = (script, *ids) if script else ()
+        request = Request(
+            ids=() if script else ids, script=words, tpus=names or EVERY_GENERATION, **asked
+        )
+        rehearsal = Rehearsal(request)
+        if not beside_tpu:
+            _refuse_beside_chips()
+        with stopped_by_signals(rehearsal.stop):
+            for event in rehearsal.events():
+                _show(event, rehearsal, quiet=as_json)
+        _report(rehearsal, verbose=verbose, as_json=as_json)
+    sys.exit(rehearsal.exit_code)
+
+
+def _list() -> None:
+    for one in content.read_checks():
+        if one.has_programs:
+            click.echo(f"{one.id:<26} {one.title}")
+
+
+def _refuse_beside_chips() -> None:
+    """Stop on a machine with TPU chips: the compiler beside a job on them was never tried."""
+    if host.chips(host.Machine()):
+        raise Problem(
+            "this machine has TPU chips, and the compiler was never tried beside a running job",
+            hint="when nothing runs on them, give `--beside-tpu`",
+            code=ExitCode.INCONCLUSIVE,
+        )
+
+
+def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
+    """Tell one event: the first line on stdout, progress and a script's output on stderr."""
+    if quiet:
+        return
+    on_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    if isinstance(event, Printed):
+        click.echo(event.data, nl=False, err=True)
+    elif isinstance(event, Began):
+        click.echo(f"{rehearsal_text.opening(event.compiler, event.versions, event.tpus)}\n")
+    elif isinstance(event, Rehearsed) and on_screen:
+        click.echo("\r\x1b[K", nl=False, err=True)
+    elif isinstance(event, Working) and not rehearsal.runs_script:
+        done = f"  ({len(rehearsal.results)} done)" if on_screen else ""
+        line = visible(f"{event.program} for {event.tpu}  {event.seconds:.0f} s{done}")
+        if on_screen:
+            click.echo(f"\r\x1b[K{line[:78]}", nl=False, err=True)
+        elif event.seconds and int(event.seconds) % 30 == 0:
+            click.echo(line, err=True)
+
+
+def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
+    if as_json:
+        from tpustarter.report import document
+
+        click.echo(document.line(rehearsal.document()))
+        return
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def paint(word: str, status: str) -> str:
+        return click.style(word, fg=_COLOURS[status]) if coloured else word
+
+    click.echo(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))

@@ -1,0 +1,85 @@
+"""Reads the TPU compiler's own report of what filled the memory of a device.
+
+The compiler writes it to its log when a program does not fit (libtpu 0.0.50.1).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MOST_BYTES = 4 * 2**20
+"""Bytes at the end of the log that are read."""
+MOST_BUFFERS = 8
+
+_UNITS = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = r"([\d.]+)([BKMGT])"
+_TOTAL = re.compile(rf"Used {_SIZE} of {_SIZE} hbm\. Exceeded hbm capacity by {_SIZE}")
+_PART = re.compile(rf"^ +(reserved|program|arguments) +{_SIZE}", re.MULTILINE)
+_OUTPUT = re.compile(rf"^Output size {_SIZE}; shares {_SIZE}", re.MULTILINE)
+_KINDS = {"argument": "argument", "output": "output"}
+
+
+def read(text: str) -> dict[str, Any]:
+    """Return what the last report in a log says, as fields of a result; empty without one.
+
+    `hbm_bytes` is what the program needs on one device, `excess_bytes` what it has too much,
+    `memory` where it goes, `buffers` the biggest arrays, as `rehearsal` tells them.
+    """
+    totals = list(_TOTAL.finditer(text))
+    if not totals:
+        return {}
+    last = totals[-1]
+    report = text[last.start() :]
+    fields: dict[str, Any] = {
+        "hbm_bytes": _bytes(last[1], last[2]),
+        "excess_bytes": _bytes(last[5], last[6]),
+    }
+    parts = {found[1]: _bytes(found[2], found[3]) for found in _PART.finditer(report)}
+    if parts:
+        output = _OUTPUT.search(report)
+        fields["memory"] = {
+            "arguments": parts.get("arguments", 0),
+            "outputs": _bytes(output[1], output[2]) if output else 0,
+            "aliased": _bytes(output[3], output[4]) if output else 0,
+            "temporaries": parts.get("program", 0),
+            "code": 0,
+            "reserved": parts.get("reserved", 0),
+        }
+    buffers = _buffers(report)
+    if buffers:
+        fields["buffers"] = sorted(buffers, key=lambda one: -one["laid_out_bytes"])[:MOST_BUFFERS]
+    return fields
+
+
+def _buffers(report: str) -> list[dict[str, Any]]:
+    """Return the arrays a report lists; each is told in lines of `Name: value`."""
+    found: list[dict[str, Any]] = []
+    for entry in re.split(r"^ +={10,}$", report, flags=re.MULTILINE):
+        lines = dict(re.findall(r"^ +(?:\d+\. )?([A-Z][\w ]*): (.+)$", entry, re.MULTILINE))
+        size = re.fullmatch(_SIZE, lines.get("Size", ""))
+        if not size or lines.get("Shape", "(").startswith("("):  # a tuple's table
+            continue
+        shape, brace, layout = lines["Shape"].partition("{")
+        label = lines.get("XLA label", "")
+        asked = re.match(_SIZE, lines.get("Unpadded size", ""))
+        op = re.search(r'op_name="([^"]*)"', lines.get("Operator", ""))
+        kind = label.split(" ", 1)[0].casefold()
+        laid_out = _bytes(size[1], size[2])
+        found.append(
+            {
+                "name": label.split(" = ", 1)[0],
+                "kind": _KINDS.get(kind, "temporary"),
+                "shape": shape,
+                "layout": brace + layout,
+                "asked_bytes": _bytes(asked[1], asked[2]) if asked else laid_out,
+                "laid_out_bytes": laid_out,
+                "op": op[1] if op else "",
+                "source": "",
+            }
+        )
+    return found
+
+
+def _bytes(number: str, unit: str) -> int:
+    return round(float(number) * _UNITS[unit])

@@ -1,0 +1,315 @@
+"""Compiles programs for a TPU that is not there, and tells what the compiler says of each.
+
+Runs in a Python with JAX and libtpu. The environment that keeps libtpu off the chips is set by
+whoever starts this process (`tpustarter.rehearsal.QUIET`), for libtpu reads it when it is loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tpustarter.probe import hlo
+from tpustarter.probe.finding import clip
+
+FORMAT = 1
+"""Raised when a stored result would say something else than a fresh one."""
+LARGEST = 8
+"""Values in memory that are named, biggest first."""
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+GIB = 2.0**30
+_UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_NEEDED = re.compile(
+    r"\(([\d.]+)([KMGT]?)\) exceeds available HBM|Used ([\d.]+)([KMGT]?) of .* hbm"
+)
+
+_topologies: dict[str, Any] = {}
+
+
+def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Compile the programs of one source for one TPU; tells one `rehearsed` event for each.
+
+    `command` has `tpu` (its name), `topology` (the fields of `tpus.Topology`), `cache` (a folder
+    or null) and the source: `check` (an id), or `artifact` (a file that `exports` wrote, with
+    `program`, `devices` and `shardy`). `done` names programs to leave out, `only` those to take.
+    """
+    # Where the compiler goes on without memory it cannot be asked how much there is.
+    found = _topology(command["topology"], ask="only" not in command)
+    if isinstance(found, str):
+        return {"outcome": "mismatch", "detail": found}
+    devices: list[Any] = list(found.devices)
+    try:
+        programs = list(_programs(command, devices))
+    except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
+        from tpustarter.probe.child import describe
+
+        return {"outcome": "exception", "detail": clip(describe(error))}
+    for name, lower in programs:
+        if name in command["done"] or name not in command.get("only", [name]):
+            continue
+        emit({"event": "compiling", "id": command["id"], "program": name})
+        result = _rehearse(name, lower, command)
+        emit({"event": "rehearsed", "id": command["id"], "result": result})
+    return {"outcome": "done"}
+
+
+def _topology(known: Mapping[str, Any], *, ask: bool) -> Any:
+    """Return the compiler's description of a TPU, or how it differs from the table's."""
+    name = str(known["name"])
+    if name not in _topologies:
+        topologies: Any = importlib.import_module("jax.experimental.topologies")
+        given: dict[str, Any] = known["arguments"]
+        lists = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
+        arguments = given | lists
+        try:
+            found = topologies.get_topology_desc(
+                platform="tpu", topology_name=known["topology_name"], **arguments
+            )
+        except Exception as error:  # noqa: BLE001  the compiler does not know this TPU
+            return clip(f"the compiler refused {known['topology_name']}: {first_line(error)}")
+        _topologies[name] = (_difference(found.devices, known) if ask else None) or found
+    return _topologies[name]
+
+
+def _difference(devices: list[Any], known: Mapping[str, Any]) -> str | None:
+    """Return how the compiler's TPU differs from the table's, or None."""
+    found = {
+        "devices": len(devices),
+        "processes": len({device.process_index for device in devices}),
+        "hbm_gib_per_device": _hbm_gib(devices[0]),
+    }
+    wrong = [
+        f"{key} {value}, expected {known[key]}"
+        for key, value in found.items()
+        if value != known[key]
+    ]
+    return f"the compiler describes another TPU: {'; '.join(wrong)}" if wrong else None
+
+
+def _add_one(x: Any) -> Any:
+    return x + 1
+
+
+def _hbm_gib(device: Any) -> float | None:
+    """Return the memory one program may use, from the refusal of one that asks for 1 TiB."""
+    jax: Any = importlib.import_module("jax")
+    here = jax.sharding.SingleDeviceSharding(device)
+    too_large = jax.ShapeDtypeStruct((1 << 40,), "int8", sharding=here)
+    try:
+        jax.jit(_add_one).lower(too_large).compile()
+    except Exception as error:  # noqa: BLE001  it is meant to fail
+        limit = _memory(str(error)).get("hbm_limit_bytes")
+        return round(limit / GIB, 2) if limit else None
+    return None
+
+
+Lower = Callable[[], "_Lowered"]
+
+
+class _Lowered:
+    """A program lowered for one TPU: its text, and a way to compile it."""
+
+    def __init__(self, text: str | bytes, compile_it: Callable[[], Any], devices: int) -> None:
+        self.text = text
+        self.compile = compile_it
+        self.devices = devices
+        """Devices the program uses."""
+
+
+def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[str, Lower]]:
+    """Yield the programs of a command, each with what lowers it."""
+    if "artifact" in command:
+        from tpustarter.probe import stablehlo
+
+        text = Path(command["artifact"]).read_bytes()
+        count = int(command["devices"])
+        if count > len(devices):
+            raise ValueError(f"needs {count} devices, this TPU has {len(devices)}")
+
+        def compile_it() -> Any:
+            return stablehlo.compile_for(devices[:count], text, shardy=command["shardy"])
+
+        yield command["program"], lambda: _Lowered(text, compile_it, count)
+        return
+    module = importlib.import_module("tpustarter.checks." + command["check"])
+    for name, function, arguments in module.programs(devices):
+        yield name, lambda f=function, a=arguments: _lower(f, a)
+
+
+def _lower(function: Any, arguments: Any) -> _Lowered:
+    jax: Any = importlib.import_module("jax")
+    jitted = function if hasattr(function, "lower") else jax.jit(function)
+    lowered = jitted.lower(*arguments)
+
+    def compile_it() -> Any:
+        return lowered.compile().runtime_executable()
+
+    used: set[Any] = set()
+    for leaf in jax.tree_util.tree_leaves(arguments):
+        used |= set(leaf.sharding.device_set)
+    return _Lowered(lowered.as_text(), compile_it, len(used))
+
+
+def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the compiler says of one program; a stored answer where there is one."""
+    known = command["topology"]
+    result: dict[str, Any] = {
+        "program": name,
+        "check": command.get("check"),
+        "tpu": command["tpu"],
+        "topology": known["topology_name"],
+        "status": "error",
+        "reason": None,
+        "detail": "",
+        "cached": False,
+        "key": None,
+        "hbm_limit_bytes": int(known["hbm_gib_per_device"] * GIB),
+    }
+    began = time.monotonic()
+    try:
+        lowered = lower()
+    except NotImplementedError as error:  # no rule for this operation on a TPU
+        return result | _refusal(error)
+    except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
+        return result | {"reason": first_line(error), "detail": str(error)}
+    result["key"] = key = _key(lowered.text, known)
+    result["devices"] = lowered.devices
+    stored = _stored(command.get("cache"), key)
+    if stored:
+        return result | stored | {"cached": True, "seconds": time.monotonic() - began}
+    began = time.monotonic()
+    try:
+        executable = lowered.compile()
+    except RuntimeError as error:  # the compiler's refusals, and NotImplementedError, are such
+        return result | _refusal(error) | {"seconds": time.monotonic() - began}
+    seconds = time.monotonic() - began
+    facts = _facts(executable, lowered.devices)
+    return result | {"status": "compiles", "seconds": seconds, **facts}
+
+
+def _key(text: str | bytes, known: Mapping[str, Any]) -> str:
+    """Return what decides the compiler's answer as one hash."""
+    from tpustarter.probe import frameworks
+
+    versions = frameworks.versions()["frameworks"]
+    decided = {
+        "format": FORMAT,
+        "versions": {name: versions.get(name) for name in ("jax", "jaxlib", "libtpu")},
+        "topology": dict(known),
+        "flags": {name: os.environ.get(name) for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")},
+    }
+    data = text if isinstance(text, bytes) else text.encode()
+    return hashlib.sha256(json.dumps(decided, sort_keys=True).encode() + data).hexdigest()
+
+
+def _stored(cache: str | None, key: str) -> dict[str, Any] | None:
+    """Return an earlier answer; a file that cannot be read is as good as none."""
+    if not cache:
+        return None
+    try:
+        stored = json.loads((Path(cache) / f"{key}.json").read_text(encoding="utf-8"))
+        return stored if stored["status"] in ("compiles", "does-not-fit", "refused") else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _refusal(error: Exception) -> dict[str, Any]:
+    """Return how the compiler refused: for want of memory, or for a reason of its own."""
+    text = str(error)
+    memory = _memory(text)
+    status = "does-not-fit" if memory else "refused"
+    return {"status": status, "reason": first_line(error), "detail": text, **memory}
+
+
+def _memory(text: str) -> dict[str, int]:
+    """Return bytes needed and available from the compiler's words; empty for another refusal."""
+    found = _NEEDED.search(text)
+    limit = re.search(
+        r"available HBM \(([\d.]+)([KMGT]?)\)|Used [\d.]+[KMGT]? of ([\d.]+)([KMGT]?)", text
+    )
+    if "RESOURCE_EXHAUSTED" not in text or not found or not limit:
+        return {}
+    needed = _bytes(*(found.group(1, 2) if found[1] else found.group(3, 4)))
+    available = _bytes(*(limit.group(1, 2) if limit[1] else limit.group(3, 4)))
+    return {"hbm_bytes": needed, "hbm_limit_bytes": available}
+
+
+def _bytes(number: str, unit: str) -> int:
+    return round(float(number) * _UNITS[unit])
+
+
+def first_line(error: BaseException) -> str:
+    """Return an exception's reason as one line, without the code of the runtime before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else "no message"
+    text = re.sub(r"^[A-Z_]+: ", "", text)
+    return clip(text)
+
+
+def _facts(executable: Any, devices: int) -> dict[str, Any]:
+    """Return what is told of a program that compiles; sizes are bytes on one device."""
+    stats = executable.get_compiled_memory_stats()
+    read = hlo.read(executable.hlo_modules()[0].to_string(), LARGEST)
+    cost = _cost(executable)
+    memory = {
+        "arguments": stats.argument_size_in_bytes,
+        "outputs": stats.output_size_in_bytes,
+        "aliased": stats.alias_size_in_bytes,
+        "temporaries": stats.temp_size_in_bytes,
+        "code": stats.generated_code_size_in_bytes,
+    }
+    seconds, why = _model_seconds(cost, read, devices)
+    values = sorted(
+        (*read.arguments, *read.outputs, *read.values), key=lambda value: -value.laid_out_bytes
+    )
+    return {
+        "hbm_bytes": sum(memory.values()) - 2 * memory["aliased"],
+        "memory": memory,
+        "padding": {
+            "asked_bytes": sum(value.asked_bytes for value in (*read.arguments, *read.outputs)),
+            "laid_out_bytes": sum(v.laid_out_bytes for v in (*read.arguments, *read.outputs)),
+        },
+        "buffers": [asdict(value) for value in values[:LARGEST]],
+        "collectives": [asdict(one) for one in read.collectives],
+        "dots": [asdict(one) for one in read.dots],
+        "loops": read.loops,
+        "kernels": list(read.kernels),
+        "flops": cost.get("flops"),
+        "bytes_accessed": cost.get("bytes accessed"),
+        "compiler_model_seconds": seconds,
+        "compiler_model_reason": why,
+    }
+
+
+def _cost(executable: Any) -> dict[str, float]:
+    """Return the compiler's cost figures; empty where it gives none."""
+    cost = executable.cost_analysis()
+    return dict(cost[0] if isinstance(cost, list) else cost or {})
+
+
+def _model_seconds(
+    cost: Mapping[str, float], read: hlo.Program, devices: int
+) -> tuple[float | None, str | None]:
+    """Return the compiler's own estimate where it means something, else why it does not."""
+    seconds = cost.get("optimal_seconds")
+    reasons = (
+        (devices > 1, "it prices no link between devices"),
+        (read.loops > 0, "it counts the body of a loop once"),
+        (bool(read.kernels), "it does not know what a hand-written kernel costs"),
+        (any(one.precision != "default" for one in read.dots), "it prices no higher precision"),
+        (seconds is None or seconds <= 0, "the compiler gives none"),
+    )
+    for holds, why in reasons:
+        if holds:
+            return None, why
+    return seconds, None

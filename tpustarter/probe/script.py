@@ -1,0 +1,243 @@
+"""Runs a script of the user's on CPU devices, and lowers for a TPU what it gives to `jax.jit`.
+
+Public means only: `jax.jit` is replaced before the script starts, and `jax.export` lowers. So it
+sees what is jitted by that name from then on, also by libraries that call it, and neither `pmap`,
+operations outside `jit`, nor a function that calls back into Python (`jax.debug.print`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import runpy
+import sys
+import types
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tpustarter.probe import exports
+from tpustarter.probe.finding import clip
+
+Emit = Callable[[Mapping[str, Any]], None]
+
+MOST_SHAPES = 3
+"""Sets of shapes of one function that are lowered for a TPU; further ones are counted."""
+MOST_KNOWN = 1000
+"""Functions whose shapes are remembered: a script may make new ones for ever."""
+MOST_TEXT = 120
+
+
+def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+    """Run `path` with `argv`; tells `met` for each new shape, and `called` at the end."""
+    jax: Any = importlib.import_module("jax")
+    path = Path(command["path"])
+    watch = Watch(Path(command["folder"]), path.parent, emit)
+    original = jax.jit
+    jax.jit = _replacement(original, watch)
+    sys.argv = [str(path), *command["argv"]]
+    sys.path[0:0] = [str(path.parent)]
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as ending:
+        if ending.code not in (None, 0):
+            return {
+                "outcome": "exception",
+                "detail": clip(f"it ended with exit code {ending.code}"),
+            }
+    except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
+        import traceback
+
+        traceback.print_exc()
+        return {"outcome": "exception", "detail": exports.describe(error, path)}
+    finally:
+        jax.jit = original
+        for function in watch.functions.values():
+            emit({"event": "called", "function": function.fields()})
+    return {"outcome": "done"}
+
+
+class Function:
+    """One place in the source that was given to `jax.jit`, however often."""
+
+    def __init__(self, name: str, where: str) -> None:
+        self.name, self.where = name, where
+        self.calls = self.made = 0
+        self.signatures: list[tuple[str, ...]] = []
+        """One entry for each compilation."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return what is told at the end."""
+        changed = ""
+        if len(self.signatures) > 1:
+            changed = _changed(self.signatures[-2], self.signatures[-1])
+        return {"name": self.name, "where": self.where, "calls": self.calls, "made": self.made,
+                "compilations": len(self.signatures), "changed": changed}  # fmt: skip
+
+
+class Watch:
+    """What was jitted so far, and with which shapes it was called."""
+
+    def __init__(self, folder: Path, home: Path, emit: Emit) -> None:
+        self._folder, self._home, self._emit = folder, home, emit
+        self.functions: dict[tuple[str, str], Function] = {}
+        self._exported = 0
+        self._known: dict[Any, set[tuple[str, ...]]] = {}
+
+    def known(self, given: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
+        """Return what a function was compiled for; JAX keeps that when it is jitted again."""
+        if len(self._known) > MOST_KNOWN:
+            self._known.clear()
+        try:
+            return self._known.setdefault((given, repr(sorted(options.items()))), set())
+        except TypeError:  # what has no hash is a new function to JAX as well
+            return set()
+
+    def function(self, given: Any) -> Function:
+        """Return the place a function comes from."""
+        name, where = _place(given, self._home)
+        found = self.functions.setdefault((name, where), Function(name, where))
+        found.made += 1
+        return found
+
+    def met(self, jitted: Any, function: Function, arguments: Any, named: Any) -> None:
+        """Lower a function for a TPU with arguments of shapes that it is compiled for now."""
+        number = len(function.signatures)
+        event: dict[str, Any] = {
+            "event": "met", "program": function.name, "where": function.where,
+            "signature": clip(", ".join(function.signatures[-1]))[:MOST_TEXT], "number": number,
+        }  # fmt: skip
+        if number > MOST_SHAPES:
+            return
+        self._exported += 1
+        path = self._folder / f"script-{self._exported}.mlirbc"
+        try:
+            event |= exports.write(path, jitted, *arguments, **named)
+        except Exception as error:  # noqa: BLE001  what cannot be exported costs itself alone
+            event["error"] = exports.describe(error, Path())
+            event["refused"] = "translation rule" in str(error)
+        self._emit(event)
+
+
+def _replacement(original: Any, watch: Watch) -> Any:
+    """Return what stands for `jax.jit` while the script runs."""
+
+    def jit(fun: Any = None, /, **options: Any) -> Any:
+        if fun is None:  # `@jax.jit(static_argnames=...)`
+            return functools.partial(jit, **options)
+        return Watched(original(fun, **options), fun, options, watch)
+
+    jit.__doc__ = original.__doc__
+    return jit
+
+
+class Watched:
+    """A jitted function that tells of shapes it was not called with before."""
+
+    def __init__(self, jitted: Any, fun: Any, options: Mapping[str, Any], watch: Watch) -> None:
+        self._jitted, self._watch = jitted, watch
+        self._function = watch.function(fun)
+        self._static = _static(fun, options)
+        self._known = watch.known(fun, options)
+        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
+            with contextlib.suppress(AttributeError):
+                setattr(self, name, getattr(jitted, name))
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function, told of before."""
+        self._look(arguments, named)
+        return self._jitted(*arguments, **named)
+
+    def lower(self, *arguments: Any, **named: Any) -> Any:
+        """Lower the function, told of before."""
+        self._look(arguments, named)
+        return self._jitted.lower(*arguments, **named)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Bind it as a method."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return whatever else a jitted function has."""
+        return getattr(self._jitted, name)
+
+    def _look(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        jax: Any = importlib.import_module("jax")
+        leaves = jax.tree_util.tree_leaves((arguments, named))
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            return  # a part of another function that is being traced
+        function = self._function
+        function.calls += 1
+        signature = _signature(jax, arguments, named, self._static)
+        if signature not in self._known:
+            self._known.add(signature)
+            function.signatures.append(signature)
+            self._watch.met(self._jitted, function, arguments, named)
+
+
+def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
+    """Return numbers and names of static arguments; JAX infers each from the other."""
+    given: Any = options.get("static_argnums", ())
+    given = () if given is None else given
+    numbers: set[int] = {given} if isinstance(given, int) else set(given)
+    named: Any = options.get("static_argnames", ())
+    names: set[str] = {named} if isinstance(named, str) else set(named or ())
+    with contextlib.suppress(TypeError, ValueError):
+        parameters = list(inspect.signature(fun).parameters)
+        numbers = {number % len(parameters) for number in numbers} if parameters else set()
+        names |= {parameters[number] for number in numbers}
+        numbers |= {number for number, name in enumerate(parameters) if name in names}
+    return numbers, names
+
+
+def _signature(
+    jax: Any, arguments: tuple[Any, ...], named: dict[str, Any], static: tuple[set[int], set[str]]
+) -> tuple[str, ...]:
+    """Return what decides whether JAX compiles anew: types, shapes, structure, static values."""
+    words: list[str] = []
+    pairs = [*enumerate(arguments), *sorted(named.items())]
+    for name, value in pairs:
+        if name in static[0] or name in static[1]:
+            words.append(f"{name}={value!r}"[:MOST_TEXT])
+            continue
+        leaves, structure = jax.tree_util.tree_flatten(value)
+        if not jax.tree_util.treedef_is_leaf(structure):
+            words.append(f"{len(leaves)} arrays in a {type(value).__name__}")
+        words += [_leaf(leaf) for leaf in leaves]
+    return tuple(words)
+
+
+def _leaf(leaf: Any) -> str:
+    """Return an argument's type as JAX sees it: a Python number has one of its own."""
+    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+        return type(leaf).__name__
+    sharding = getattr(leaf, "sharding", None)
+    spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
+    weak = " weak" if getattr(leaf, "weak_type", False) else ""
+    return f"{exports.short(leaf)}{weak}{' ' * bool(spread)}{spread}"
+
+
+def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    """Return the first argument that made JAX compile anew."""
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            return clip(f"{old}, then {new}")
+    return (
+        "another number of arguments" if len(before) != len(after) else "a new function each time"
+    )
+
+
+def _place(given: Any, home: Path) -> tuple[str, str]:
+    """Return name and `file:line` of a function; libraries wrap it in objects of their own."""
+    inner = inspect.unwrap(given) if callable(given) else given
+    while hasattr(inner, "func") or hasattr(inner, "f"):
+        inner = getattr(inner, "func", None) or inner.f
+    code = getattr(inner, "__code__", None)
+    name = getattr(inner, "__name__", type(inner).__name__)
+    if code is None:
+        return name, ""
+    path = Path(code.co_filename)
+    shown = path.relative_to(home) if path.is_relative_to(home) else Path(path.name)
+    return name, f"{shown}:{code.co_firstlineno}"

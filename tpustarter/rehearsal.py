@@ -1,0 +1,391 @@
+"""Rehearsal: compiles programs for TPUs that are not there, as one stream of events.
+
+Programs of checks are lowered by the compiler's own process; a program of the user's is lowered in
+the user's Python first. Nothing here counts as verified: nothing is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import (
+    __version__,
+    answers,
+    archive,
+    compiler,
+    content,
+    host,
+    interpreters,
+    locations,
+    own_code,
+    tpus,
+)
+from tpustarter.compiler import Compiler, Task, Working
+from tpustarter.own_code import Exported, Function, Printed, ScriptEnded
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.process import Probe
+from tpustarter.report.redact import Redactor
+from tpustarter.runner import Runner, Session
+
+SCHEMA = "tpustarter.rehearsal/1"
+EVERY_GENERATION = ("v2-8", "v3-8", "v4-8", "v5e-8", "v5p-8", "v6e-8", "tpu7x-8")
+"""TPUs that are rehearsed when none is named."""
+TIMEOUT_S = 600.0
+"""Longest time for one program."""
+MOST_JOBS = 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    ids: tuple[str, ...] = ()
+    """Checks, or one `FILE.py:FUNCTION`; empty means every check that lists programs."""
+    script: tuple[str, ...] = ()
+    """A script to run unchanged, and its arguments."""
+    arguments: tuple[str, ...] = ()
+    """What the user's function is called with: `f32[8192,8192]`."""
+    tpus: tuple[str, ...] = EVERY_GENERATION
+    python: str | None = None
+    """The Python that the user's own file is run in."""
+    compiler: str | None = None
+    """The Python that has JAX and libtpu."""
+    jobs: int | None = None
+    timeout_s: float = TIMEOUT_S
+    fresh: bool = False
+    """Whether to ask the compiler again where an answer is stored."""
+
+
+@dataclass(frozen=True)
+class Began:
+    """The compiler was found: where it is, its versions, and how much there is to do."""
+
+    compiler: str
+    versions: dict[str, str]
+    tpus: tuple[str, ...]
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """The compiler's answer about one program and one TPU, or why there is none."""
+
+    result: dict[str, Any]
+
+
+Event = Began | Working | Rehearsed | Function | Printed | ScriptEnded
+
+
+@dataclass
+class _Work:
+    """What the threads that compile share."""
+
+    tasks: queue.SimpleQueue[Task | None] = field(default_factory=queue.SimpleQueue["Task | None"])
+    told: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue[Any])
+
+
+class Rehearsal:
+    """One rehearsal: `events` runs it, `stop` ends it from anywhere, `results` fills as it runs."""
+
+    def __init__(
+        self, request: Request, *, machine: host.Machine | None = None, checks: Path | None = None
+    ) -> None:
+        self._request = request
+        self._machine = machine or host.Machine()
+        self._checks_folder = checks
+        self._redact = Redactor(self._machine.env)
+        self.topologies = [_topology(name) for name in dict.fromkeys(request.tpus)]
+        self._code = _code(request)
+        own = self._code or request.script
+        self._checks = [] if own else _checks(request, checks)
+        self._compiler = find_compiler(request.compiler, self._machine)
+        self._compilers: list[Compiler] = []
+        self._runner: Runner | None = None
+        self._lowering: Probe | None = None
+        self.functions: list[Function] = []
+        """What a script gave to `jax.jit`."""
+        self.script_error: str | None = None
+        self.results: list[dict[str, Any]] = []
+        self.skipped: list[dict[str, str]] = []
+        """Checks that need more devices than a TPU has."""
+        self.stopped_by: int | None = None
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the rehearsal; safe in any thread and signal handler."""
+        self.stopped_by = number
+        if self._runner:
+            self._runner.stop(number)
+        if self._lowering:
+            self._lowering.interrupt()
+        for one in list(self._compilers):
+            one.stop()
+
+    def events(self) -> Iterator[Event]:
+        """Compile everything; yields events, and fills `results` as they come."""
+        session = self._session(locations.run_folder())
+        versions = self._versions(session)
+        tasks = list(self._tasks_of_checks())
+        shown, names = self._shown(self._compiler), tuple(one.name for one in self.topologies)
+        yield Began(shown, versions, names, len(tasks))
+        work = _Work()
+        with self._compiling(session, work, len(tasks) or 1):
+            for told in chain(tasks, self._own(session)):
+                if isinstance(told, Task):
+                    work.tasks.put(told)
+                else:
+                    yield self._keep(told)
+                yield from self._told(work)
+            for _ in self._compilers:
+                work.tasks.put(None)
+            running = len(self._compilers)
+            while running:
+                told = work.told.get()
+                if told is None:
+                    running -= 1
+                else:
+                    yield self._keep(told)
+
+    @property
+    def runs_script(self) -> bool:
+        """Whether a script of the user's is run, whose output is shown."""
+        return bool(self._request.script)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return 0 when all compile, 1 when something cannot, 3 without a verdict."""
+        if self.stopped_by is not None:
+            interrupted = self.stopped_by == signal.SIGINT
+            return ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
+        found = {result["status"] for result in self.results}
+        if found & {"does-not-fit", "refused"}:
+            return ExitCode.FAILED
+        return ExitCode.OK if found == {"compiles"} else ExitCode.INCONCLUSIVE
+
+    def document(self) -> dict[str, Any]:
+        """Return the results as the published document."""
+        fields = [{k: v for k, v in one.items() if k != "key"} for one in self.results]
+        return {
+            "schema": SCHEMA,
+            "source": "rehearsal",
+            "tool": {"version": __version__},
+            "results": fields,
+            "skipped": self.skipped,
+            "functions": [vars(one) for one in self.functions],
+            "script_error": self.script_error,
+            "exit_code": int(self.exit_code),
+        }
+
+    def _session(self, folder: Path) -> Session:
+        return Session(
+            self._compiler,
+            archive.build(folder / "probe.pyz", self._checks_folder),
+            folder,
+            {**self._machine.env, **compiler.QUIET},
+            {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},
+            self._redact,
+            drop=locations.caller(),
+        )
+
+    def _versions(self, session: Session) -> dict[str, str]:
+        """Return the versions of the compiler; raises Problem where it is not there."""
+        self._runner = Runner(session)
+        if self.stopped_by is not None:
+            self._runner.stop(self.stopped_by)
+        try:
+            found = self._runner.versions()
+        finally:
+            self._runner.close()
+            self._runner = None
+        frameworks: dict[str, str] = found["frameworks"]
+        if missing := [name for name in ("jax", "libtpu") if name not in frameworks]:
+            raise _no_compiler(f"`{self._shown(self._compiler)}` has no {' and no '.join(missing)}")
+        names = ("jax", "jaxlib", "libtpu")
+        return {"python": found["python_version"], **{n: frameworks[n] for n in names}}
+
+    def _tasks_of_checks(self) -> Iterator[Task]:
+        for known in self.topologies:
+            for check in self._checks:
+                needed = int(check.needs.get("devices", 1))
+                if needed > known.devices:
+                    why = f"needs {needed} devices, {known.name} has {known.devices}"
+                    self.skipped.append({"check": check.id, "tpu": known.name, "reason": why})
+                    continue
+                yield Task(check.id, known.name, _fields(known), {"check": check.id})
+
+    def _own(self, compiling: Session) -> Iterator[Task | Event]:
+        """Lower the user's programs in the user's Python; yields what is left to compile."""
+        counts = sorted({known.devices for known in self.topologies})
+        env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(counts[-1])}
+        timeout_s = self._request.timeout_s
+        if self._request.script:
+            session = replace(compiling, python=self._python(Path.cwd()), env=env)
+            told = own_code.run_script(self._request.script, session, self._stops)
+        elif self._code:
+            session = replace(compiling, python=self._python(self._code.file.parent), env=env)
+            told = own_code.export(self._code, session, counts, timeout_s, self._stops)
+        else:
+            return
+        for one in told:
+            if isinstance(one, Exported):
+                yield from self._tasks_of(one)
+            elif isinstance(one, Function | Printed | ScriptEnded):
+                yield one
+            else:
+                yield Working(self._title, "a TPU", one)
+
+    @property
+    def _title(self) -> str:
+        script = self._request.script
+        return Path(script[0]).name if script else self._code.name if self._code else ""
+
+    def _tasks_of(self, one: Exported) -> Iterator[Task | Event]:
+        for known in self.topologies:
+            if one.devices not in (None, known.devices):
+                continue
+            task = Task(one.program, known.name, _fields(known), one.source)
+            if one.error is None:
+                yield task
+                continue
+            status = "refused" if one.refused else "error"
+            yield Rehearsed(compiler.failure(task, one.program, one.error) | {"status": status})
+
+    def _stops(self, probe: Probe) -> None:
+        """Make the process of the user's code one that `stop` reaches."""
+        self._lowering = probe
+        if self.stopped_by is not None:
+            probe.interrupt()
+
+    def _python(self, here: Path) -> Path:
+        """Return the Python to run the user's file in: the one under test if it has JAX."""
+        if self._request.python:
+            return interpreters.choose(self._request.python, self._machine.env, Path.cwd())[0].path
+        with contextlib.suppress(Problem):
+            chosen, others = interpreters.choose(None, self._machine.env, here)
+            for one in (chosen, *others):
+                if any(name.split()[0] == "jax" for name in one.frameworks):
+                    return one.path
+        return self._compiler
+
+    @contextlib.contextmanager
+    def _compiling(self, session: Session, work: _Work, tasks: int) -> Generator[None]:
+        """Start the processes that compile, as threads of this one; end them in any case."""
+        jobs = min(self._request.jobs or os.cpu_count() or 1, MOST_JOBS, tasks)
+        cache = None if self._request.fresh else str(answers.folder())
+        for _ in range(jobs):
+            one = Compiler(session, timeout_s=self._request.timeout_s, cache=cache)
+            self._compilers.append(one)
+        threads = [
+            threading.Thread(target=_serve, args=(one, work), daemon=True)
+            for one in self._compilers
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            if self.stopped_by is not None:
+                self.stop(self.stopped_by)
+            yield
+        finally:
+            for one in self._compilers:
+                one.stop()
+                work.tasks.put(None)
+            for thread in threads:
+                thread.join(compiler.END_S)
+
+    def _told(self, work: _Work) -> Iterator[Event]:
+        """Yield what the compilers have told until now."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._keep(work.told.get_nowait())
+
+    def _keep(self, told: Any) -> Event:
+        """Return an event after keeping what it says; raises what a thread raised."""
+        if isinstance(told, BaseException):
+            raise told
+        if isinstance(told, dict):
+            told = Rehearsed(cast("dict[str, Any]", told))
+        if isinstance(told, Rehearsed):
+            answers.keep(told.result)
+            self.results.append(told.result)
+        elif isinstance(told, Function):
+            self.functions.append(told)
+        elif isinstance(told, ScriptEnded):
+            self.script_error = told.error
+        return told
+
+    def _shown(self, path: Path) -> str:
+        return interpreters.shown(path, self._machine.env, Path.cwd())
+
+
+def _serve(one: Compiler, work: _Work) -> None:
+    """Compile tasks until there are no more; the body of a thread."""
+    try:
+        while not one.stopped and (task := work.tasks.get()) is not None:
+            for told in one.run(task):
+                work.told.put(told)
+    except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
+        work.told.put(error)
+    finally:
+        one.close()
+        work.told.put(None)
+
+
+def _topology(name: str) -> tpus.Topology:
+    try:
+        return tpus.topology(name)
+    except LookupError as error:
+        raise Problem(str(error), code=ExitCode.USAGE) from error
+
+
+def _fields(known: tpus.Topology) -> dict[str, Any]:
+    return {**vars(known), "arguments": dict(known.arguments)}
+
+
+def _code(request: Request) -> own_code.Code | None:
+    """Return the user's own program, if one is named; raises Problem."""
+    named = [one for one in request.ids if own_code.is_code(one)]
+    if named and len(request.ids) > 1:
+        raise Problem("a file is rehearsed alone", hint=f"leave out all but `{named[0]}`",
+                      code=ExitCode.USAGE)  # fmt: skip
+    if not named and request.arguments:
+        raise Problem("`--arg` belongs to a `FILE.py:FUNCTION`, and none is named",
+                      hint="`tpustarter rehearse --help` shows an example",
+                      code=ExitCode.USAGE)  # fmt: skip
+    return own_code.read(named[0], request.arguments) if named else None
+
+
+def _checks(request: Request, folder: Path | None) -> list[content.Check]:
+    """Return the checks that list programs, of those asked for; raises Problem."""
+    chosen = content.select(content.read_checks(folder), request.ids, "soak", None)
+    with_programs = [one for one in chosen if one.has_programs]
+    if not with_programs:
+        names = ", ".join(one.id for one in chosen)
+        raise Problem(f"nothing to compile: {names} runs nothing on a device",
+                      hint="`tpustarter rehearse --list` shows those that do",
+                      code=ExitCode.USAGE)  # fmt: skip
+    return with_programs
+
+
+def find_compiler(named: str | None, machine: host.Machine) -> Path:
+    """Return the Python that has the TPU compiler; raises Problem where none is found."""
+    if named:
+        return interpreters.choose(named, machine.env, Path.cwd())[0].path
+    for one in interpreters.with_libtpu(machine.env, Path.cwd()):
+        return one.path
+    raise _no_compiler("no Python found here has the TPU compiler")
+
+
+def _no_compiler(what: str) -> Problem:
+    return Problem(
+        f"{what} (the packages `jax` and `libtpu`)",
+        hint="`tpustarter setup rehearse` makes an environment with both, about 700 MB",
+        code=ExitCode.INCONCLUSIVE,
+    )

@@ -1,0 +1,228 @@
+"""What the TPU compiler said, as plain text: what does not compile first, the truth last."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tpustarter.own_code import Function
+from tpustarter.rehearsal import Rehearsal
+from tpustarter.report.text import WIDTH, visible
+
+GIB = 2.0**30
+MIB = 2.0**20
+WORDS = {"compiles": "ok", "does-not-fit": "too big", "refused": "refused", "error": "ERROR"}
+_HEADS = {"does-not-fit": "TOO BIG", "refused": "REFUSED", "error": "ERROR", "compiles": "ok"}
+_ORDER = ("error", "refused", "does-not-fit", "compiles")
+WASTE = 2.0
+"""An array is named when its tiles take so many times what was asked for, ..."""
+WASTE_BYTES = 2**20
+"""... and at least so much memory."""
+STORM = 4
+"""Compilations from which on a function that is compiled for most of its calls is named."""
+STORM_LESSON = "jax/try-a-tpu-you-do-not-have"
+_INDENT = " " * 6
+_ADVICE = {
+    "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard it over more devices",
+}
+_PASSES = {
+    "default": "one bfloat16 pass",
+    "high": "three bfloat16 passes",
+    "highest": "six bfloat16 passes",
+}
+
+Paint = Callable[[str, str], str]
+"""Colours a word by the status it stands for."""
+
+
+def size(count: float) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    for unit, factor in (("GiB", GIB), ("MiB", MIB), ("KiB", 2.0**10)):
+        if count >= factor:
+            return f"{count / factor:.2f} {unit}"
+    return f"{count:.0f} B"
+
+
+def opening(shown: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
+    """Return the first line: the compiler, and for what."""
+    names = f"jax {versions['jax']}, libtpu {versions['libtpu']}"
+    line = f"compiler {shown} {versions['python']}, {names}, for {', '.join(tpus)}"
+    return "\n".join(_wrap(visible(line), "", hang=" " * 9))
+
+
+def render(
+    rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = lambda text, _: text
+) -> str:
+    """Return the whole report, without the first line."""
+    results = rehearsal.results
+    tpus = list(dict.fromkeys(one["tpu"] for one in results))
+    own = any(one["check"] is None for one in results)
+    lines: list[str] = []
+    for status in _ORDER:
+        for one in (one for one in results if one["status"] == status):
+            if status != "compiles" or verbose or own or len(tpus) == 1:
+                lines += _result(one, paint, facts=own or verbose, verbose=verbose)
+    if len(tpus) > 1:
+        lines += ["", *table(results, tpus, paint)] if lines else table(results, tpus, paint)
+    for one in rehearsal.skipped:
+        lines += _wrap(f"{one['check']} was left out: {one['reason']}", "skip  ", hang=_INDENT)
+    lines += _functions(rehearsal.functions)
+    if rehearsal.script_error:
+        lines += ["", *_wrap(visible(rehearsal.script_error), "the script: ", hang=_INDENT)]
+    return "\n".join([*lines, "", *_wrap(headline(results, own=own), "")])
+
+
+def _functions(functions: Sequence[Function]) -> list[str]:
+    """Return what a script gave to `jax.jit`: how often it was called, and compiled."""
+    if not functions:
+        return []
+    lines = ["", f"{'function':<28}{'where':<24}{'calls':>8}{'compiled':>10}"]
+    for one in sorted(functions, key=lambda one: -one.compilations):
+        name, where = _cut(visible(one.name), 27), _cut(visible(one.where), 23)
+        lines.append(f"{name:<28}{where:<24}{one.calls:>8}{one.compilations:>10}")
+        if one.compilations >= STORM and 2 * one.compilations > one.calls:
+            often = f"a new program for {one.compilations} of {one.calls} calls; last change: "
+            lines += _wrap(visible(often + one.changed), _INDENT, hang=_INDENT)
+            lines.append(f"{_INDENT}read  tpustarter learn {STORM_LESSON}")
+    return lines
+
+
+def table(
+    results: Sequence[dict[str, Any]], tpus: Sequence[str], paint: Paint = lambda text, _: text
+) -> list[str]:
+    """Return programs by TPUs, in as many parts as the width asks for."""
+    lines: list[str] = []
+    per_part = 6 if len(tpus) > 7 else len(tpus)
+    for first in range(0, len(tpus), per_part):
+        part = tpus[first : first + per_part]
+        label_width = WIDTH - 8 * len(part) - 1
+        lines += [""] if lines else []
+        lines.append((" " * label_width + " ".join(f"{tpu:<7}" for tpu in part)).rstrip())
+        rows: dict[str, dict[str, str]] = {}
+        for one in results:
+            rows.setdefault(label(one), {})[one["tpu"]] = one["status"]
+        for name, row in rows.items():
+            cells = [
+                paint(f"{WORDS[row[tpu]]:<7}", row[tpu]) if tpu in row else f"{'-':<7}"
+                for tpu in part
+            ]
+            lines.append(f"{_cut(visible(name), label_width - 1):<{label_width}}{' '.join(cells)}")
+    return [line.rstrip() for line in lines]
+
+
+def label(one: dict[str, Any]) -> str:
+    """Return what to call a program: the name of its check and its own."""
+    check = one["check"]
+    return f"{check.partition('.')[2]}: {one['program']}" if check else one["program"]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _result(one: dict[str, Any], paint: Paint, *, facts: bool, verbose: bool) -> list[str]:
+    status = one["status"]
+    head = paint(f"{_HEADS[status]:<8}", status)
+    what = f"{visible(label(one))} for {one['tpu']}"
+    if status != "compiles":
+        lines = [f"{head}{what}"]
+        lines += _wrap(visible(summary(one)), _INDENT, hang=_INDENT)
+        if status == "does-not-fit":
+            lines += _buffers(one["buffers"][:4] if one.get("buffers") else [])
+            lines += [f"{_INDENT}try   {_ADVICE[status]}"]
+        if verbose and one.get("detail"):
+            lines += [f"{_INDENT}| {visible(line)}" for line in one["detail"].splitlines()[-60:]]
+        return lines
+    lines = [f"{head}{_cut(what, 42):<42} {summary(one)}"]
+    for fact in notes(one, verbose=verbose) if facts else ():
+        lines += _wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
+    return lines
+
+
+def summary(one: dict[str, Any]) -> str:
+    """Return the compiler's answer in one line."""
+    limit = one.get("hbm_limit_bytes") or 0
+    if one["status"] == "compiles":
+        stored = "stored" if one["cached"] else f"{one['seconds']:.1f} s"
+        return f"{size(one['hbm_bytes'])} of {size(limit)}  {stored}"
+    if one["status"] == "does-not-fit":
+        text = f"needs {size(one['hbm_bytes'])}, one device has {size(limit)}"
+        if one.get("excess_bytes"):
+            text += f": {size(one['excess_bytes'])} too much"
+        return text
+    return str(one["reason"])
+
+
+def notes(one: dict[str, Any], *, verbose: bool = False) -> list[str]:
+    """Return what is worth knowing about a program that compiles, one fact a line."""
+    memory = one["memory"]
+    names = ("arguments", "outputs", "aliased", "temporaries", "code")
+    parts = [f"{name} {size(memory[name])}" for name in names if memory[name]]
+    found = [f"memory  {', '.join(parts)}"]
+    found += [f"padding {text}" for text in paddings(one["buffers"])]
+    for each in one["collectives"]:
+        where = f", from {each['source']}" if each["source"] else ""
+        found.append(f"between devices  {each['count']} x {each['op']}, {size(each['bytes'])} "
+                     f"a device{where}")  # fmt: skip
+    for dot in one["dots"]:
+        passes = f" ({_PASSES[dot['precision']]})" if dot["left"] == dot["right"] == "f32" else ""
+        found.append(f"matmul  {dot['count']} x {dot['left']} by {dot['right']} to {dot['out']}, "
+                     f"precision {dot['precision']}{passes}")  # fmt: skip
+    wide = sorted({b["shape"].split("[")[0] for b in one["buffers"]} & {"f64", "c128"})
+    if wide:
+        found.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
+    if verbose:
+        seconds, why = one["compiler_model_seconds"], one["compiler_model_reason"]
+        model = (
+            f"{seconds * 1e3:.3g} ms by the compiler's model, no measurement" if seconds else why
+        )
+        found.append(f"time    {model}")
+        found += [line.strip() for line in _buffers(one["buffers"])]
+    return found
+
+
+def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the arrays that take much more memory than was asked for."""
+    wasteful = {
+        f"{one['shape']}: {size(one['asked_bytes'])} asked for, {size(one['laid_out_bytes'])} "
+        f"taken by its tiles ({one['laid_out_bytes'] / one['asked_bytes']:.0f} x)"
+        for one in buffers
+        if one["laid_out_bytes"] >= WASTE_BYTES
+        and one["laid_out_bytes"] >= WASTE * max(1, one["asked_bytes"])
+    }
+    return sorted(wasteful)
+
+
+def _buffers(buffers: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the biggest arrays, one a line."""
+    return [
+        _cut(visible(f"{_INDENT}{size(one['laid_out_bytes']):>10}  {one['kind']:<9}  "
+                     f"{one['shape']}  {one['source'] or one['op'] or one['name']}"), WIDTH)
+        for one in buffers
+    ]  # fmt: skip
+
+
+def headline(results: Sequence[dict[str, Any]], *, own: bool = False) -> str:
+    """Return the truth in a sentence or two."""
+    if not results:
+        return "Nothing was compiled."
+    good = [one for one in results if one["status"] == "compiles"]
+    programs = len({label(one) for one in results})
+    text = f"{len(good)} of {len(results)} compile"
+    if own and programs == 1:
+        fits = [one["tpu"] for one in good]
+        small = [one["tpu"] for one in results if one["status"] == "does-not-fit"]
+        each = "one device" if all(one.get("devices", 1) == 1 for one in good) else "each device"
+        text += f": {each} of {', '.join(fits)} holds it" if fits else ""
+        text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
+    unknown = sum(one["status"] == "error" for one in results)
+    text += f", {unknown} without an answer" if unknown else ""
+    return f"{text}. Nothing was run: this is a rehearsal, no TPU was tested."
+
+
+def _wrap(text: str, first: str, *, hang: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=hang,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
