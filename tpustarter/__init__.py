@@ -14,6 +14,9 @@ The map, and who may import whom:
                 environment (whose folder it is)
     lesson      one lesson's process: runs its blocks and judges them; practice runs many
     blocks      reads a lesson's blocks and what they should print; lint says what is wrong there
+    rehearsal   compiles programs for TPUs that are not there: compiler (one process of it),
+                own_code (the user's file or script), answers (kept for the next time),
+                memory_report (what filled the memory), api (`tpustarter.rehearse`)
     progress    what the learner has done so far
     content     reads checks/ and lessons/ without executing them
     interpreters, locations, state, lease, problem      small facts the above stand on
@@ -28,4 +31,36 @@ Rules that hold everywhere (tests/test_rules.py proves each of them):
 * Whatever comes from a device, a log or a lesson is text, never markup.
 """
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tpustarter.api import Answer
+
 __version__ = "0.1.0"
+
+
+def rehearse(function: Any, *arguments: Any, tpu: str, **options: Any) -> Answer:
+    """Compile a function for a TPU that is not there, and return what the compiler says.
+
+    For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiles`.
+    The function is lowered in this process, on whatever devices JAX has here, and compiled in
+    another one that has libtpu; `tpustarter setup rehearse` makes its environment.
+
+    Args:
+        function: A function of arrays, jitted or plain; it is not run.
+        arguments: Arrays, `jax.ShapeDtypeStruct`s or pytrees of them. Shardings over a mesh of
+            as many devices as the TPU has are kept.
+        tpu: Its type, such as `v5e-8`.
+        options: `compiler`, the Python that has JAX and libtpu; `timeout_s`; what is left is
+            given to the function by name.
+
+    Raises:
+        Problem: there is no compiler here, or no such TPU. What the function raises while it is
+            traced is raised as it is.
+    """
+    from tpustarter.api import rehearse as answer
+
+    return answer(function, *arguments, tpu=tpu, **options)

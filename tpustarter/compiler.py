@@ -50,7 +50,7 @@ class Task:
     tpu: str
     topology: Mapping[str, Any]
     source: Mapping[str, Any]
-    """`check`, or `artifact` with `program`, `devices` and `shardy`, as the probe takes them."""
+    """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
 
 
 @dataclass(frozen=True)

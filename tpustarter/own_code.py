@@ -54,7 +54,7 @@ class Exported:
     devices: int | None
     """How many devices it was listed for; None where it is one function for one device."""
     source: dict[str, Any]
-    """`artifact`, `program`, `devices` and `shardy`, as the compiler takes them."""
+    """`artifact`, `program` and `lowered`, as the compiler takes them."""
     error: str | None = None
     refused: bool = False
     """Whether JAX has no rule for it on a TPU."""
@@ -242,9 +242,9 @@ def _exported(event: Event, session: Session) -> Exported:
     if "error" in event:
         error = session.redact.text(str(event["error"]))
         return Exported(_title(event), event.get("for_devices"), {}, error, event["refused"])
-    source = {key: event[key] for key in ("artifact", "devices", "shardy")}
     name = _title(event)
-    return Exported(name, event.get("for_devices"), {**source, "program": name})
+    source = {"artifact": event["artifact"], "lowered": event["lowered"], "program": name}
+    return Exported(name, event.get("for_devices"), source)
 
 
 def _title(event: Event) -> str:

@@ -52,6 +52,8 @@ class Request:
     """Checks, or one `FILE.py:FUNCTION`; empty means every check that lists programs."""
     script: tuple[str, ...] = ()
     """A script to run unchanged, and its arguments."""
+    program: Exported | None = None
+    """A program that is lowered already."""
     arguments: tuple[str, ...] = ()
     """What the user's function is called with: `f32[8192,8192]`."""
     tpus: tuple[str, ...] = EVERY_GENERATION
@@ -63,6 +65,8 @@ class Request:
     timeout_s: float = TIMEOUT_S
     fresh: bool = False
     """Whether to ask the compiler again where an answer is stored."""
+    beside_tpu: bool = False
+    """Whether to go on on a machine that has TPU chips."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +107,15 @@ class Rehearsal:
         self._machine = machine or host.Machine()
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
+        if host.chips(self._machine) and not request.beside_tpu:
+            raise Problem(
+                "this machine has TPU chips, and the compiler was never tried beside a running job",
+                hint="when nothing runs on them, give `--beside-tpu`",
+                code=ExitCode.INCONCLUSIVE,
+            )
         self.topologies = [_topology(name) for name in dict.fromkeys(request.tpus)]
         self._code = _code(request)
-        own = self._code or request.script
+        own = self._code or request.script or request.program
         self._checks = [] if own else _checks(request, checks)
         self._compiler = find_compiler(request.compiler, self._machine)
         self._compilers: list[Compiler] = []
@@ -233,7 +243,7 @@ class Rehearsal:
             session = replace(compiling, python=self._python(self._code.file.parent), env=env)
             told = own_code.export(self._code, session, counts, timeout_s, self._stops)
         else:
-            return
+            told = [self._request.program] if self._request.program else []
         for one in told:
             if isinstance(one, Exported):
                 yield from self._tasks_of(one)

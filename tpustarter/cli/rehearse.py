@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from tpustarter import content, host
+from tpustarter import content
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.compiler import Working
 from tpustarter.own_code import Printed
-from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import (
     EVERY_GENERATION,
     SCHEMA,
@@ -70,7 +69,6 @@ def rehearse(
     ids: tuple[str, ...],
     tpus: str | None,
     script: str | None,
-    beside_tpu: bool,
     listing: bool,
     verbose: bool,
     as_json: bool,
@@ -100,8 +98,6 @@ def rehearse(
             ids=() if script else ids, script=words, tpus=names or EVERY_GENERATION, **asked
         )
         rehearsal = Rehearsal(request)
-        if not beside_tpu:
-            _refuse_beside_chips()
         with stopped_by_signals(rehearsal.stop):
             for event in rehearsal.events():
                 _show(event, rehearsal, quiet=as_json)
@@ -113,16 +109,6 @@ def _list() -> None:
     for one in content.read_checks():
         if one.has_programs:
             click.echo(f"{one.id:<26} {one.title}")
-
-
-def _refuse_beside_chips() -> None:
-    """Stop on a machine with TPU chips: the compiler beside a job on them was never tried."""
-    if host.chips(host.Machine()):
-        raise Problem(
-            "this machine has TPU chips, and the compiler was never tried beside a running job",
-            hint="when nothing runs on them, give `--beside-tpu`",
-            code=ExitCode.INCONCLUSIVE,
-        )
 
 
 def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:

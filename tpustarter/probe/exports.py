@@ -37,10 +37,15 @@ def write(path: Path, function: Any, *arguments: Any, **named: Any) -> dict[str,
     jitted = function if hasattr(function, "trace") else jax.jit(function)
     exported = export.export(jitted, platforms=["tpu"])(*arguments, **named)
     path.write_bytes(exported.mlir_module_serialized)
+    kept = exported.module_kept_var_idx
     return {
         "artifact": str(path),
-        "devices": exported.nr_devices,
-        "shardy": bool(getattr(jax.config, "jax_use_shardy_partitioner", True)),
+        "lowered": {
+            "devices": exported.nr_devices,
+            "shardy": bool(getattr(jax.config, "jax_use_shardy_partitioner", True)),
+            "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
+            "free_outputs": [one is None for one in exported.out_shardings_hlo],
+        },
         "arguments": [short(one) for one in exported.in_avals],
     }
 

@@ -41,7 +41,7 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
     `command` has `tpu` (its name), `topology` (the fields of `tpus.Topology`), `cache` (a folder
     or null) and the source: `check` (an id), or `artifact` (a file that `exports` wrote, with
-    `program`, `devices` and `shardy`). `done` names programs to leave out, `only` those to take.
+    `program` and `lowered`). `done` names programs to leave out, `only` those to take.
     """
     # Where the compiler goes on without memory it cannot be asked how much there is.
     found = _topology(command["topology"], ask="only" not in command)
@@ -69,8 +69,9 @@ def _topology(known: Mapping[str, Any], *, ask: bool) -> Any:
     if name not in _topologies:
         topologies: Any = importlib.import_module("jax.experimental.topologies")
         given: dict[str, Any] = known["arguments"]
-        lists = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
-        arguments = given | lists
+        # A tuple crosses the pipe as a list.
+        lists: dict[str, list[int]] = {k: v for k, v in given.items() if isinstance(v, list)}
+        arguments = given | {key: tuple(value) for key, value in lists.items()}
         try:
             found = topologies.get_topology_desc(
                 platform="tpu", topology_name=known["topology_name"], **arguments
@@ -132,12 +133,13 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
         from tpustarter.probe import stablehlo
 
         text = Path(command["artifact"]).read_bytes()
-        count = int(command["devices"])
+        lowered: dict[str, Any] = command["lowered"]
+        count = int(lowered["devices"])
         if count > len(devices):
             raise ValueError(f"needs {count} devices, this TPU has {len(devices)}")
 
         def compile_it() -> Any:
-            return stablehlo.compile_for(devices[:count], text, shardy=command["shardy"])
+            return stablehlo.compile_for(devices[:count], text, lowered)
 
         yield command["program"], lambda: _Lowered(text, compile_it, count)
         return
@@ -293,8 +295,8 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
 
 def _cost(executable: Any) -> dict[str, float]:
     """Return the compiler's cost figures; empty where it gives none."""
-    cost = executable.cost_analysis()
-    return dict(cost[0] if isinstance(cost, list) else cost or {})
+    cost: Any = executable.cost_analysis()
+    return dict(cost or {})
 
 
 def _model_seconds(

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import re
 import runpy
 import sys
 import types
@@ -20,6 +21,8 @@ from typing import Any
 
 from tpustarter.probe import exports
 from tpustarter.probe.finding import clip
+
+_SIMPLE = (bool, int, float, str, tuple, type(None))
 
 Emit = Callable[[Mapping[str, Any]], None]
 
@@ -107,7 +110,7 @@ class Watch:
         number = len(function.signatures)
         event: dict[str, Any] = {
             "event": "met", "program": function.name, "where": function.where,
-            "signature": clip(", ".join(function.signatures[-1]))[:MOST_TEXT], "number": number,
+            "signature": _shown(function.signatures[-1]), "number": number,
         }  # fmt: skip
         if number > MOST_SHAPES:
             return
@@ -116,7 +119,7 @@ class Watch:
         try:
             event |= exports.write(path, jitted, *arguments, **named)
         except Exception as error:  # noqa: BLE001  what cannot be exported costs itself alone
-            event["error"] = exports.describe(error, Path())
+            event["error"] = _reason(error)
             event["refused"] = "translation rule" in str(error)
         self._emit(event)
 
@@ -200,13 +203,24 @@ def _signature(
     pairs = [*enumerate(arguments), *sorted(named.items())]
     for name, value in pairs:
         if name in static[0] or name in static[1]:
-            words.append(f"{name}={value!r}"[:MOST_TEXT])
+            words.append(f"{name}={_told(value)}"[:MOST_TEXT])
             continue
         leaves, structure = jax.tree_util.tree_flatten(value)
         if not jax.tree_util.treedef_is_leaf(structure):
             words.append(f"{len(leaves)} arrays in a {type(value).__name__}")
         words += [_leaf(leaf) for leaf in leaves]
     return tuple(words)
+
+
+def _shown(signature: tuple[str, ...]) -> str:
+    """Return a signature as people read it, without the addresses of static objects."""
+    text = re.sub(r"#\d+", "", ", ".join(signature))
+    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
+
+
+def _told(value: Any) -> str:
+    """Return a static argument as text that differs where JAX compiles anew."""
+    return repr(value) if isinstance(value, _SIMPLE) else f"{type(value).__name__}#{id(value)}"
 
 
 def _leaf(leaf: Any) -> str:
@@ -217,6 +231,13 @@ def _leaf(leaf: Any) -> str:
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
     return f"{exports.short(leaf)}{weak}{' ' * bool(spread)}{spread}"
+
+
+def _reason(error: Exception) -> str:
+    """Return why a function could not be lowered for a TPU."""
+    if "different from the lowering platform" in str(error):
+        return "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
+    return exports.describe(error, Path())
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:

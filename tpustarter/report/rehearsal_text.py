@@ -22,6 +22,8 @@ WASTE_BYTES = 2**20
 STORM = 4
 """Compilations from which on a function that is compiled for most of its calls is named."""
 STORM_LESSON = "jax/try-a-tpu-you-do-not-have"
+MOST_NOTES = 6
+"""Notes of one kind that are shown."""
 _INDENT = " " * 6
 _ADVICE = {
     "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard it over more devices",
@@ -55,8 +57,10 @@ def render(
     rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = lambda text, _: text
 ) -> str:
     """Return the whole report, without the first line."""
-    results = rehearsal.results
-    tpus = list(dict.fromkeys(one["tpu"] for one in results))
+    tpus = [one.name for one in rehearsal.topologies]
+    results = sorted(
+        rehearsal.results, key=lambda one: (tpus.index(one["tpu"]), one["check"] or "")
+    )
     own = any(one["check"] is None for one in results)
     lines: list[str] = []
     for status in _ORDER:
@@ -126,7 +130,7 @@ def _result(one: dict[str, Any], paint: Paint, *, facts: bool, verbose: bool) ->
     head = paint(f"{_HEADS[status]:<8}", status)
     what = f"{visible(label(one))} for {one['tpu']}"
     if status != "compiles":
-        lines = [f"{head}{what}"]
+        lines = _wrap(what, head, hang=_INDENT)
         lines += _wrap(visible(summary(one)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
             lines += _buffers(one["buffers"][:4] if one.get("buffers") else [])
@@ -134,7 +138,10 @@ def _result(one: dict[str, Any], paint: Paint, *, facts: bool, verbose: bool) ->
         if verbose and one.get("detail"):
             lines += [f"{_INDENT}| {visible(line)}" for line in one["detail"].splitlines()[-60:]]
         return lines
-    lines = [f"{head}{_cut(what, 42):<42} {summary(one)}"]
+    if len(what) < 43:
+        lines = [f"{head}{what:<42} {summary(one)}"]
+    else:
+        lines = [*_wrap(what, head, hang=_INDENT), f"{_INDENT}{summary(one)}"]
     for fact in notes(one, verbose=verbose) if facts else ():
         lines += _wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
@@ -161,11 +168,11 @@ def notes(one: dict[str, Any], *, verbose: bool = False) -> list[str]:
     parts = [f"{name} {size(memory[name])}" for name in names if memory[name]]
     found = [f"memory  {', '.join(parts)}"]
     found += [f"padding {text}" for text in paddings(one["buffers"])]
-    for each in one["collectives"]:
-        where = f", from {each['source']}" if each["source"] else ""
+    for each in one["collectives"][:MOST_NOTES]:
+        where = f", from {_place(each['source'])}" if each["source"] else ""
         found.append(f"between devices  {each['count']} x {each['op']}, {size(each['bytes'])} "
                      f"a device{where}")  # fmt: skip
-    for dot in one["dots"]:
+    for dot in one["dots"][:MOST_NOTES]:
         passes = f" ({_PASSES[dot['precision']]})" if dot["left"] == dot["right"] == "f32" else ""
         found.append(f"matmul  {dot['count']} x {dot['left']} by {dot['right']} to {dot['out']}, "
                      f"precision {dot['precision']}{passes}")  # fmt: skip
@@ -198,7 +205,7 @@ def _buffers(buffers: Iterable[dict[str, Any]]) -> list[str]:
     """Return the biggest arrays, one a line."""
     return [
         _cut(visible(f"{_INDENT}{size(one['laid_out_bytes']):>10}  {one['kind']:<9}  "
-                     f"{one['shape']}  {one['source'] or one['op'] or one['name']}"), WIDTH)
+                     f"{one['shape']}  {_place(one['source']) or one['op'] or one['name']}"), WIDTH)
         for one in buffers
     ]  # fmt: skip
 
@@ -219,6 +226,11 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False) -> str:
     unknown = sum(one["status"] == "error" for one in results)
     text += f", {unknown} without an answer" if unknown else ""
     return f"{text}. Nothing was run: this is a rehearsal, no TPU was tested."
+
+
+def _place(source: str) -> str:
+    """Return `train.py:12` of a path and a line."""
+    return source.rpartition("/")[2]
 
 
 def _wrap(text: str, first: str, *, hang: str = "") -> list[str]:
