@@ -10,12 +10,14 @@ import re
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from tpustarter import memory_report
+from tpustarter import host, interpreters, memory_report
 from tpustarter.probe.rehearsal import GIB
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
-from tpustarter.runner import Session, start, went
+from tpustarter.runner import START_S, Session, no_python, start, went
 
 QUIET = {
     "JAX_PLATFORMS": "cpu",
@@ -80,6 +82,23 @@ class Compiler:
         for probe in (self._probe, self._asked):
             if probe:
                 probe.interrupt()
+
+    def versions(self) -> dict[str, Any]:
+        """Return Python and package versions of the compiler; starts its process.
+
+        Raises:
+            Problem: it is no Python, or one that is too old.
+        """
+        probe = self._ready()
+        probe.send({"do": "versions"})
+        event = probe.read(START_S)
+        if event is not None and event["event"] == "versions":
+            return event
+        text = self._log.since(0) if self._log else ""
+        gone = self._end(gently=False)
+        if self.stopped:
+            raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
+        raise no_python(self._session.python, gone, self._session.redact.text(text))
 
     def run(self, task: Task) -> Iterator[Working | dict[str, Any]]:
         """Compile the programs of a task; yields a result for each."""
@@ -185,15 +204,16 @@ class Compiler:
                 self._probe.interrupt()
         return self._probe
 
-    def _end(self, *, gently: bool) -> None:
+    def _end(self, *, gently: bool) -> Event | None:
         probe, self._probe = self._probe, None
         if probe is None:
-            return
+            return None
         if not gently:
             probe.end()
-        probe.close()
+        gone = probe.close()
         if self._log:
             self._log.close()
+        return gone
 
 
 def failure(
@@ -224,3 +244,21 @@ def why_gone(event: Event, text: str) -> str:
     if event["signal"] == 9:
         return "the compiler was killed, most likely because this machine ran out of memory"
     return f"the compiler crashed: {went(event)[2]}"
+
+
+def find(named: str | None, machine: host.Machine) -> Path:
+    """Return the Python that has the TPU compiler; raises Problem where none is found."""
+    if named:
+        return interpreters.choose(named, machine.env, Path.cwd())[0].path
+    for one in interpreters.with_libtpu(machine.env, Path.cwd()):
+        return one.path
+    raise missing("no Python found here has the TPU compiler")
+
+
+def missing(what: str) -> Problem:
+    """Return what to tell where JAX or libtpu is not there."""
+    return Problem(
+        f"{what} (the packages `jax` and `libtpu`)",
+        hint="`tpustarter setup rehearse` makes an environment with both, about 700 MB",
+        code=ExitCode.INCONCLUSIVE,
+    )

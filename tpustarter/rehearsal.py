@@ -11,6 +11,7 @@ import os
 import queue
 import signal
 import threading
+import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -34,14 +35,17 @@ from tpustarter.own_code import Exported, Function, Printed, ScriptEnded
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import Probe
 from tpustarter.report.redact import Redactor
-from tpustarter.runner import Runner, Session
+from tpustarter.report.results import REHEARSAL_SCHEMA
+from tpustarter.runner import Session
 
-SCHEMA = "tpustarter.rehearsal/1"
 EVERY_GENERATION = ("v2-8", "v3-8", "v4-8", "v5e-8", "v5p-8", "v6e-8", "tpu7x-8")
 """TPUs that are rehearsed when none is named."""
 TIMEOUT_S = 600.0
 """Longest time for one program."""
 MOST_JOBS = 4
+NEXT_JOB_S = 4.0
+"""Seconds of work after which another process is worth what its start costs."""
+TICK_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,13 @@ class _Work:
 
     tasks: queue.SimpleQueue[Task | None] = field(default_factory=queue.SimpleQueue["Task | None"])
     told: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue[Any])
+    complete: bool = False
+    """Whether no task will be added."""
+
+    @property
+    def all_given(self) -> bool:
+        """Whether there is nothing to do for another process."""
+        return self.complete and self.tasks.qsize() <= MOST_JOBS  # what is left are the ends
 
 
 class Rehearsal:
@@ -117,23 +128,21 @@ class Rehearsal:
         self._code = _code(request)
         own = self._code or request.script or request.program
         self._checks = [] if own else _checks(request, checks)
-        self._compiler = find_compiler(request.compiler, self._machine)
+        self._compiler = compiler.find(request.compiler, self._machine)
         self._compilers: list[Compiler] = []
-        self._runner: Runner | None = None
+        self._threads: list[threading.Thread] = []
         self._lowering: Probe | None = None
         self.functions: list[Function] = []
         """What a script gave to `jax.jit`."""
         self.script_error: str | None = None
         self.results: list[dict[str, Any]] = []
         self.skipped: list[dict[str, str]] = []
-        """Checks that need more devices than a TPU has."""
+        """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the rehearsal; safe in any thread and signal handler."""
         self.stopped_by = number
-        if self._runner:
-            self._runner.stop(number)
         if self._lowering:
             self._lowering.interrupt()
         for one in list(self._compilers):
@@ -142,12 +151,13 @@ class Rehearsal:
     def events(self) -> Iterator[Event]:
         """Compile everything; yields events, and fills `results` as they come."""
         session = self._session(locations.run_folder())
-        versions = self._versions(session)
         tasks = list(self._tasks_of_checks())
-        shown, names = self._shown(self._compiler), tuple(one.name for one in self.topologies)
-        yield Began(shown, versions, names, len(tasks))
         work = _Work()
-        with self._compiling(session, work, len(tasks) or 1):
+        with self._compiling(session, work):
+            versions = self._versions(self._compilers[0])
+            shown, names = self._shown(self._compiler), tuple(one.name for one in self.topologies)
+            yield Began(shown, versions, names, len(tasks))
+            self._start(work)
             for told in chain(tasks, self._own(session)):
                 if isinstance(told, Task):
                     work.tasks.put(told)
@@ -156,6 +166,7 @@ class Rehearsal:
                 yield from self._told(work)
             for _ in self._compilers:
                 work.tasks.put(None)
+            work.complete = True
             running = len(self._compilers)
             while running:
                 told = work.told.get()
@@ -184,7 +195,7 @@ class Rehearsal:
         """Return the results as the published document."""
         fields = [{k: v for k, v in one.items() if k != "key"} for one in self.results]
         return {
-            "schema": SCHEMA,
+            "schema": REHEARSAL_SCHEMA,
             "source": "rehearsal",
             "tool": {"version": __version__},
             "results": fields,
@@ -205,19 +216,14 @@ class Rehearsal:
             drop=locations.caller(),
         )
 
-    def _versions(self, session: Session) -> dict[str, str]:
+    def _versions(self, first: Compiler) -> dict[str, str]:
         """Return the versions of the compiler; raises Problem where it is not there."""
-        self._runner = Runner(session)
-        if self.stopped_by is not None:
-            self._runner.stop(self.stopped_by)
-        try:
-            found = self._runner.versions()
-        finally:
-            self._runner.close()
-            self._runner = None
+        found = first.versions()
         frameworks: dict[str, str] = found["frameworks"]
         if missing := [name for name in ("jax", "libtpu") if name not in frameworks]:
-            raise _no_compiler(f"`{self._shown(self._compiler)}` has no {' and no '.join(missing)}")
+            raise compiler.missing(
+                f"`{self._shown(self._compiler)}` has no {' and no '.join(missing)}"
+            )
         names = ("jax", "jaxlib", "libtpu")
         return {"python": found["python_version"], **{n: frameworks[n] for n in names}}
 
@@ -227,7 +233,7 @@ class Rehearsal:
                 needed = int(check.needs.get("devices", 1))
                 if needed > known.devices:
                     why = f"needs {needed} devices, {known.name} has {known.devices}"
-                    self.skipped.append({"check": check.id, "tpu": known.name, "reason": why})
+                    self.skipped.append({"name": check.id, "tpu": known.name, "reason": why})
                     continue
                 yield Task(check.id, known.name, _fields(known), {"check": check.id})
 
@@ -250,18 +256,18 @@ class Rehearsal:
             elif isinstance(one, Function | Printed | ScriptEnded):
                 yield one
             else:
-                yield Working(self._title, "a TPU", one)
-
-    @property
-    def _title(self) -> str:
-        script = self._request.script
-        return Path(script[0]).name if script else self._code.name if self._code else ""
+                yield Working("your code", "a TPU", one)
 
     def _tasks_of(self, one: Exported) -> Iterator[Task | Event]:
         for known in self.topologies:
             if one.devices not in (None, known.devices):
                 continue
             task = Task(one.program, known.name, _fields(known), one.source)
+            needed = int(one.source["lowered"]["devices"]) if one.source else 1
+            if needed > known.devices:
+                why = f"needs {needed} devices, {known.name} has {known.devices}"
+                self.skipped.append({"name": one.program, "tpu": known.name, "reason": why})
+                continue
             if one.error is None:
                 yield task
                 continue
@@ -286,29 +292,32 @@ class Rehearsal:
         return self._compiler
 
     @contextlib.contextmanager
-    def _compiling(self, session: Session, work: _Work, tasks: int) -> Generator[None]:
-        """Start the processes that compile, as threads of this one; end them in any case."""
-        jobs = min(self._request.jobs or os.cpu_count() or 1, MOST_JOBS, tasks)
+    def _compiling(self, session: Session, work: _Work) -> Generator[None]:
+        """Have the processes that compile, and end them and their threads in any case."""
         cache = None if self._request.fresh else str(answers.folder())
-        for _ in range(jobs):
+        for _ in range(min(self._request.jobs or os.cpu_count() or 1, MOST_JOBS)):
             one = Compiler(session, timeout_s=self._request.timeout_s, cache=cache)
             self._compilers.append(one)
-        threads = [
-            threading.Thread(target=_serve, args=(one, work), daemon=True)
-            for one in self._compilers
-        ]
+        if self.stopped_by is not None:
+            self.stop(self.stopped_by)
         try:
-            for thread in threads:
-                thread.start()
-            if self.stopped_by is not None:
-                self.stop(self.stopped_by)
             yield
         finally:
             for one in self._compilers:
                 one.stop()
                 work.tasks.put(None)
-            for thread in threads:
+            for thread in self._threads:
                 thread.join(compiler.END_S)
+            if not self._threads:
+                self._compilers[0].close()
+
+    def _start(self, work: _Work) -> None:
+        """Start a thread for each process; those after the first only if there is much to do."""
+        for number, one in enumerate(self._compilers):
+            wait_s = 0.0 if self._request.jobs else number * NEXT_JOB_S
+            thread = threading.Thread(target=_serve, args=(one, work, wait_s), daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def _told(self, work: _Work) -> Iterator[Event]:
         """Yield what the compilers have told until now."""
@@ -335,9 +344,14 @@ class Rehearsal:
         return interpreters.shown(path, self._machine.env, Path.cwd())
 
 
-def _serve(one: Compiler, work: _Work) -> None:
+def _serve(one: Compiler, work: _Work, wait_s: float) -> None:
     """Compile tasks until there are no more; the body of a thread."""
     try:
+        began = time.monotonic()
+        while time.monotonic() < began + wait_s and not (one.stopped or work.all_given):
+            time.sleep(TICK_S)
+        if wait_s and work.all_given:
+            return
         while not one.stopped and (task := work.tasks.get()) is not None:
             for told in one.run(task):
                 work.told.put(told)
@@ -382,20 +396,3 @@ def _checks(request: Request, folder: Path | None) -> list[content.Check]:
                       hint="`tpustarter rehearse --list` shows those that do",
                       code=ExitCode.USAGE)  # fmt: skip
     return with_programs
-
-
-def find_compiler(named: str | None, machine: host.Machine) -> Path:
-    """Return the Python that has the TPU compiler; raises Problem where none is found."""
-    if named:
-        return interpreters.choose(named, machine.env, Path.cwd())[0].path
-    for one in interpreters.with_libtpu(machine.env, Path.cwd()):
-        return one.path
-    raise _no_compiler("no Python found here has the TPU compiler")
-
-
-def _no_compiler(what: str) -> Problem:
-    return Problem(
-        f"{what} (the packages `jax` and `libtpu`)",
-        hint="`tpustarter setup rehearse` makes an environment with both, about 700 MB",
-        code=ExitCode.INCONCLUSIVE,
-    )

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tpustarter import content
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
-from tpustarter.compiler import Working
-from tpustarter.own_code import Printed
-from tpustarter.rehearsal import (
-    EVERY_GENERATION,
-    SCHEMA,
-    TIMEOUT_S,
-    Began,
-    Event,
-    Rehearsal,
-    Rehearsed,
-    Request,
-)
-from tpustarter.report import rehearsal_text
+from tpustarter.report.results import REHEARSAL_SCHEMA
 from tpustarter.report.text import visible
+
+if TYPE_CHECKING:
+    from tpustarter.rehearsal import Event, Rehearsal
 
 _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error": "magenta"}
 
@@ -36,7 +27,7 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
     "--tpu",
     "tpus",
     metavar="NAME[,NAME...]",
-    help=f"TPUs to compile for.  [default: {','.join(EVERY_GENERATION)}]",
+    help="TPUs to compile for.  [default: one of each generation]",
 )
 @click.option(
     "--arg",
@@ -55,9 +46,10 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
     "--timeout",
     "timeout_s",
     type=click.FloatRange(1, 86400),
-    default=TIMEOUT_S,
+    default=600,
+    show_default=True,
     metavar="S",
-    help="Seconds for one program.  [default: 600]",
+    help="Seconds for one program.",
 )
 @click.option("--fresh", is_flag=True, help="Ask the compiler again where an answer is stored.")
 @click.option("--beside-tpu", is_flag=True, help="Go on on a machine that has TPU chips.")
@@ -91,7 +83,9 @@ def rehearse(
     if listing:
         _list()
         return
-    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+    with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
+        from tpustarter.rehearsal import EVERY_GENERATION, Rehearsal, Request
+
         names = tuple(one.strip() for one in tpus.split(",") if one.strip()) if tpus else None
         words = (script, *ids) if script else ()
         request = Request(
@@ -113,6 +107,11 @@ def _list() -> None:
 
 def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
     """Tell one event: the first line on stdout, progress and a script's output on stderr."""
+    from tpustarter.compiler import Working
+    from tpustarter.own_code import Printed
+    from tpustarter.rehearsal import Began, Rehearsed
+    from tpustarter.report import rehearsal_text
+
     if quiet:
         return
     on_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -137,6 +136,8 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
 
         click.echo(document.line(rehearsal.document()))
         return
+    from tpustarter.report import rehearsal_text
+
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
     def paint(word: str, status: str) -> str:

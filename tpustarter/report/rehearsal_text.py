@@ -63,14 +63,15 @@ def render(
     )
     own = any(one["check"] is None for one in results)
     lines: list[str] = []
-    for status in _ORDER:
-        for one in (one for one in results if one["status"] == status):
-            if status != "compiles" or verbose or own or len(tpus) == 1:
-                lines += _result(one, paint, facts=own or verbose, verbose=verbose)
+    for group in _groups(results):
+        if group[0]["status"] != "compiles" or verbose or own or len(tpus) == 1:
+            lines += _group(group, paint, facts=own or verbose, verbose=verbose)
     if len(tpus) > 1:
         lines += ["", *table(results, tpus, paint)] if lines else table(results, tpus, paint)
     for one in rehearsal.skipped:
-        lines += _wrap(f"{one['check']} was left out: {one['reason']}", "skip  ", hang=_INDENT)
+        lines += _wrap(
+            f"{visible(one['name'])} was left out: {one['reason']}", "skip  ", hang=_INDENT
+        )
     lines += _functions(rehearsal.functions)
     if rehearsal.script_error:
         lines += ["", *_wrap(visible(rehearsal.script_error), "the script: ", hang=_INDENT)]
@@ -97,18 +98,23 @@ def table(
 ) -> list[str]:
     """Return programs by TPUs, in as many parts as the width asks for."""
     lines: list[str] = []
-    per_part = 6 if len(tpus) > 7 else len(tpus)
+    per_part = 7
     for first in range(0, len(tpus), per_part):
         part = tpus[first : first + per_part]
-        label_width = WIDTH - 8 * len(part) - 1
-        lines += [""] if lines else []
-        lines.append((" " * label_width + " ".join(f"{tpu:<7}" for tpu in part)).rstrip())
         rows: dict[str, dict[str, str]] = {}
         for one in results:
             rows.setdefault(label(one), {})[one["tpu"]] = one["status"]
+        words = {tpu: [WORDS[row[tpu]] for row in rows.values() if tpu in row] for tpu in part}
+        widths = {tpu: max(map(len, [tpu, *words[tpu]])) for tpu in part}
+        most = WIDTH - sum(widths.values()) - len(part)
+        label_width = min(most, max(map(len, rows)) + 1)
+        lines += [""] if lines else []
+        lines.append(" " * label_width + " ".join(f"{tpu:<{widths[tpu]}}" for tpu in part))
         for name, row in rows.items():
             cells = [
-                paint(f"{WORDS[row[tpu]]:<7}", row[tpu]) if tpu in row else f"{'-':<7}"
+                paint(f"{WORDS[row[tpu]]:<{widths[tpu]}}", row[tpu])
+                if tpu in row
+                else f"{'-':<{widths[tpu]}}"
                 for tpu in part
             ]
             lines.append(f"{_cut(visible(name), label_width - 1):<{label_width}}{' '.join(cells)}")
@@ -125,25 +131,44 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _result(one: dict[str, Any], paint: Paint, *, facts: bool, verbose: bool) -> list[str]:
-    status = one["status"]
+def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return results that are told together: one program, one answer, several TPUs; worst first."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for one in results:
+        status = one["status"]
+        why = None if status == "does-not-fit" else one["reason"]
+        groups.setdefault((_ORDER.index(status), label(one), why), []).append(one)
+    return [groups[key] for key in sorted(groups, key=lambda key: key[0])]
+
+
+def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: bool) -> list[str]:
+    first = group[0]
+    status = first["status"]
     head = paint(f"{_HEADS[status]:<8}", status)
-    what = f"{visible(label(one))} for {one['tpu']}"
+    what = f"{visible(label(first))} for {', '.join(one['tpu'] for one in group)}"
     if status != "compiles":
         lines = _wrap(what, head, hang=_INDENT)
-        lines += _wrap(visible(summary(one)), _INDENT, hang=_INDENT)
+        if status == "does-not-fit" and len(group) > 1:
+            lines += [f"{_INDENT}{one['tpu']:<8} {summary(one)}" for one in group]
+        else:
+            lines += _wrap(visible(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
-            lines += _buffers(one["buffers"][:4] if one.get("buffers") else [])
-            lines += [f"{_INDENT}try   {_ADVICE[status]}"]
-        if verbose and one.get("detail"):
-            lines += [f"{_INDENT}| {visible(line)}" for line in one["detail"].splitlines()[-60:]]
+            lines += _buffers(first.get("buffers", [])[:4])
+            lines.append(f"{_INDENT}try   {_ADVICE[status]}")
+        if verbose and first.get("detail"):
+            lines += [f"{_INDENT}| {visible(line)}" for line in first["detail"].splitlines()[-60:]]
         return lines
-    if len(what) < 43:
-        lines = [f"{head}{what:<42} {summary(one)}"]
+    if len(group) == 1 and len(what) < 43:
+        lines = [f"{head}{what:<42} {summary(first)}"]
     else:
-        lines = [*_wrap(what, head, hang=_INDENT), f"{_INDENT}{summary(one)}"]
-    for fact in notes(one, verbose=verbose) if facts else ():
-        lines += _wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
+        lines = _wrap(visible(label(first)), head, hang=_INDENT)
+        lines += [f"{_INDENT}{one['tpu']:<8} {summary(one)}" for one in group]
+    for one in group if verbose else group[:1]:
+        told = notes(one, verbose=verbose) if facts else []
+        if told and len(group) > 1:
+            told[0] = f"{told[0]}, for {one['tpu']}"
+        for fact in told:
+            lines += _wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
 
 

@@ -14,6 +14,9 @@ SCHEMA = "tpustarter.report/1"
 LEARN_SCHEMA = "tpustarter.learn/1"
 """Name of the document lessons become; `learn.schema.json` is its shape."""
 
+REHEARSAL_SCHEMA = "tpustarter.rehearsal/1"
+"""Name of the document a rehearsal becomes; `rehearsal.schema.json` is its shape."""
+
 Status = Literal["pass", "warn", "fail", "error", "skip", "notrun"]
 STATUSES: tuple[Status, ...] = ("pass", "warn", "fail", "error", "skip", "notrun")
 
