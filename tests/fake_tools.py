@@ -3,8 +3,9 @@
     tools = lay_tools(tmp_path / "tools", uv=True)
     behave(tools, venv={"say": "no space left on device", "code": 1})
 
-Each program notes its arguments in `calls`, its process id in `pid`, and then does what
-`behave.json` says of its verb (`python`, `venv` or `pip`): say something, sleep, end with a code.
+Each program notes its verb in `calls`, its process id in `pid` and its environment in `env.json`.
+Then it does what `behave.json` says of the verb (`python`, `venv` or `pip`): say something, sleep,
+end with a code.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def main(name: str, tools: Path) -> None:
     with (tools / "calls").open("a") as file:
         file.write(f"{verb}\n")
     (tools / "pid").write_text(str(os.getpid()))
+    (tools / "env.json").write_text(json.dumps(dict(os.environ)))
     does = json.loads((tools / "behave.json").read_text()).get(verb, {})
     sys.stdout.buffer.write(does.get("say", f"{verb} works\n").encode("latin-1"))
     sys.stdout.flush()

@@ -155,6 +155,9 @@ SABOTAGE: dict[str, list[Case]] = {
         for verdict, env in [
             ("fail", {"JAX_PLATFORMS": "tpus"}),
             ("fail", {"JAX_PLATFORMS": "tpu, cpu"}),
+            ("fail", {"JAX_DEFAULT_MATMUL_PRECISION": "bogus"}),
+            ("fail", {"JAX_ENABLE_X64": "banana"}),
+            ("fail", {"JAX_NUM_CPU_DEVICES": "x"}),
             ("warn", {"TPU_LIBRARY_PATH": "/nope/libtpu.so"}),
             ("warn", {"MEGASCALE_NUM_SLICES": "2"}),
             ("fail", {"MEGASCALE_NUM_SLICES": "2", "MEGASCALE_SLICE_ID": "2"}),

@@ -157,6 +157,8 @@ def test_what_matches(wanted: str, printed: str, rtol: float | None) -> None:
         ("1.0", "1.2", 0.1, "line 1: found `1.2`, expected `1.0` within rtol 0.1"),
         ("float32 7", "float16 7", 0.9, "line 1: found `float16 7`, expected `float32 7`"),
         ("1 2", "1", 0.1, "line 1: found `1`, expected `1 2` within rtol 0.1"),
+        ("tpu ...", "tpux 8", 0.1, "line 1: found `tpux 8`, expected `tpu ...` within rtol 0.1"),
+        ("1", "x" * 99_999, None, f"line 1: found `{'x' * 200}...`, expected `1`"),
     ],
 )
 def test_what_differs_is_said_in_one_sentence(
@@ -217,7 +219,6 @@ def test_a_search_names_lesson_and_line_of_the_file() -> None:
 BROKEN = {
     "no-title": ("title: Sample\n", "", "the header has no `title`"),
     "unknown-key": ("minutes: 3", "minutes: 3\nlevel: 9", "`level` in the header is not one of"),
-    "wrong-type": ("minutes: 3", "minutes: [3]", "`minutes` in the header is a list"),
     "too-long": ("minutes: 3", "minutes: 300", "`minutes` is 300, expected 1 to 30"),
     "needs": ("needs: {}", "needs: {framework: cobol}", "`cobol` is not one of jax,"),
     "needs-more": ("needs: {}", "needs: {devices: 2}", "`needs` has `devices`"),
@@ -227,6 +228,7 @@ BROKEN = {
     "source": ("https://docs.python.org/3/", "ftp://x", "is no public address"),
     "heading": ("# Sample", "# Another", "the first heading is not the title"),
     "link": ("END", "[x](nowhere.md)", "the link `nowhere.md` leads nowhere"),
+    "long-link": ("END", f"[x]({'x' * 5000}.md)", "leads nowhere"),
     "anchor": ("END", "[x](#nowhere)", "names a heading that is not there"),
     "word": ("END", "You just run it.", "the word `just`"),
     "long-line": ("END", "word " * 30, "150 characters in a line"),
@@ -271,6 +273,16 @@ def test_the_linter_sees_the_folder_as_a_whole(tmp_path: Path) -> None:
         "no path leads to `made/sample`",
     ):
         assert said in told
+
+
+def test_the_linter_tells_of_a_glossary_that_cannot_be_read(tmp_path: Path) -> None:
+    """It is named, and so is the link to it."""
+    lesson = make_lesson(tmp_path, "[x](../glossary.md#x)\n")
+    (tmp_path / "glossary.md").write_bytes(b"\xff")
+    told = lint.lint([lesson], set())
+
+    assert f"made/01-sample.md:{FIRST_LINE}: the link `../glossary.md#x` leads nowhere" in told
+    assert "glossary.md: cannot be read" in told
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "a: b", "- {id: a}", "[", "- {id: a, lessons: 3}"])

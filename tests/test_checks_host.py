@@ -65,6 +65,83 @@ def test_a_check_does_not_pass_under_its_sabotage(
     assert verdict == "info" or judged[0].expected is not None
 
 
+@pytest.mark.parametrize(("code", "verdict", "make"), CASES)
+def test_whatever_does_not_pass_says_what_to_do(
+    code: str, verdict: Verdict, make: Callable[[Path], Findings], tmp_path: Path
+) -> None:
+    """Every warning and every failure of a sabotage has a hint of its own."""
+    without = [f.code for f in make(tmp_path) if f.verdict in ("warn", "fail") and not f.hint]
+
+    assert [] == without, (code, verdict)
+
+
+REFUSED = [
+    # setting, value that no JAX program starts with, what is expected in its place
+    ("JAX_DEFAULT_MATMUL_PRECISION", "bogus", "default, high, highest, bfloat16, tensorfloat32 or"),
+    ("JAX_DEFAULT_MATMUL_PRECISION", "HIGHEST", "highest"),
+    ("JAX_DEFAULT_MATMUL_PRECISION", "bf16_bf16_f32_x3", "BF16_BF16_F32_X3"),
+    ("JAX_DEFAULT_MATMUL_PRECISION", "", "default, high,"),
+    ("JAX_ENABLE_X64", "banana", "0 or 1"),
+    ("JAX_ENABLE_X64", "", "0 or 1"),
+    ("JAX_DEBUG_NANS", "maybe", "0 or 1"),
+    ("JAX_NUM_CPU_DEVICES", "x", "a whole number"),
+    ("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "soon", "a number"),
+    ("JAX_TRACEBACK_FILTERING", "of", "off"),
+    ("JAX_LOGGING_LEVEL", "debug", "DEBUG"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), REFUSED)
+def test_a_setting_that_jax_refuses_is_a_failure(
+    name: str, value: str, expected: str, tmp_path: Path
+) -> None:
+    """On a laptop too: the value breaks every program, and the one to write is near it."""
+    [found] = run("environment", lay_out(tmp_path, env={name: value}))
+
+    assert "fail" == found.verdict
+    assert str(found.expected).startswith(expected)
+    assert f"run `unset {name}`" == found.hint
+
+
+def test_a_setting_that_jax_takes_is_no_mistake(tmp_path: Path) -> None:
+    """Every word of the tables, switches in capitals, and numbers as Python reads them."""
+    settings = importlib.import_module("tpustarter.checks.host._settings")
+    taken = [(name, word) for name, words in settings.WORDS.items() for word in words]
+    taken += [("JAX_ENABLE_X64", "True"), ("JAX_DEBUG_NANS", "OFF"), ("JAX_NUM_CPU_DEVICES", "8")]
+    taken += [("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5"), ("JAX_PLATFORMS", "")]
+    lay_out(tmp_path)
+    found = [run("environment", host.Machine(tmp_path, dict([one])))[0].code for one in taken]
+
+    assert {"HOST-ENVIRONMENT-CLEAN"} == set(found)
+
+
+@pytest.mark.parametrize("value", ["tpus", "TPU", "tpu, cpu"])
+def test_a_misspelt_platform_has_a_command_that_mends_it(value: str, tmp_path: Path) -> None:
+    """One line sets it right, whatever is wrong in it."""
+    found = run("environment", sound(tmp_path, env={"JAX_PLATFORMS": value}))
+    hints = {one.hint for one in found if one.verdict == "fail"}
+
+    assert {"run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=tpu,cpu`"} == hints
+
+
+def test_a_laptop_is_not_told_to_ask_for_a_tpu(tmp_path: Path) -> None:
+    """The same mistake has another remedy where there is none."""
+    found = run("environment", lay_out(tmp_path, env={"JAX_PLATFORMS": "tpus"}))
+
+    assert "run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=cpu`" == found[0].hint
+
+
+def test_a_tpu_asked_for_where_there_is_none_is_told(tmp_path: Path) -> None:
+    """JAX would stop there; on a TPU VM the same value is right."""
+    env = {"JAX_PLATFORMS": "tpu,cpu"}
+    (tmp_path / "vm").mkdir()
+    [laptop] = run("environment", lay_out(tmp_path, env=env))
+    [vm] = run("environment", sound(tmp_path / "vm", env=env))
+
+    assert ("warn", "run `unset JAX_PLATFORMS`") == (laptop.verdict, laptop.hint)
+    assert "ok" == vm.verdict
+
+
 def test_checks_are_read_without_running_them() -> None:
     """Every host check is sound, static, and applies only where it can judge."""
     assert [check.broken for check in CHECKS] == [None] * len(SOUND)

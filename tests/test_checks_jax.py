@@ -193,6 +193,38 @@ def test_a_check_has_a_form_for_one_device(name: str, monkeypatch: pytest.Monkey
     assert failures(name) == []
 
 
+# the settings that host.environment knows, which run without JAX
+
+
+def test_jax_has_every_setting_that_host_environment_knows() -> None:
+    """A name misspelt in the table would guard nothing."""
+    known = importlib.import_module("tpustarter.checks.host._settings")
+    names = {*known.SWITCHES, *known.NUMBERS, *known.WORDS}
+
+    assert set() == {name for name in names if name.lower() not in jax.config.values}
+
+
+def test_jax_takes_the_words_that_host_environment_takes() -> None:
+    """JAX's own configuration refuses another word, and takes those of its version."""
+    known = importlib.import_module("tpustarter.checks.host._settings")
+
+    def takes(name: str, word: str) -> bool:
+        before = jax.config.values[name.lower()]
+        try:
+            jax.config.update(name.lower(), word)
+        except ValueError:
+            return False
+        jax.config.update(name.lower(), before)
+        return True
+
+    newer = {"threefry4x32", "philox2x32", "philox4x32"}  # JAX 0.12 has these as well
+    refused = [(name, word) for name, words in known.WORDS.items()
+               for word in words if word not in newer and not takes(name, word)]  # fmt: skip
+
+    assert [] == refused
+    assert [] == [name for name in known.WORDS if takes(name, "bogus")]
+
+
 # jax.devices_visible
 
 

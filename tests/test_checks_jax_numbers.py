@@ -239,12 +239,22 @@ def test_an_optional_type_may_be_refused_and_a_core_type_may_not(
     monkeypatch.setattr(module, "to_jax", refuse("int2"))
     [refused, _] = findings("array_conversion", "JAX-CONVERT-REFUSED")
 
-    assert (refused.verdict, refused.entity) == ("info", "dtype:int2")
+    assert (refused.verdict, refused.entity, refused.name) == ("info", "dtype:int2", "int2")
+    assert "refused: INVALID_ARGUMENT: not supported" == refused.found
     assert failures("array_conversion") == []
 
     monkeypatch.setattr(module, "to_jax", refuse("float32"))
     with pytest.raises(jax.errors.JaxRuntimeError):
         findings("array_conversion")
+
+
+def test_what_a_newcomer_reads_first_is_a_word() -> None:
+    """No raw message of JAX for the array it always refuses, and no `nothing` for no setting."""
+    [swapped] = findings("array_conversion", "JAX-CONVERT-REFUSED")
+    [setting] = findings("matmul_precision", "JAX-PRECISION-SETTING")
+
+    assert ("big-endian float32", "refused by JAX") == (swapped.name, swapped.found)
+    assert ("default precision", "not set") == (setting.name, setting.found)
 
 
 def test_patterns_hold_every_number_of_the_small_types() -> None:
@@ -267,6 +277,7 @@ def test_an_invented_number_fails_and_a_wrapped_one_teaches(
 
     assert (wrapped.verdict, wrapped.found) == ("info", 7)
     assert (invented.verdict, invented.found) == ("fail", 0)
+    assert "tries again" in str(invented.hint)
 
 
 def test_with_x64_nothing_narrows() -> None:
@@ -279,6 +290,8 @@ def test_with_x64_nothing_narrows() -> None:
 
     assert {"ok", "info"} == {one.verdict for one in found.values()}
     assert found["JAX-NARROWING-X64"].found == "on"
+    assert {None} == {one.hint for one in found.values()}
+    assert "become" not in str(check("narrowing").__doc__)
     assert found["JAX-NARROWING-NUMPY-INT"].found == 2**40 + 7
 
 

@@ -265,6 +265,54 @@ def test_json_is_json_also_when_there_is_no_report() -> None:
     assert fields["exit_code"] == done.returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "schema"),
+    [
+        (("check", "--nope", "--json"), "report"),
+        (("check", "--json", "--ndjson"), "report"),
+        (("nope", "--json"), "report"),
+        (("learn", "jax/precision", "--devices", "x", "--json"), "learn"),
+        (("learn", "--json", "--search", "x"), "learn"),
+        (("setup", "jax", "too-much", "--json"), "setup"),
+    ],
+)
+def test_json_is_json_also_for_a_command_line_that_cannot_be_followed(
+    arguments: tuple[str, ...], schema: str
+) -> None:
+    """What click refuses is one document on stdout, and the usual words on stderr."""
+    done = tpustarter(*arguments)
+    fields = json.loads(done.stdout)
+
+    assert (2, 2) == (fields["exit_code"], done.returncode)
+    assert f"tpustarter.{schema}/1" == fields["schema"]
+    assert fields["error"]["what"] in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("host.nope",), ("host.passes", "--nope")])
+def test_an_error_is_an_event_of_the_stream(arguments: tuple[str, ...]) -> None:
+    """Every line of `--ndjson` has its `event`, that of an error as well."""
+    (line,) = tpustarter("check", *arguments, "--ndjson").stdout.splitlines()
+
+    assert ("error", 2) == (json.loads(line)["event"], json.loads(line)["exit_code"])
+    assert "event" not in json.loads(tpustarter("check", *arguments, "--json").stdout)
+
+
+@pytest.mark.parametrize("command", ["check", "learn"])
+def test_a_folder_that_is_gone_is_one_clear_problem(command: str, tmp_path: Path) -> None:
+    """Started where there is no folder any more, the program says so, in JSON as well."""
+    words = [sys.executable, str(HERE / "drive.py"), str(SAMPLES), "/", "-", "-", command]
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD" && exec "$@"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *words, "--json"],
+        cwd=gone, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert 78 == done.returncode == json.loads(done.stdout)["exit_code"]
+    assert "the folder this was started in cannot be used" in done.stderr
+
+
 def test_ndjson_tells_the_same_facts_as_json() -> None:
     """Events and document agree, result by result."""
     names = ["host.passes", "host.fails", "host.raises"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -67,6 +68,50 @@ def test_lessons_name_no_command_that_is_not_there() -> None:
             path.name
         )
         assert not re.search(r"(pip install|uvx) tpustarter", text), path.name
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("minutes: [3]", "`minutes` in the header is a list, expected int"),
+        ("minutes: yes", "`minutes` in the header is a bool"),
+        ("minutes: .nan", "`minutes` in the header is a float"),
+        ("checks: host.chips", "`checks` in the header is a str, expected list"),
+        ("checks: [2026-01-01]", "`checks` in the header is no list of texts"),
+        ("next: 2026-01-01", "`next` in the header is a date"),
+        ("title: &a [*a]", "aliases"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nchecks: [*b, *b]", "aliases"),
+        (f"title: {'[' * 100_000}", "more than 20 levels"),
+        ("- a", "no YAML header"),
+        ("a: {", "while parsing"),
+    ],
+)
+def test_a_header_that_holds_something_else_is_a_problem(
+    header: str, said: str, tmp_path: Path
+) -> None:
+    """What every reader of a header relies on is checked once, with the file named."""
+    path = tmp_path / "01-broken.md"
+    path.write_text(f"---\n{header}\n---\n# Broken\n")
+    with pytest.raises(Problem) as caught:
+        content.read_lesson(path)
+
+    assert said in caught.value.what
+    assert str(path) in caught.value.what
+
+
+def test_a_lesson_that_is_no_readable_file_is_a_problem(tmp_path: Path) -> None:
+    """A pipe is not waited for, a huge file not read, and a mark before the header is no harm."""
+    path = tmp_path / "01-odd.md"
+    os.mkfifo(path)
+    with pytest.raises(Problem, match="not a regular file"):
+        content.read_lesson(path)
+    path.unlink()
+    path.write_bytes(b"\xef\xbb\xbf---\ntitle: Odd\n---\n# Odd\n")
+    assert "Odd" == content.read_lesson(path).title
+    os.truncate(path, locations.MAX_BYTES + 1)
+
+    with pytest.raises(Problem, match="expected 1048576 at most"):
+        content.read_lesson(path)
 
 
 def write_check(folder: Path, **changes: str | None) -> Check:

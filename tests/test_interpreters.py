@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stubs import make_python
 
-from tpustarter import interpreters
+from tpustarter import interpreters, state
 from tpustarter.problem import ExitCode, Problem
 
 OWN = "the Python tpustarter runs in"
@@ -113,3 +113,11 @@ def test_paths_are_shown_as_they_would_be_typed() -> None:
         Path("/home/alice/tpu/bin/python"), env, Path("/w")
     )
     assert "/usr/bin/python3" == interpreters.shown(Path("/usr/bin/python3"), env, Path("/w"))
+
+
+def test_a_saved_choice_that_is_no_path_is_passed_over(tmp_path: Path) -> None:
+    """A zero byte in the settings is no path, and no bug."""
+    state.save("settings", {"python": "/a\0b"})
+    make_python(tmp_path / ".venv")
+
+    assert "./.venv" == choose(tmp_path).why

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -160,6 +161,9 @@ def test_exit_codes_are_those_of_a_check(
         (("made/sampel",), 2, "did you mean `made/sample`?"),
         (("made/sample", "--all"), 2, "not both"),
         (("--run",), 2, "--run needs a lesson"),
+        (("--lint", "--json"), 2, "each go alone"),
+        (("--import", "/nope"), 2, "No such file"),
+        (("--import", "/dev/null"), 78, "is not what `tpustarter learn --export` prints"),
         (("--search", "nobody says this"), 5, "no lesson holds"),
         (("made/sample", "--run", "--python", "/nope"), 2, "there is no program at `/nope`"),
         (("made/sample", "--run", "--python", "/bin/cat"), 78, "did not answer as a Python"),
@@ -208,6 +212,75 @@ def test_lessons_and_progress_can_be_read_by_programs() -> None:
         one["exercises"][0] for one in document["lessons"] if one["id"] == "jax/precision"
     )
     assert json.loads(learn("--export").stdout)["lessons"]["jax/precision"]["done"]
+
+
+def test_what_was_exported_elsewhere_is_added(tmp_path: Path) -> None:
+    """Both what was done there and what was done here is done, however often it is read."""
+    there = {"TPUSTARTER_HOME": str(tmp_path / "there")}
+    folder = make_two(tmp_path / "lessons", fence("print(1)", "1"))
+    learn("made/other", "--run", lessons=folder, **there)
+    learn("made/sample", "--run", lessons=folder)
+    exported = tmp_path / "export.json"
+    exported.write_text(learn("--export", **there).stdout)
+    for _ in range(2):
+        done = learn("--import", str(exported))
+        assert (0, "2 lessons are done now, there or here\n") == (done.returncode, done.stdout)
+
+    assert "Made: 2 of 2 done, all done" in learn(lessons=folder).stdout
+
+
+def test_a_lesson_without_blocks_verifies_nothing(tmp_path: Path) -> None:
+    """Running it says so, with the same exit code in the document; describing it is fine."""
+    folder = make_two(tmp_path, "Text alone.\n")
+    done = learn("made/sample", "--run", "--json", lessons=folder)
+    described = json.loads(learn("made/sample", "--json", lessons=folder).stdout)
+
+    assert (5, 5) == (done.returncode, json.loads(done.stdout)["exit_code"])
+    assert "no lesson here has a block that runs" in done.stderr
+    assert 0 == described["exit_code"]
+
+
+def test_lessons_are_read_where_nothing_can_be_remembered(tmp_path: Path) -> None:
+    """Without a state folder they are listed and printed; a run that cannot write says it."""
+    folder = make_two(tmp_path, fence("print(1)", "1"))
+    for arguments in ((), ("made/sample",), ("--export",)):
+        assert 0 == learn(*arguments, lessons=folder, TPUSTARTER_HOME="/proc/nowhere").returncode
+    home = tmp_path / "state"
+    (home / "progress.lock").mkdir(parents=True)
+    done = learn("--all", "--run", "--json", lessons=folder, TPUSTARTER_HOME=str(home))
+
+    assert (0, 0) == (done.returncode, json.loads(done.stdout)["exit_code"])
+    assert "warning: what you did is not remembered: cannot write" in done.stderr
+
+
+@pytest.mark.parametrize("break_it", [Path.unlink, lambda path: path.write_bytes(b"\xff")])
+def test_a_lesson_is_printed_without_its_glossary(
+    break_it: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """Meanings of words are an extra."""
+    folder = make_two(tmp_path, "A [word](../glossary.md#word).\n")
+    (folder / "glossary.md").write_text("# Glossary\n\n## word\n\nMeaning.\n")
+    assert "* word: Meaning." in learn("made/sample", lessons=folder).stdout
+    break_it(folder / "glossary.md")
+    done = learn("made/sample", lessons=folder)
+
+    assert 0 == done.returncode
+    assert "A word." in done.stdout
+    (folder / "made" / "01-sample.md").unlink()
+    (folder / "made" / "02-other.md").unlink()
+    assert "there are no lessons here" in learn(lessons=folder).stderr
+
+
+def test_a_run_with_every_stream_closed_is_a_run(tmp_path: Path) -> None:
+    """As started by something without a terminal: pipes of the run do not take their numbers."""
+    folder = make_two(tmp_path, fence("print(1)", "1"))
+    words = command("made/sample", "--run", lessons=folder)
+    script = 'exec "$@" <&- >&- 2>&-'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *words], check=False, timeout=60, env=environment()
+    )
+
+    assert 0 == done.returncode
 
 
 @pytest.mark.parametrize(

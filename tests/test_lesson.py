@@ -22,6 +22,12 @@ from tpustarter.output import MAX_CHARACTERS, Output
 from tpustarter.problem import ExitCode, Problem
 
 LIMIT = "timeout=3"
+FORGE = """import contextlib, json, os
+shown = [os.fstat(number).st_ino for number in (1, 2)]
+for number in range(3, 100):
+    with contextlib.suppress(OSError):
+        os.fstat(number).st_ino in shown or os.write(number, json.dumps({}).encode() + b"\\n")
+"""
 PATHOLOGIES = {
     # name: code, what stands on the fence, status, reason, part of the detail, part of the output,
     # bound on wall time in seconds
@@ -70,6 +76,11 @@ PATHOLOGIES = {
     "closes_stdout": (
         "import sys\nsys.stdout.close()\nprint(1)", "", "error", "exception", "", "", 10,
     ),
+    "loses_stdout": ("import os\nos.close(1)", "", "fail", None, "no such line", "", 10),
+    "detaches_stdout": (
+        "import sys\nsys.stdout.detach()\ndel sys.__stdout__",
+        "", "fail", None, "no such line", "", 10,
+    ),
     "hides_stdout": ("import sys\nsys.stdout = None", "", "fail", None, "no such line", "", 10),
     "starts_a_thread": (
         "import threading\nthreading.Timer(0.5, print, ['late']).start()\nprint('as it should')",
@@ -86,6 +97,17 @@ PATHOLOGIES = {
     "writes_on_every_descriptor": (
         "import os\nfor n in range(3, 99):\n  try: os.write(n, b'?\\n')\n  except OSError: 0",
         "", "error", "protocol", "no event", "", 10,
+    ),
+    "forges_output": (
+        FORGE.format({"event": "output"}), "", "error", "protocol", "no event", "", 10,
+    ),
+    "forges_its_end": (
+        FORGE.format({"event": "gone"}), "", "error", "protocol", "no event", "", 10,
+    ),
+    "forges_a_place": (
+        "print('as it should', flush=True)\n"
+        + FORGE.format({"event": "end", "id": "one", "outcome": "done", "ran_on": {"kind": 1}}),
+        "", "pass", None, "", "", 10,
     ),
     "kills_the_supervisor": (
         "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(600)",
@@ -117,6 +139,7 @@ def test_each_pathology_costs_its_block_alone_in_bounded_time(name: str, tmp_pat
     assert detail in one.detail
     assert output in one.output
     assert "s3cr3t-value" not in str(one)
+    assert one.ran_on is None
     assert len(one.output) < MAX_CHARACTERS + 1000
     if name != "starts_a_thread":
         assert ("pass", "still here\n") == (two.status, two.output)

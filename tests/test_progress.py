@@ -141,6 +141,17 @@ def test_a_program_that_keeps_the_lock_is_waited_for_in_bounded_time(
     assert not progress.is_done("a/two")
 
 
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": "tpustarter.progress/2"}', "[" * 9999]
+)
+def test_what_is_no_export_is_refused(text: str) -> None:
+    """Anything but what `export` gives in this version is no progress."""
+    with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
+        progress.read_export(text)
+
+    assert progress.export() == progress.read_export(json.dumps(progress.export()))
+
+
 DATES = st.none() | st.dates().map(str)
 BLOCKS = st.dictionaries(
     st.sampled_from("xyz"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pwd
 import shutil
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,8 +18,8 @@ from fake_tools import behave, calls, lay_tools
 from machines import lay_out
 from test_fake_tpu_vm import readable_by_nobody
 
+from tpustarter import command, interpreters, locations, state, steps
 from tpustarter import environment as folders
-from tpustarter import interpreters, steps
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup import Setup, StepEnded, StepOutput, environment
 
@@ -54,7 +56,7 @@ def run(setup: Setup) -> list[StepEnded]:
 @pytest.mark.parametrize(
     ("tools", "machine", "expected"),
     [
-        ({}, {}, ("blocked", "3.12", "jax")),
+        ({}, {}, ("blocked", "python3.12", "jax")),
         ({"python": True}, {}, ("done", "python3.12", "jax")),
         ({"uv": True}, {}, ("todo", "uv", "jax")),
         ({"uv": True, "python": True}, {"generation": "v6e"}, ("done", "uv", "jax[tpu]")),
@@ -167,6 +169,10 @@ def test_a_busy_tpu_blocks_the_proof_alone(tmp_path: Path) -> None:
     ("verb", "does", "hint"),
     [
         ("python", {"say": "error: Failed to download https://x\n", "code": 2}, "was not reached"),
+        ("python", {"say": "Failed to download `https://x/python-build-standalone/y`\n", "code": 1},
+         "`curl -sSI https://github.com` tells"),
+        ("pip", {"say": "ProxyError('Cannot connect to proxy.', Connection refused)\n", "code": 1},
+         "`env | grep -i _proxy` shows"),
         ("venv", {"say": "ensurepip is not\navailable; ensurepip is not available\n", "code": 1},
          "sudo apt install python3.12-venv"),
         ("pip", {"say": "ERROR: [Errno 28] No space left on device\n", "code": 1}, "df -h ~/tpu"),
@@ -208,7 +214,8 @@ def test_a_command_that_lies_is_not_believed(tmp_path: Path) -> None:
 def test_hostile_output_is_plain_text_without_secrets(tmp_path: Path) -> None:
     """Escape sequences, carriage returns, bells and secrets of a tool are not in event or log."""
     say = ("\x1b[31mred\x1b[0m \x1b]0;title\x07[bold]x[/bold]\n10%\r55%\r100%\r\nbell\x07\xff\n"
-           "https://me:s3cret@host/simple\ntoken-value-1\n" + "y" * 300_000 + "\nlast")  # fmt: skip
+           "https://me:hunter@two@host/simple\ntoken-value-1\n" + "y" * 300_000
+           + "\nlast")  # fmt: skip
     setup = make(tmp_path, tools={"uv": True}, env={"MY_TOKEN": "token-value-1"})
     behave(tmp_path / "tools", pip={"say": say})
     texts = [one.text for one in setup.run() if isinstance(one, StepOutput)]
@@ -220,7 +227,7 @@ def test_hostile_output_is_plain_text_without_secrets(tmp_path: Path) -> None:
     }
     assert all(one.isprintable() and len(one) <= 2000 for one in texts)
     assert "\x1b" not in log
-    assert not any(secret in log for secret in ("s3cret", "token-value-1"))
+    assert not any(secret in log for secret in ("hunter", "two@", "token-value-1"))
     assert "token-value-1" not in json.dumps(setup.fields())
 
 
@@ -342,3 +349,166 @@ def test_two_setups_do_not_run_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     setup = make(tmp_path, tools={"uv": True})
     with folders.only_one(), pytest.raises(Problem, match="another `tpustarter setup` is running"):
         list(setup.run())
+
+
+def test_an_interrupted_installation_is_done_from_its_beginning(tmp_path: Path) -> None:
+    """A package that lacks files claims to be there: what was half installed is installed anew."""
+    setup = make(tmp_path, tools={"uv": True})
+    behave(tmp_path / "tools", pip={"code": 1})
+    run(setup)
+    assert "--reinstall" not in make(tmp_path).steps[2].command
+    (packages,) = setup.folder.glob("lib/python3*/site-packages")
+    (packages / "numpy-2.5.5.dist-info").mkdir()
+    again = make(tmp_path)
+    assert "--reinstall" in again.steps[2].command
+    behave(tmp_path / "tools")
+    run(again)
+
+    assert ["done"] * 5 == states(make(tmp_path))
+    folders.mark(setup.folder, wheel="jax[other]")  # as on a machine that had no TPU before
+    behave(tmp_path / "tools", pip={"code": 1})
+    run(make(tmp_path))
+    assert "--reinstall" in make(tmp_path).steps[2].command
+
+
+def test_files_of_the_user_outlive_an_environment_without_its_python(tmp_path: Path) -> None:
+    """Its Python removed: said and made anew, and not while there is something that is not ours."""
+    setup = make(tmp_path, tools={"uv": True})
+    run(setup)
+    (setup.folder / "bin/python").unlink()
+    (setup.folder / "train.py").write_text("mine")
+    ended = run(make(tmp_path))[-1]
+
+    assert ("environment", "blocked") == (ended.step.id, ended.step.state)
+    assert "`~/tpu` holds what set-up did not put there: `train.py`" in ended.step.note
+    (setup.folder / "train.py").unlink()
+    again = make(tmp_path)
+    assert "it is removed first" in again.steps[1].note
+    run(again)
+    assert ["done"] * 5 == states(again)
+
+
+def test_undo_needs_no_space_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is what one undoes an installation for."""
+    setup = make(tmp_path, tools={"uv": True})
+    run(setup)
+    real = os.fsync
+
+    def full(descriptor: int) -> None:
+        if (setup.folder / "lib").exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    list(setup.undo())
+
+    assert not setup.folder.exists()
+    assert "environment" not in state.load(folders.STATE)
+
+
+def test_an_environment_in_use_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program started from it is named; the environment tpustarter runs in stays."""
+    setup = make(tmp_path, tools={"uv": True})
+    run(setup)
+    sleep = shutil.copy(shutil.which("sleep") or "", setup.folder / "bin")
+    with subprocess.Popen([sleep, "600"]) as process:
+        try:
+            with pytest.raises(Problem, match=f"are running: pid `{process.pid}`"):
+                setup.undo()
+        finally:
+            process.kill()
+    monkeypatch.setattr(sys, "prefix", str(setup.folder))
+    with pytest.raises(Problem, match="tpustarter itself runs in"):
+        setup.undo()
+
+    assert ["done"] * 5 == states(make(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"done": 5},
+        {"done": None},
+        {"proof": [1]},
+        {"packages": 4},
+        {"folder": 5},
+        {"folder": "a\0b"},
+        {"schema": "tpustarter.marker/2"},
+        "[" * 100_000,
+    ],
+)
+def test_a_damaged_marker_is_no_marker(damage: dict[str, Any] | str, tmp_path: Path) -> None:
+    """Whatever it holds, the plan is shown, and a folder that may not be ours is not touched."""
+    setup = make(tmp_path, tools={"uv": True})
+    run(setup)
+    marker = setup.folder / folders.MARKER
+    whole = json.loads(marker.read_text())
+    marker.write_text(damage if isinstance(damage, str) else json.dumps({**whole, **damage}))
+
+    assert "blocked" == make(tmp_path).steps[1].state
+    with pytest.raises(Problem, match="not a folder that set-up made"):
+        setup.undo()
+
+
+def test_a_folder_in_the_place_of_its_python_is_not_a_python(tmp_path: Path) -> None:
+    """The right to enter a folder is no program."""
+    setup = make(tmp_path, tools={"uv": True})
+    run(setup)
+    (setup.folder / "bin/python").unlink()
+    (setup.folder / "bin/python").mkdir()
+
+    assert environment() is None
+    assert "todo" == make(tmp_path).steps[1].state
+
+
+def test_a_remembered_path_that_is_none_is_forgotten(tmp_path: Path) -> None:
+    """A zero byte in the state is no path."""
+    state.save(folders.STATE, {"environment": "a\0b"})
+
+    assert environment() is None
+    assert 5 == len(make(tmp_path, tools={"uv": True}).steps)
+
+
+def test_a_folder_whose_name_cannot_be_shown_or_made_is_refused(tmp_path: Path) -> None:
+    """A line break in a path breaks what activates it; a name may be too long for the disk."""
+    machine = make(tmp_path, tools={"uv": True}) and _MACHINES[tmp_path]
+    with pytest.raises(Problem, match="not shown"):
+        Setup(machine=machine, folder=tmp_path / "a\nb", own=[])
+    setup = Setup(machine=machine, folder=tmp_path / ("a" * 300), own=[])
+
+    assert "File name too long" in run(setup)[-1].step.note
+    with pytest.raises(Problem, match="does not exist"):
+        setup.undo()
+
+
+def test_a_lock_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    """A file of root in the state folder is a message, not a bug."""
+    setup = make(tmp_path, tools={"uv": True})
+    (locations.state() / "setup.lock").mkdir()
+
+    with pytest.raises(Problem, match="cannot write"):
+        list(setup.run())
+
+
+def test_a_silent_command_is_said_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download may say nothing for minutes."""
+    monkeypatch.setattr(command, "QUIET_S", 0.01)
+    setup = make(tmp_path, tools={"uv": True})
+    behave(tmp_path / "tools", pip={"sleep": 1})
+    texts = [one.text for one in setup.run() if isinstance(one, StepOutput)]
+
+    assert any(text.startswith("... still running, ") for text in texts)
+
+
+def test_no_variable_leads_an_installation_elsewhere(tmp_path: Path) -> None:
+    """Another Python or root is taken out, and uv puts no link of its Python into ~/.local/bin."""
+    setup = make(tmp_path, tools={"uv": True}, env={"PIP_PYTHON": "/x", "PIP_ROOT": "/y"})
+    run(setup)
+    seen = json.loads((tmp_path / "tools" / "env.json").read_text())
+
+    assert {"UV_PYTHON_INSTALL_BIN": "0"} == {
+        name: seen[name] for name in ("PIP_PYTHON", "PIP_ROOT", "UV_PYTHON_INSTALL_BIN")
+        if name in seen
+    }  # fmt: skip

@@ -143,6 +143,9 @@ def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) ->
         (["torch"], 2, "there is no set-up profile `torch`"),
         (["--folder", "/proc/1/x/y", "--yes"], 3, "the folder `/proc/1/x` does not exist"),
         (["--undo", "--yes"], 3, "does not exist: nothing to undo"),
+        (["--folder", "~nobody-here/x", "--yes"], 3, "~nobody-here` does not exist"),
+        (["--folder", "/", "--yes"], 3, "exit 3: environment: `/` is not empty"),
+        (["--folder", "/dev/null/x", "--yes"], 3, "setup jax --folder /dev/null/x --yes`"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_a_code(
@@ -152,6 +155,17 @@ def test_what_cannot_be_done_is_one_line_and_a_code(
     done = setup(machine, *arguments)
 
     assert (code, True) == (done.returncode, said in done.stderr), done.stderr
+
+
+def test_what_is_shown_to_be_copied_can_be_copied(machine: host.Machine) -> None:
+    """Home is `~`, never within quotes, and the rest is quoted where a shell needs it."""
+    folder = Path(machine.env["HOME"], "my env")
+    told = setup(machine, "--folder", str(folder), "--yes").stdout
+
+    assert "source ~/'my env/bin/activate'" == told.splitlines()[-1].partition("shell: ")[2]
+    assert machine.env["HOME"] not in told
+    (Path(machine.env["HOME"]) / "tpu").write_text("")
+    assert "`~/tpu` is not a folder" in setup(machine).stdout
 
 
 def test_help_has_an_example(machine: host.Machine) -> None:

@@ -22,7 +22,10 @@ def test_what_was_saved_is_loaded() -> None:
     assert {} == state.load("nothing")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", "null", "\x00\xff"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1]", "null", "\x00\xff", "[" * 99_999, '{"a": NaN}', '{"a": 1e999}', "9" * 5000],
+)
 def test_a_broken_file_is_put_aside_and_not_lost(text: str) -> None:
     """The program goes on without it, and its text is kept."""
     state.path("sample").write_text(text)
@@ -70,6 +73,29 @@ def test_a_full_disk_is_one_clear_problem_and_loses_nothing() -> None:
     assert "cannot write" in done.stderr
     assert {"n": 1} == state.load("sample")
     assert [] == list(state.path("sample").parent.glob(".sample-*"))
+
+
+def test_what_cannot_be_read_as_a_file_is_put_aside_at_once() -> None:
+    """A pipe or a folder in its place is not waited for, and the next write works."""
+    for make in (os.mkfifo, os.mkdir):
+        make(state.path("sample"))
+        assert {} == state.load("sample")
+        state.save("sample", {"a": 1})
+        assert {"a": 1} == state.load("sample")
+        state.path("sample").unlink()
+
+        assert not list(state.path("sample").parent.glob(".sample-*"))
+        for kept in state.path("sample").parent.glob("sample.broken-*"):
+            kept.rename(kept.parent / f"{make.__name__}.kept")
+
+
+def test_reading_makes_nothing(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """What was saved is read where nothing can be written, and no folder is made for it."""
+    assert {} == state.load("sample")
+    assert not (home / "state").exists()
+    monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
+
+    assert {} == state.load("sample")
 
 
 def test_a_folder_that_cannot_be_made_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:

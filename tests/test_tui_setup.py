@@ -44,6 +44,8 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
             pilot.app.lessons, pilot.app.checks = None, CHECKS
             seen = await press(pilot, "s")
             assert "Install jax into it" in seen
+            assert "uv python install" not in seen  # one is found: it will not be run
+            assert str(tmp_path / "home") not in seen.replace("\n", "").replace(" ", "")
             assert "tools/uv pip" in seen.replace("\n", "").replace(" ", "").replace(
                 "uvpip", "uv pip"
             )
@@ -65,6 +67,7 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
             assert "Remove it?" in seen
             seen = await press(pilot, "y")
             assert not (tmp_path / "home" / "tpu").exists()
+            assert "~/tpu is gone. y makes it again." in seen
 
     run(journey)
 
@@ -84,6 +87,25 @@ def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
             seen = await press(pilot, "x")
             assert "stopped before it was done" in seen or "are left" in seen
             assert "x stop" not in seen
+
+    run(journey)
+
+
+def test_what_is_blocked_is_marked_and_tried_again(tmp_path: Path) -> None:
+    """The reason is on the screen, and `y` looks whether it has been settled."""
+    machine, _ = lay_machine(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            await press(pilot, "s", "down")
+            (tmp_path / "home" / "tpu").write_text("")
+            seen = await press(pilot, "y")
+            assert "blocked Make an environment" in seen
+            assert "`~/tpu` is not a folder" in seen
+            (tmp_path / "home" / "tpu").unlink()
+            seen = await press(pilot, "y")
+            assert "Everything is done" in seen
 
     run(journey)
 

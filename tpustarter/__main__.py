@@ -17,6 +17,7 @@ def main() -> None:
         return
     import click
 
+    _open_what_is_closed()
     try:
         if not sys.argv[1:] and _wants_screen():
             from tpustarter.tui.launch import run
@@ -39,6 +40,13 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:  # noqa: BLE001  whatever is left is a bug of ours
         sys.exit(_bug(error))
+
+
+def _open_what_is_closed() -> None:
+    """Give descriptors 0 to 2 to nobody where they are closed: a run's pipes must not get them."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(opened)
 
 
 def _wants_screen() -> bool:

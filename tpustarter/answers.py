@@ -38,8 +38,12 @@ def keep(result: dict[str, Any]) -> None:
         return
     kept = {name: value for name, value in result.items() if name not in _NOT_KEPT}
     path = locations.state() / "rehearsals" / f"{key}.json"
-    with contextlib.suppress(OSError):
-        part = path.with_suffix(f".{os.getpid()}")
+    part = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(exist_ok=True)
         part.write_text(json.dumps(kept), encoding="utf-8")
         locations.give_to_caller(part)
         part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)

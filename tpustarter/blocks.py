@@ -21,6 +21,8 @@ TIMEOUT_S = 120.0
 """Seconds a block may take: a TPU's start and a first compilation fit in."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_MAX_SHOWN = 200
+"""Characters of a line that are told where it differs."""
 _KEYS = {"run": {"id", "timeout"}, "output": {"of", "on", "rtol"}}
 """What may stand behind the first word of a fence."""
 
@@ -230,7 +232,7 @@ def mismatch(expected: Expected, printed: str) -> str | None:
             continue
         after = {n + 1 for n in reached if n < len(found) and _same(line, found[n], expected.rtol)}
         if not after:
-            return _differs(found, min(reached), f"expected `{line}`", expected.rtol)
+            return _differs(found, min(reached), f"expected `{_short(line)}`", expected.rtol)
         reached = after
     if len(found) in reached:
         return None
@@ -242,8 +244,12 @@ def _text_lines(text: str) -> list[str]:
 
 
 def _differs(found: list[str], number: int, wanted: str, rtol: float | None) -> str:
-    seen = f"found `{found[number]}`" if number < len(found) else "found no such line"
+    seen = f"found `{_short(found[number])}`" if number < len(found) else "found no such line"
     return f"line {number + 1}: {seen}, {wanted}" + (f" within rtol {rtol:g}" if rtol else "")
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}..."
 
 
 def _same(wanted: str, found: str, rtol: float | None) -> bool:
@@ -260,9 +266,10 @@ def _same(wanted: str, found: str, rtol: float | None) -> bool:
         return False
     pairs = zip(map(_words, texts), map(_words, found_texts), strict=True)
     *inner, (last, found_last) = pairs
+    space = " " if last and wanted.endswith(" ") else ""  # `_words` took it away
     return (
         all(one == other for one, other in inner)
-        and (found_last.startswith(last) if rest else found_last == last)
+        and (f"{found_last} ".startswith(last + space) if rest else found_last == last)
         and all(
             math.isclose(float(one), float(other), rel_tol=rtol)
             for one, other in zip(numbers, found_numbers, strict=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import signal
 import sys
 import time
 from collections import deque
@@ -18,13 +17,15 @@ from typing import Any
 
 from tpustarter import locations
 from tpustarter.problem import Problem
-from tpustarter.process import CappedLog, Probe
+from tpustarter.process import CappedLog, Probe, signal_name
 from tpustarter.report.redact import Redactor
 from tpustarter.report.text import visible
 
 LIMIT_S = 3600.0
 """Longest a command may take: libtpu over a slow line needs minutes, a hang would need forever."""
 POLL_S = 0.1
+QUIET_S = 60.0
+"""After so long without output it is said that the command still runs."""
 LINE_CHARACTERS = 2000
 MAX_LINE_BYTES = 4096
 """What follows in a longer line is left out: to look for secrets in it would take for ever."""
@@ -34,7 +35,7 @@ MAX_FRESH_LINES = 20_000
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
 )
-_LOGIN = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_LOGIN = re.compile(r"(?<=://)[^/\s]+(?=@)")
 """User and password in the address of a package index."""
 
 _NO_VENV = (
@@ -42,10 +43,17 @@ _NO_VENV = (
     "or get uv: `curl -LsSf https://astral.sh/uv/install.sh | sh`"
 )
 _NO_NETWORK = "the package index was not reached: `python3 -m pip download --no-deps jax` tells why"
+_NO_DOWNLOAD = (
+    "uv fetches Python from github.com: `curl -sSI https://github.com` tells whether that is "
+    "reached; a Python 3.12 or 3.13 from elsewhere on PATH does as well"
+)
 _HINTS = {
+    r"python-build-standalone": _NO_DOWNLOAD,
     r"no space left on device|disk quota exceeded":
         "the disk is full: `df -h {folder}` shows it; free 2 GB, then run this again",
     r"ensurepip is not available|no module named '?(venv|ensurepip)": _NO_VENV,
+    r"cannot connect to proxy|tunnel (error|connection)":
+        "the proxy was not reached: `env | grep -i _proxy` shows which one is set",
     r"no module named '?pip": "`{folder}/bin/python -m ensurepip` puts pip into it",
     r"name resolution|service not known|could not resolve|dns error|unreachable": _NO_NETWORK,
     r"connection (refused|reset)|failed to (fetch|download)|newconnectionerror|timed? ?out":
@@ -175,11 +183,18 @@ class Command:
 
     def lines(self) -> Generator[str, None, None]:
         """Yield its output line by line; `outcome` then says how it ended."""
-        deadline = time.monotonic() + LIMIT_S
+        heard = told = time.monotonic()
+        deadline = heard + LIMIT_S
         gone = None
         try:
             while gone is None:
                 event = self._probe.read(POLL_S)
+                now = time.monotonic()
+                if self._log.fresh:
+                    heard = told = now
+                elif now - told > QUIET_S:
+                    told = now
+                    yield f"... still running, {now - heard:.0f} s without a word"
                 yield from self._fresh()
                 if self._stopped or time.monotonic() > deadline:
                     gone = self._probe.end()
@@ -202,7 +217,7 @@ class Command:
         if late:
             return Outcome(None, f"was ended after {LIMIT_S:.0f} s")
         if gone["signal"]:
-            return Outcome(None, f"was ended by {signal.Signals(gone['signal']).name}")
+            return Outcome(None, f"was ended by {signal_name(gone['signal'])}")
         if gone["code"] is None:
             return Outcome(None, "was ended from outside")
         return Outcome(gone["code"], f"ended with exit code {gone['code']}")

@@ -6,6 +6,7 @@ process.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Generator, Iterator, Mapping
@@ -98,7 +99,8 @@ class Compiler:
         gone = self._end(gently=False)
         if self.stopped:
             raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
-        raise no_python(self._session.python, gone, self._session.redact.text(text))
+        with _named_by_compiler():
+            raise no_python(self._session.python, gone, self._session.redact.text(text))
 
     def run(self, task: Task) -> Iterator[Working | dict[str, Any]]:
         """Compile the programs of a task; yields a result for each."""
@@ -121,21 +123,25 @@ class Compiler:
         position = self._log.size if self._log else 0
         probe.send(self._command(task, done))
         program, began = task.name, time.monotonic()
+        compiling: str | None = None  # what ends the process before that would end the next one
+        limit_s = self._timeout_s + START_S
         while True:
             passed_s = time.monotonic() - began
-            event = probe.read(min(TICK_S, max(0, self._timeout_s - passed_s)))
-            if event is None and passed_s < self._timeout_s:
+            event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
+            if event is None and passed_s < limit_s:
                 yield Working(program, task.tpu, passed_s)
             elif event is None:
                 self._end(gently=False)
                 yield failure(task, program, f"not compiled within {self._timeout_s:g} s", passed_s)
-                return program
+                return compiling
             elif event["event"] == "compiling":
-                program, began = str(event["program"]), time.monotonic()
+                program = compiling = str(event["program"])
+                began, limit_s = time.monotonic(), self._timeout_s
                 yield Working(program, task.tpu, 0.0)
             elif event["event"] == "rehearsed":
                 done.append(program)
                 yield from self._look_again(task, self._session.redact.value(event["result"]))
+                began = time.monotonic()
             elif event["event"] == "end":
                 if ended := self._ended(task, event):
                     yield ended
@@ -146,7 +152,7 @@ class Compiler:
                 if self.stopped or event["event"] == "interrupted":
                     return None
                 yield failure(task, program, why_gone(event, text), passed_s, text)
-                return program
+                return compiling
 
     def _command(self, task: Task, done: list[str]) -> dict[str, Any]:
         return {
@@ -249,10 +255,22 @@ def why_gone(event: Event, text: str) -> str:
 def find(named: str | None, machine: host.Machine) -> Path:
     """Return the Python that has the TPU compiler; raises Problem where none is found."""
     if named:
-        return interpreters.choose(named, machine.env, Path.cwd())[0].path
+        with _named_by_compiler():
+            return interpreters.choose(named, machine.env, Path.cwd())[0].path
     for one in interpreters.with_libtpu(machine.env, Path.cwd()):
         return one.path
     raise missing("no Python found here has the TPU compiler")
+
+
+@contextlib.contextmanager
+def _named_by_compiler() -> Generator[None]:
+    """Name the option that was given where a Problem is about an interpreter."""
+    try:
+        yield
+    except Problem as problem:
+        problem.what = problem.what.replace("--python", "--compiler")
+        problem.hint = (problem.hint or "").replace("--python", "--compiler") or None
+        raise
 
 
 def missing(what: str) -> Problem:

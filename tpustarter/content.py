@@ -40,6 +40,8 @@ class Check:
     own_process: bool = False
     env: dict[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
+    has_programs: bool = False
+    """Whether it lists what runs on a device, for rehearsal."""
     broken: str | None = None
     """Why the file cannot be used, with its line; None for a sound one."""
 
@@ -100,12 +102,14 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
         raise ValueError(f"{', '.join(sorted(missing))} not set")
     if fields["level"] not in LEVELS:
         raise ValueError(f"LEVEL is {fields['level']!r}, expected one of {', '.join(LEVELS)}")
-    if not any(isinstance(node, ast.FunctionDef) and node.name == "run" for node in tree.body):
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "run" not in functions:
         raise ValueError("there is no function `run`")
     if not all(isinstance(one, str) for one in fields.get("env", {}).values()):
         raise ValueError("ENV has a value that is not a str")
     if not 0 < fields["timeout_s"] <= 86400:
         raise ValueError(f"TIMEOUT_S is {fields['timeout_s']}, expected more than 0, at most 86400")
+    fields["has_programs"] = "programs" in functions
     fields["after"] = tuple(fields.get("after", ()))
     fields["own_process"] = bool(fields.get("own_process") or fields.get("env"))
     return fields
@@ -165,6 +169,15 @@ def _unknown_check(pattern: str, ids: list[str], level: str) -> Problem:
     return Problem(f"there is no check `{pattern}`", hint=hint, code=ExitCode.USAGE)
 
 
+HEADER: dict[str, type] = {
+    "title": str, "minutes": int, "needs": dict, "checks": list, "next": str, "sources": list,
+    "profile": str, "steps": list,
+}  # fmt: skip
+"""Keys of a lesson's header, and what each holds; a list holds texts, steps aside."""
+MAX_DEPTH = 20
+"""Levels of YAML within each other: the C reader behind it would overflow its stack."""
+
+
 @dataclass(frozen=True)
 class Lesson:
     """One lesson: its header and its Markdown."""
@@ -193,9 +206,10 @@ def read_lessons(folder: Path | None = None) -> list[Lesson]:
 def read_lesson(path: Path) -> Lesson:
     """Return one lesson; raises Problem naming file and line of a broken header."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = locations.read_text(path)
         match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
         header = _yaml(match[1]) if match else None
+        _refuse_types(header)
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the lesson `{path}`: {error}") from error
     if match is None or not isinstance(header, dict):
@@ -205,6 +219,18 @@ def read_lesson(path: Path) -> Lesson:
     body = text[match.end() :].lstrip("\n")
     first_line = text.count("\n", 0, len(text) - len(body)) + 1
     return Lesson(f"{path.parent.name}/{name}", path, fields, body, first_line)
+
+
+def _refuse_types(header: Any) -> None:
+    """Raise ValueError for a key of a header that does not hold what it should."""
+    fields = cast("dict[Any, Any]", header) if isinstance(header, dict) else {}
+    for key, kind in HEADER.items():
+        value = fields.get(key, kind())
+        if not isinstance(value, kind) or isinstance(value, bool):
+            found = type(value).__name__
+            raise ValueError(f"`{key}` in the header is a {found}, expected {kind.__name__}")
+        if kind is list and key != "steps" and not all(isinstance(one, str) for one in value):
+            raise ValueError(f"`{key}` in the header is no list of texts")
 
 
 @dataclass(frozen=True)
@@ -224,7 +250,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
     """Return the paths in `paths.yml`, in order; raises Problem naming what cannot be used."""
     file = (folder or locations.content("lessons")) / "paths.yml"
     try:
-        entries = _yaml(file.read_text(encoding="utf-8"))
+        entries = _yaml(locations.read_text(file))
         return [
             LessonPath(
                 str(entry["id"]),
@@ -247,7 +273,14 @@ def _yaml(text: str) -> Any:
 
     loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     load: Callable[..., Any] = yaml.load
+    depth = 0
     try:
+        for event in cast("Any", yaml).parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
+                # A few names that stand for each other can mean more than any memory holds.
+                raise ValueError(f"it has aliases, or more than {MAX_DEPTH} levels")
         return load(text, Loader=loader)
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.YAMLError as error:
         raise ValueError(str(error)) from error

@@ -6,14 +6,13 @@ A folder is ours when the marker in it names it. Nothing else is ever cleared or
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
 import shutil
+import sys
 import tempfile
-import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +21,7 @@ from tpustarter.problem import ExitCode, Problem
 
 MARKER = ".tpustarter-setup.json"
 """Lies in a folder that set-up made: for which folder and profile, and how far it got."""
+MARKED = "tpustarter.marker/1"
 STATE = "setup"
 """Name of the state: the folder being made, and the environment that was proved."""
 LOCK_WAIT_S = 20.0
@@ -36,11 +36,18 @@ _MADE = re.compile(
 
 def environment() -> Path | None:
     """Return the folder of the environment that set-up made and proved, if it is still there."""
-    with contextlib.suppress(Problem):  # without a state folder nothing is remembered
+    # Without a state folder nothing is remembered, and no path has a zero byte in it.
+    with contextlib.suppress(Problem, ValueError):
         folder = state.load(STATE).get("environment")
-        if isinstance(folder, str) and os.access(f"{folder}/bin/python", os.X_OK):
+        if isinstance(folder, str) and has_python(Path(folder)):
             return Path(folder)
     return None
+
+
+def has_python(folder: Path) -> bool:
+    """Return whether the folder has a Python that could be started."""
+    path = folder / "bin/python"
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  answers for what this user may not look at
 
 
 def remember(folder: Path) -> None:
@@ -56,13 +63,20 @@ def forget(folder: Path) -> None:
 
 
 def marker(folder: Path) -> dict[str, Any] | None:
-    """Return what the marker says, or None where the folder is not ours: no marker, or a copy."""
+    """Return what the marker says, or None where the folder is not ours: no marker, or a copy.
+
+    One that is damaged, or of another version, does not make a folder ours either.
+    """
     try:
         value: Any = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-        ours = isinstance(value, dict) and Path(str(value["folder"])).samefile(folder)  # pyright: ignore[reportUnknownArgumentType]
-    except (OSError, ValueError, KeyError):
+        ours = value["schema"] == MARKED and Path(value["folder"]).samefile(folder)
+        whole = isinstance(value.get("done"), list) and all(
+            isinstance(value.get(name) or kind(), kind)
+            for name, kind in (("proof", dict), ("packages", list))
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return cast("dict[str, Any]", value) if ours else None
+    return cast("dict[str, Any]", value) if ours and whole else None
 
 
 def mark(folder: Path, **fields: Any) -> None:
@@ -71,7 +85,7 @@ def mark(folder: Path, **fields: Any) -> None:
     Raises:
         Problem: the folder cannot be written to.
     """
-    value = {"schema": "tpustarter.marker/1", "folder": str(folder), **(marker(folder) or {})}
+    value = {"schema": MARKED, "folder": str(folder), **(marker(folder) or {})}
     try:
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=".tpustarter-")
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -87,12 +101,14 @@ def mark(folder: Path, **fields: Any) -> None:
 def make(folder: Path, profile: str) -> None:
     """Make the folder ours, or empty the one of ours that is half made; raises Problem."""
     if marker(folder) is not None:
+        _refuse_others(folder)
+        _refuse_own(folder)
         _remove_contents(folder, keep={MARKER})
         mark(folder, done=[], proof=None)
         return
     known = state.load(STATE)
     # Told beforehand, so that a folder made just before a kill is still known as ours.
-    made = not folder.exists() or known.get("making") == str(folder)
+    made = not os.path.exists(folder) or known.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
     state.save(STATE, {**known, "making": str(folder) if made else None})
     try:
         folder.mkdir(exist_ok=True)
@@ -102,20 +118,30 @@ def make(folder: Path, profile: str) -> None:
     mark(folder, profile=profile, made_folder=made, done=[], proof=None)
 
 
-def occupied(folder: Path) -> str | None:
+def occupied(folder: Path, shown: Callable[[Path], str] = str) -> str | None:
     """Return why set-up may not make its environment in this folder; None when it may."""
+    there = f"`{shown(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent
         if not os.path.isdir(parent):  # noqa: PTH112  answers for what this user may not look at
-            return f"the folder `{parent}` does not exist"
-        return None if os.access(parent, os.W_OK) else f"this user may not write to `{parent}`"
+            return f"the folder `{shown(parent)}` does not exist"
+        may = os.access(parent, os.W_OK)
+        return None if may else f"this user may not write to `{shown(parent)}`"
     if not folder.is_dir():
-        return f"`{folder}` is not a folder"
+        return f"{there} is not a folder"
     if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
-        return f"this user may not write to `{folder}`"
-    if marker(folder) is None and any(not _is_ours(path) for path in folder.iterdir()):
-        return f"`{folder}` is not empty, and set-up did not make it"
+        return f"this user may not write to {there}"
+    if marker(folder) is None:
+        empty = all(_is_ours(path) for path in folder.iterdir())
+        return None if empty else f"{there} is not empty, and set-up did not make it"
+    if others := strangers(folder):
+        return f"{there} holds what set-up did not put there: {_some(others)}"
     return None
+
+
+def is_filled(folder: Path) -> bool:
+    """Return whether more than the marker is in a folder of ours."""
+    return any(path.name != MARKER for path in folder.iterdir())
 
 
 def _is_ours(path: Path) -> bool:
@@ -137,42 +163,84 @@ def packages(folder: Path) -> list[str]:
 def remove(folder: Path) -> None:
     """Remove the environment, and its folder if set-up made that.
 
-    The marker goes last, so that a removal that was interrupted can be done again.
+    Its Python goes first, so that it counts no more, and the marker last, so that a removal that
+    was interrupted can be done again. Nothing is written before: the disk may be full.
 
     Raises:
         Problem: the folder is not ours, holds what set-up did not put there, or cannot be removed.
     """
     known = refuse_strangers(folder)
-    forget(folder)
-    mark(folder, done=[], proof=None)
     try:
+        if has_python(folder):
+            (folder / "bin/python").unlink()
         _remove_contents(folder, keep={MARKER})
         (folder / MARKER).unlink()
         if known.get("made_folder") and not folder.is_symlink():
             folder.rmdir()
     except OSError as error:
         raise _unwritable(folder, error) from error
+    forget(folder)
 
 
 def refuse_strangers(folder: Path) -> dict[str, Any]:
     """Return the marker of a folder that may be removed; raises Problem for any other."""
     known = marker(folder)
     if known is None:
-        there = "is not a folder that set-up made" if folder.exists() else "does not exist"
+        exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
+        there = "is not a folder that set-up made" if exists else "does not exist"
         raise Problem(
             f"`{folder}` {there}: nothing to undo",
             hint="name the folder with `--folder PATH`",
             code=ExitCode.INCONCLUSIVE,
         )
-    if others := strangers(folder):
-        names = ", ".join(f"`{name}`" for name in others[:5])
-        names += f" and {len(others) - 5} more" if len(others) > 5 else ""
+    _refuse_others(folder)
+    _refuse_own(folder)
+    if users := _users(folder):
         raise Problem(
-            f"`{folder}` holds what set-up did not put there: {names}",
-            hint="move it to another place, then run this again",
+            f"programs of `{folder}` are running: pid {_some(users)}",
+            hint=f"`ps -fp {','.join(users[:5])}` shows them; end them, then run this again",
             code=ExitCode.INCONCLUSIVE,
         )
     return known
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names[:5]) + (
+        f" and {len(names) - 5} more" if len(names) > 5 else ""
+    )
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raise Problem for a folder with files that are not ours."""
+    if others := strangers(folder):
+        raise Problem(
+            f"`{folder}` holds what set-up did not put there: {_some(others)}",
+            hint="move it to another place, then run this again",
+            code=ExitCode.INCONCLUSIVE,
+        )
+
+
+def _refuse_own(folder: Path) -> None:
+    """Raise Problem for the environment that this program runs in."""
+    with contextlib.suppress(OSError):
+        if folder.samefile(sys.prefix):
+            raise Problem(
+                f"tpustarter itself runs in `{folder}`",
+                hint="install tpustarter in an environment of its own, and run it from there",
+                code=ExitCode.INCONCLUSIVE,
+            )
+
+
+def _users(folder: Path) -> list[str]:
+    """Return the processes this user can see that were started from the folder, or use its code."""
+    typed, real = (os.fsencode(f"{path}/") for path in (folder, folder.resolve()))
+    found: list[str] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            started = (process / "cmdline").read_bytes().startswith((typed, real))
+            if started or b" " + real in (process / "maps").read_bytes():
+                found.append(process.name)
+    return sorted(found, key=int)
 
 
 def _remove_contents(folder: Path, keep: set[str]) -> None:
@@ -204,23 +272,11 @@ def only_one() -> Generator[int]:
     Raises:
         Problem: another set-up runs.
     """
+    busy = Problem(
+        "another `tpustarter setup` is running",
+        hint="wait for it to end, or stop it there",
+        code=ExitCode.INCONCLUSIVE,
+    )
     path = locations.state() / "setup.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    locations.give_to_caller(path)
-    deadline = time.monotonic() + LOCK_WAIT_S
-    try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Problem(
-                        "another `tpustarter setup` is running",
-                        hint="wait for it to end, or stop it there",
-                        code=ExitCode.INCONCLUSIVE,
-                    ) from None
-                time.sleep(0.1)
+    with locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy) as descriptor:
         yield descriptor
-    finally:
-        os.close(descriptor)

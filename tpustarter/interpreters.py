@@ -64,16 +64,25 @@ def choose(
 
 def _saved() -> Interpreter | None:
     """Return the choice saved in the app; None where there is none, or it is gone."""
-    with contextlib.suppress(Problem):
+    with contextlib.suppress(Problem, ValueError):  # no path has a zero byte in it
         path = Path(str(state.load("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
             return Interpreter(path, "chosen in the settings", installed(path.parents[1]))
     return None
 
 
-def shown(path: Path, env: Mapping[str, str], folder: Path) -> str:
+def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+    """Yield the candidates that have JAX and the TPU compiler."""
+    for one in _candidates(env, folder):
+        prefix = one.path.parent.parent
+        names = [name.split(" ", 1)[0] for name in installed(prefix, env)]
+        if "jax" in names and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):
+            yield one
+
+
+def shown(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
     """Return a path as a person would type it here: below this folder, below home, or whole."""
-    if path.is_relative_to(folder):
+    if folder and path.is_relative_to(folder):
         return str(path.relative_to(folder))
     home = env.get("HOME", "")
     if len(home) > 1 and path.is_relative_to(home):

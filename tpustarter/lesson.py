@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeGuard, cast
 
 from tpustarter import archive, host, interpreters, lease, locations, plan
 from tpustarter.blocks import Block, mismatch
@@ -56,6 +56,19 @@ def framework_of(lesson: Lesson) -> str | None:
         return None
     name = cast("dict[str, Any]", needs).get("framework")
     return str(name) if name else None
+
+
+def _is_output(event: Event | None) -> TypeGuard[Event]:
+    """Return whether an event is output; what a block wrote to look like it holds no bytes."""
+    return event is not None and isinstance(event.get("data"), bytes)
+
+
+def _place(value: Any) -> dict[str, Any] | None:
+    """Return where a block ran; None for what is no such place: a block may have written it."""
+    place = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    kinds = {"platform": str, "kind": str, "count": int, "virtual": bool}
+    sound = all(isinstance(place.get(key), kind) for key, kind in kinds.items())
+    return {key: place[key] for key in kinds} if sound else None
 
 
 class LessonSession:
@@ -205,9 +218,9 @@ class LessonSession:
             event = probe.read(min(left_s, FLUSH_S) if text.is_waiting else left_s)
             if event is None and text.is_waiting and left_s > 0:
                 yield from text.flush()
-            elif event and event["event"] == "output":
+            elif _is_output(event):
                 yield from text.add(event["name"], event["data"])
-            elif not self._is_news(event):
+            elif not self._is_news(event, block):
                 continue
             else:
                 break
@@ -215,9 +228,11 @@ class LessonSession:
         seconds = time.monotonic() - began
         yield self._judge(block, event, text, seconds)
 
-    def _is_news(self, event: Event | None) -> bool:
+    def _is_news(self, event: Event | None, block: Block) -> bool:
         """Return whether an event ends the block: the process answering or starting it does not."""
         kind = event["event"] if event else "timeout"
+        if event and kind == "end" and event.get("id") != block.id:
+            return False  # a block before it told two ends
         if kind == "versions":
             self._answered = True
         return kind not in ("versions", "start") and (kind != "interrupted" or self._stopped)
@@ -243,7 +258,7 @@ class LessonSession:
                 result,
                 status="fail" if differs else "pass",
                 detail=self._redact.text(differs or ""),
-                ran_on=event.get("ran_on"),
+                ran_on=_place(event.get("ran_on")),
             )
         gone = self._end(gently=False)
         status, reason, detail = self._broken(block, event)
@@ -256,7 +271,7 @@ class LessonSession:
             return ("error", "timeout", f"not done within {block.timeout_s:g} s")
         if self._stopped:  # told by the event, or the process is gone already
             return ("notrun", "interrupted", "stopped while it ran")
-        if event["event"] == "gone":
+        if event["event"] == "gone" and "left" in event:
             if not self._answered:
                 log = self._log.since(0) if self._log else ""
                 problem = no_python(self._python, event, self._redact.text(log))
@@ -274,10 +289,10 @@ class LessonSession:
             event = self._probe.read(PEEK_S) if self._probe else None
             if event is None:
                 return
-            if event["event"] == "gone":
+            if event["event"] == "gone" and "left" in event:
                 self._end()
                 yield Output("[the process has ended since the last block: names are lost]\n")
-            elif event["event"] == "output":
+            elif _is_output(event):
                 yield Output(self._redact.text(event["data"].decode("utf-8", "replace")))
 
     def _ready(self) -> Probe:

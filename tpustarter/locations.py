@@ -6,9 +6,11 @@ Under sudo everything written belongs to the user who called it, never to root.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Generator
@@ -22,6 +24,10 @@ UNTOUCHED_S = 60.0
 """A younger run folder is never dropped."""
 KEPT_RUNS = 10
 """Run folders kept for looking at logs afterwards."""
+MAX_BYTES = 1024 * 1024
+"""Size of a file of content beyond which it cannot be meant."""
+LOCK_LOOK_S = 0.02
+"""Seconds between two attempts to get a lock."""
 
 
 def content(name: str) -> Path:
@@ -38,20 +44,33 @@ def caller() -> tuple[int, int] | None:
     return (int(user), int(group)) if user.isdigit() and group.isdigit() and user != "0" else None
 
 
+def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text of a file; raises OSError or ValueError for a pipe, a device, a huge one."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    if found.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"found {found.st_size} bytes, expected {max_bytes} at most")
+    return path.read_text(encoding="utf-8-sig")
+
+
 def state() -> Path:
     """Return the folder for state and logs, made if need be."""
+    return make_folder(state_place())
+
+
+def state_place() -> Path:
+    """Return where the folder for state and logs is, or would be; nothing is made."""
     chosen = os.environ.get("TPUSTARTER_HOME")
     if chosen:
-        folder = Path(chosen)
-    elif sudo := caller():
+        return Path(chosen)
+    if sudo := caller():
         import pwd
 
-        folder = Path(pwd.getpwuid(sudo[0]).pw_dir) / ".local/state/tpustarter"
-    else:
-        from platformdirs import user_state_path
+        return Path(pwd.getpwuid(sudo[0]).pw_dir) / ".local/state/tpustarter"
+    from platformdirs import user_state_path
 
-        folder = user_state_path("tpustarter", appauthor=False)
-    return make_folder(folder)
+    return user_state_path("tpustarter", appauthor=False)
 
 
 def make_folder(folder: Path) -> Path:
@@ -81,6 +100,33 @@ def writing(path: Path) -> Generator[None]:
             f"cannot write `{path}`: {error.strerror or error}",
             hint="free some space, or set TPUSTARTER_HOME to a folder you can write to",
         ) from error
+
+
+@contextlib.contextmanager
+def alone(path: Path, *, wait_s: float, busy: Problem) -> Generator[int]:
+    """Hold the lock on `path`; yields its descriptor: what inherits that keeps the lock.
+
+    Raises:
+        Problem: the file cannot be written, or `busy`, as another program held it all the time.
+    """
+    with writing(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    give_to_caller(path)
+    deadline = time.monotonic() + wait_s
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise busy from None
+                time.sleep(LOCK_LOOK_S)
+            except OSError:  # a file system without locks: what is written is whole all the same
+                break
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def give_to_caller(path: Path) -> None:

@@ -16,6 +16,8 @@ _UNITS = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = r"([\d.]+)([BKMGT])"
 _TOTAL = re.compile(rf"Used {_SIZE} of {_SIZE} hbm\. Exceeded hbm capacity by {_SIZE}")
 _PART = re.compile(rf"^ +(reserved|program|arguments) +{_SIZE}", re.MULTILINE)
+_NEXT = re.compile(r"^[IWEF]\d{4} [\d:.]+ ", re.MULTILINE)
+"""Where the next message of the log begins; it may be a report on the memory of the host."""
 _OUTPUT = re.compile(rf"^Output size {_SIZE}; shares {_SIZE}", re.MULTILINE)
 _KINDS = {"argument": "argument", "output": "output"}
 
@@ -30,7 +32,7 @@ def read(text: str) -> dict[str, Any]:
     if not totals:
         return {}
     last = totals[-1]
-    report = text[last.start() :]
+    report = _NEXT.split(text[last.start() :], maxsplit=1)[0]
     fields: dict[str, Any] = {
         "hbm_bytes": _bytes(last[1], last[2]),
         "excess_bytes": _bytes(last[5], last[6]),

@@ -79,7 +79,7 @@ def make(
         what = f"`--require {require}` was given, and this run would use {platform}"
         blocked = Blocked(what, ExitCode.NO_DEVICE, "`tpustarter check 'host.*' -v`")
     generation = host.generation(machine)
-    where = "NVIDIA GPU" if platform == "gpu" else platform
+    where = "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.plain(asked, 40)}"
     if platform == "cpu" and devices:
         where = count(devices, "virtual CPU device" if virtual else "CPU device")
     name = generation.name if generation else None
@@ -115,6 +115,9 @@ def _on_tpu(
     shown = chips or host.reachable_chips(machine)
     devices = host.visible_devices(machine, metadata)
     title = generation.title.split(" (")[0] if generation else "TPU"  # without the code name
+    if not shown and host.platform_hint(machine) != "tpu":
+        asked = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
+        title = f"no TPU seen, JAX_PLATFORMS={asked}"
     return Plan(
         "tpu",
         devices,

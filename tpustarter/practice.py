@@ -16,7 +16,7 @@ from tpustarter.blocks import Block, blocks_of
 from tpustarter.content import Lesson
 from tpustarter.lesson import BlockResult, LessonSession, framework_of
 from tpustarter.output import Output
-from tpustarter.problem import ExitCode
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import Result, Run
 from tpustarter.report.verdict import exit_code
 
@@ -67,6 +67,8 @@ class Practice:
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.run = Run(__version__, started, "quick", [lesson.id for lesson in lessons])
         """The same facts as a run of checks, for the verdict and the words about it."""
+        self.not_kept: Problem | None = None
+        """Why what was done is not remembered, such as a full disk; the run goes on without."""
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the run; blocks that were not run are reported as interrupted."""
@@ -121,7 +123,10 @@ class Practice:
     def _add(self, event: Finished) -> None:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
-        progress.block_ended(lesson, event.block, result)
+        try:
+            progress.block_ended(lesson, event.block, result)
+        except Problem as problem:
+            self.not_kept = problem
         self.run.results.append(
             Result(
                 f"{lesson.id}#{result.id}",

@@ -299,6 +299,14 @@ class Probe:
         return gone
 
 
+def signal_name(number: int) -> str:
+    """Return `SIGSEGV` for 11; a real-time signal has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -7,12 +7,9 @@ write at once lose nothing, and a kill loses only the change it interrupted.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
-import os
-import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, cast
@@ -126,6 +123,15 @@ def export() -> dict[str, Any]:
     return {"schema": SCHEMA, "lessons": _lessons(state.load("progress"))}
 
 
+def read_export(text: str) -> dict[str, Any]:
+    """Return what `export` gave, from its text; raises ValueError with what it is not."""
+    value = state.parse(text)
+    schema = cast("dict[str, Any]", value).get("schema") if isinstance(value, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"found the schema `{schema}`, expected `{SCHEMA}`")
+    return cast("dict[str, Any]", value)
+
+
 def merge(other: dict[str, Any]) -> None:
     """Add what was exported elsewhere to what is remembered here."""
 
@@ -185,36 +191,13 @@ def _update(change: Callable[[dict[str, Fields]], None]) -> None:
         state.save("progress", {**whole, "schema": SCHEMA, "lessons": lessons})
 
 
-@contextlib.contextmanager
-def _alone() -> Generator[None]:
-    """Hold the lock of the progress file; the kernel frees it however this process ends."""
+def _alone() -> contextlib.AbstractContextManager[int]:
+    """Hold the lock of the progress file."""
     path = locations.state() / "progress.lock"
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise Problem(
-            f"cannot write `{path}`: {error.strerror or error}",
-            hint="free some space, or set TPUSTARTER_HOME to a folder you can write to",
-        ) from error
-    locations.give_to_caller(path)
-    deadline = time.monotonic() + LOCK_WAIT_S
-    try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Problem(
-                        f"another tpustarter has held `{path}` for {LOCK_WAIT_S:g} s",
-                        hint="end it, then try again",
-                    ) from None
-                time.sleep(0.01)
-            except OSError:  # a file system without locks: the write is whole all the same
-                break
-        yield
-    finally:
-        os.close(descriptor)
+    busy = Problem(
+        f"another tpustarter has held `{path}` for {LOCK_WAIT_S:g} s", hint="end it, then try again"
+    )
+    return locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy)
 
 
 def _now() -> str:

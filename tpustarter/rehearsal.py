@@ -189,7 +189,8 @@ class Rehearsal:
         found = {result["status"] for result in self.results}
         if found & {"does-not-fit", "refused"}:
             return ExitCode.FAILED
-        return ExitCode.OK if found == {"compiles"} else ExitCode.INCONCLUSIVE
+        good = found == {"compiles"} and not self.script_error
+        return ExitCode.OK if good else ExitCode.INCONCLUSIVE
 
     def document(self) -> dict[str, Any]:
         """Return the results as the published document."""
@@ -220,11 +221,11 @@ class Rehearsal:
         """Return the versions of the compiler; raises Problem where it is not there."""
         found = first.versions()
         frameworks: dict[str, str] = found["frameworks"]
-        if missing := [name for name in ("jax", "libtpu") if name not in frameworks]:
+        names = ("jax", "jaxlib", "libtpu")
+        if missing := [name for name in names if name not in frameworks]:
             raise compiler.missing(
                 f"`{self._shown(self._compiler)}` has no {' and no '.join(missing)}"
             )
-        names = ("jax", "jaxlib", "libtpu")
         return {"python": found["python_version"], **{n: frameworks[n] for n in names}}
 
     def _tasks_of_checks(self) -> Iterator[Task]:
@@ -350,15 +351,14 @@ def _serve(one: Compiler, work: _Work, wait_s: float) -> None:
         began = time.monotonic()
         while time.monotonic() < began + wait_s and not (one.stopped or work.all_given):
             time.sleep(TICK_S)
-        if wait_s and work.all_given:
-            return
-        while not one.stopped and (task := work.tasks.get()) is not None:
-            for told in one.run(task):
-                work.told.put(told)
+        if not (wait_s and work.all_given):
+            while not one.stopped and (task := work.tasks.get()) is not None:
+                for told in one.run(task):
+                    work.told.put(told)
+        one.close()
     except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
         work.told.put(error)
     finally:
-        one.close()
         work.told.put(None)
 
 

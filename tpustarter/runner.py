@@ -18,7 +18,7 @@ from typing import Any
 
 from tpustarter.content import Check
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.process import CappedLog, Event, Probe
+from tpustarter.process import CappedLog, Event, Probe, signal_name
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked, Reason, Result, Status
 
@@ -300,7 +300,7 @@ def _ended(event: Event, redact: Redactor) -> Ending:
 def went(gone: Event) -> Ending:
     """Say how a process ended that should not have."""
     if gone["signal"]:
-        name = signal.Signals(gone["signal"]).name
+        name = signal_name(gone["signal"])
         return ("error", "crashed", f"the process was ended by {name}", None)
     if gone["code"]:
         return ("error", "crashed", f"the process ended with exit code {gone['code']}", None)

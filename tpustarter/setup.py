@@ -32,10 +32,12 @@ SCHEMA = "tpustarter.setup/1"
 KEPT_LOGS = 10
 
 _REMOVED = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET",
-            "PIP_PREFIX", "PIP_REQUIRE_VIRTUALENV", "UV_PYTHON", "UV_VENV_CLEAR")  # fmt: skip
+            "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV", "UV_PYTHON",
+            "UV_VENV_CLEAR")  # fmt: skip
 """Variables that would lead an installation into another place."""
 _SET = {
-    "UV_NO_PROGRESS": "1", "UV_NO_PROJECT": "1", "PIP_PROGRESS_BAR": "off", "PIP_NO_INPUT": "1",
+    "UV_NO_PROGRESS": "1", "UV_NO_PROJECT": "1", "UV_PYTHON_INSTALL_BIN": "0",
+    "PIP_PROGRESS_BAR": "off", "PIP_NO_INPUT": "1",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "TERM": "dumb",
 }  # fmt: skip
 
@@ -102,6 +104,12 @@ class Setup:
         home = steps.home_of(self._machine)
         # abspath: `..` is taken out and links are kept, as in the path a person typed.
         self.folder = Path(os.path.abspath(folder or home / "tpu"))  # noqa: PTH100
+        if not str(self.folder).isprintable():
+            raise Problem(
+                f"the folder {str(self.folder)!r} has a character in its name that is not shown",
+                hint="name another one with `--folder PATH`",
+                code=ExitCode.USAGE,
+            )
         self.profile = profile
         self.lesson = steps.lesson_of(profile, lessons)
         self.log = locations.state() / time.strftime("setup-%Y%m%d-%H%M%S.log")
@@ -176,6 +184,14 @@ class Setup:
         folders.refuse_strangers(self.folder)
         return self._undo()
 
+    def short(self, path: Path) -> str:
+        """Return a path as a person would type it."""
+        return self._facts.short(path)
+
+    def pasted(self, command: Sequence[str]) -> str:
+        """Return a command as it can be pasted into a shell."""
+        return self._facts.pasted(command)
+
     def removed_by_undo(self) -> list[str]:
         """Return in words what `undo` removes; raises Problem where it refuses."""
         known = folders.refuse_strangers(self.folder)
@@ -249,6 +265,8 @@ class Setup:
             return (yield from self._prove(step.proof, log))
         if step.id == "environment":
             folders.make(self.folder, self.profile)
+        if "install" in self._facts.done:  # until it is again, what is there may lack files
+            folders.mark(self.folder, done=["environment"])
         failed = yield from self._command(step, log, lock)
         return failed or self._record(step)
 

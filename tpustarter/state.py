@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import tempfile
 import time
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter import locations
-from tpustarter.problem import Problem
+
+MAX_BYTES = 64 * 1024 * 1024
+"""A larger file is none of ours."""
 
 
 def path(name: str) -> Path:
@@ -24,11 +27,14 @@ def path(name: str) -> Path:
 
 
 def load(name: str) -> dict[str, Any]:
-    """Return what was saved as `name`; an empty one where there is none that can be read."""
-    file = path(name)
+    """Return what was saved as `name`; an empty one where there is none that can be read.
+
+    Nothing is made: what was saved can be read where nothing can be written.
+    """
+    file = locations.state_place() / f"{name}.json"
     try:
-        value: Any = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        value = parse(locations.read_text(file, MAX_BYTES))
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError):
         value = None
@@ -39,23 +45,34 @@ def load(name: str) -> dict[str, Any]:
     return {}
 
 
+def parse(text: str) -> Any:
+    """Return what a JSON text says; raises ValueError, also for what could not be written again."""
+    try:
+        return json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"`{text}` is no number of JSON")
+    return value
+
+
 def save(name: str, value: dict[str, Any]) -> None:
     """Replace what was saved as `name`, all of it or nothing; raises Problem on a full disk."""
     file = path(name)
-    temporary = None
-    try:
+    with locations.writing(file):
         descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{name}-")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump(value, stream, indent=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        locations.give_to_caller(Path(temporary))
-        Path(temporary).replace(file)
-    except OSError as error:
-        if temporary:
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                json.dump(value, stream, indent=1)
+                stream.flush()
+                os.fsync(stream.fileno())
+            locations.give_to_caller(Path(temporary))
+            Path(temporary).replace(file)
+        except BaseException:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
-        raise Problem(
-            f"cannot write `{file}`: {error.strerror or error}",
-            hint="free some space, or set TPUSTARTER_HOME to a folder you can write to",
-        ) from error
+            raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ VERSIONS = ("3.12", "3.13")
 """Pythons the newest JAX supports and is tried on, the preferred one first.
 Source: https://docs.jax.dev/en/latest/changelog.html, 0.11.0 dropped 3.11 (read 2026-11)."""
 
+SIZES = {"jax": ("150 MB", "1 GB"), "jax[tpu]": ("400 MB", "2 GB")}
+"""What is downloaded, and what it takes on the disk with the download cache; rounded up."""
+
+ELSEWHERE = "`tpustarter setup --folder PATH` makes it in another place"
 HOW_TO_GET_A_PYTHON = """\
 the tool uv fetches one, without administrator rights:
   curl -LsSf https://astral.sh/uv/install.sh | sh
@@ -54,10 +59,11 @@ class Facts:
     """What was found on this machine that decides what is left to do."""
 
     folder: Path
-    shown: str
-    """The folder as a person would type it."""
+    home: Path
     occupied: str | None
     """Why the environment may not be made there."""
+    half_made: bool
+    """Whether an environment of ours is there that has no Python which could be started."""
     uv: Path | None
     python: Path | None
     """A Python on this machine that the newest JAX supports."""
@@ -79,18 +85,47 @@ class Facts:
         """Return what to install for JAX on this machine."""
         return "jax[tpu]" if self.on_tpu else "jax"
 
+    @property
+    def shown(self) -> str:
+        """Return the folder as a person would type it."""
+        return self.short(self.folder)
+
+    def short(self, path: Path) -> str:
+        """Return a path as a person would type it."""
+        return interpreters.shown(path, {"HOME": str(self.home)})
+
+    def pasted(self, command: Sequence[str]) -> str:
+        """Return a command as it can be pasted into a shell, the home folder as `~`."""
+        shown = (self.short(Path(word)) if word.startswith("/") else word for word in command)
+        # A shell expands `~` only where it is not quoted.
+        return " ".join(
+            f"~/{shlex.quote(word[2:])}" if word.startswith("~/") else shlex.quote(word)
+            for word in shown
+        )
+
+    @property
+    def half_installed(self) -> bool:
+        """Return whether an installation was interrupted, and left packages that may lack files."""
+        if not self.version or "install" in self.done:
+            return False
+        return any(one.split()[0] != "pip" for one in environment.packages(self.folder))
+
 
 def look(folder: Path, machine: host.Machine, own: Sequence[Path] | None = None) -> Facts:
     """Return the facts; `own` are folders of programs of the Python this program runs in."""
     home = home_of(machine)
     known = environment.marker(folder) or {}
     done = tuple(str(name) for name in known.get("done") or ())
-    complete = "environment" in done and os.access(folder / "bin/python", os.X_OK)
-    occupied = None if complete else environment.occupied(folder)
+    complete = "environment" in done and environment.has_python(folder)
+
+    def short(path: Path) -> str:
+        return interpreters.shown(path, {"HOME": str(home)})
+
     return Facts(
         folder=folder,
-        shown=interpreters.shown(folder, {"HOME": str(home)}, folder / "-"),
-        occupied=occupied,
+        home=home,
+        occupied=None if complete else environment.occupied(folder, short),
+        half_made=bool(known) and not complete and environment.is_filled(folder),
         uv=find_uv(machine.env, home, own),
         python=find_python(machine.env, home, folder),
         version=_version(folder) if complete else None,
@@ -199,11 +234,15 @@ def _step(fields: dict[str, Any], facts: Facts) -> Step:
                              "proof"}  # fmt: skip
     if unknown:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+    download, space = SIZES[facts.wheel]
     values = {
         "uv": str(facts.uv),
-        "python": str(facts.python or VERSIONS[0]),
+        "python": str(facts.python or (VERSIONS[0] if facts.uv else f"python{VERSIONS[0]}")),
         "folder": str(facts.folder),
         "wheel": facts.wheel,
+        "anew": "--reinstall" if facts.half_installed else "",
+        "download": download,
+        "space": space,
     }
     shown = {**values, "folder": facts.shown}
     words = fields.get("command", [])
@@ -214,7 +253,7 @@ def _step(fields: dict[str, Any], facts: Facts) -> Step:
         id=fields["id"],
         title=fields["title"].format(**shown),
         why=fields["why"].format(**shown),
-        command=tuple(str(word).format(**values) for word in words),
+        command=tuple(filter(None, (str(word).format(**values) for word in words))),
         changes=fields.get("changes", "nothing").format(**shown),
         needs=tuple(str(one).format(**shown) for one in fields.get("needs", [])),
         proof=fields.get("proof"),
@@ -227,9 +266,9 @@ def _python(facts: Facts) -> tuple[State, str]:
     if facts.version:
         return "done", f"Python {facts.version} is in {facts.shown}"
     if facts.python:
-        return "done", f"{facts.python.name} found at {facts.python}"
+        return "done", f"{facts.python.name} found at {facts.short(facts.python)}"
     if facts.uv:
-        return "todo", f"none found; uv at {facts.uv} fetches one"
+        return "todo", f"none found; uv at {facts.short(facts.uv)} fetches one"
     wanted = " or ".join(VERSIONS)
     return "blocked", f"no Python {wanted} was found here\n{HOW_TO_GET_A_PYTHON}"
 
@@ -238,7 +277,9 @@ def _environment(facts: Facts) -> tuple[State, str]:
     if facts.version:
         return "done", f"{facts.shown} has Python {facts.version}"
     if facts.occupied:
-        return "blocked", f"{facts.occupied}\nname another place with `--folder PATH`"
+        return "blocked", f"{facts.occupied}\n{ELSEWHERE}"
+    if facts.half_made:
+        return "todo", f"what is in {facts.shown} has no Python that works: it is removed first"
     return "todo", ""
 
 

@@ -44,12 +44,13 @@ def libtpu_there(found: Packages, *, elsewhere: bool) -> Iterator[Finding]:
     for name in ("jax", "torch-xla"):
         if name in found and "libtpu" not in found and not elsewhere:
             wanted = f"{name.replace('-', '_')}[tpu]=={found[name].version}"
+            asked = _versions.asked(found[name], "libtpu", TPU_EXTRAS[name])
             yield Finding(
                 code="HOST-FRAMEWORKS-LIBTPU",
                 name=f"{name} has no libtpu here and cannot reach the TPU",
                 verdict="fail",
                 found="no libtpu",
-                expected=_versions.asked(found[name], "libtpu", TPU_EXTRAS[name]) or "libtpu",
+                expected=f"libtpu {asked}" if asked else "libtpu",
                 entity=f"package:{name}",
                 hint=f"run `{_install.into_this_python(wanted)}`",
             )

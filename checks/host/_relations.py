@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from tpustarter import host
+from tpustarter.checks.host import _settings
 from tpustarter.probe.finding import Finding, Verdict
 
 PLATFORMS = ("tpu", "cpu", "cuda", "rocm", "gpu", "proxy", "METAL", "oneapi", "sycl")
@@ -18,6 +19,7 @@ LIBRARIES = ("TPU_LIBRARY_PATH", "PTXLA_TPU_LIBRARY_PATH")
 def findings(machine: host.Machine) -> Iterator[Finding]:
     """Yield every mistake of this kind."""
     yield from _platforms(machine)
+    yield from _jax_settings(machine)
     yield from _library(machine)
     yield from _megascale(machine)
     yield from _chips(machine)
@@ -25,11 +27,26 @@ def findings(machine: host.Machine) -> Iterator[Finding]:
 
 def _platforms(machine: host.Machine) -> Iterator[Finding]:
     """JAX takes the words between commas as they are, spaces included, and stops at others."""
-    for word in filter(None, machine.env.get("JAX_PLATFORMS", "").split(",")):
+    name, tpu = "JAX_PLATFORMS", host.platform_hint(machine) == "tpu"
+    value = machine.env.get(name, "")
+    if "tpu" in value.split(",") and not tpu:
+        says = "asks for a TPU, and this machine shows none"
+        yield _bad("warn", name, says, host.plain(value, 40), "cpu, or unset")
+    for word in filter(None, value.split(",")):
         near = get_close_matches(word.strip().lower(), PLATFORMS, n=1)
         if word not in PLATFORMS and near:
             found = f"`{host.plain(word, 40)}`" if word == word.strip() else "a space in the list"
-            yield _bad("fail", "JAX_PLATFORMS", "names no platform of JAX", found, near[0])
+            usual = "tpu,cpu" if tpu else "cpu"
+            right = usual if near[0] in ("tpu", "cpu") else f"{near[0]},cpu"
+            hint = f"run `unset {name}`, or write `{name}={right}`"
+            yield _bad("fail", name, "names no platform of JAX", found, near[0], hint=hint)
+
+
+def _jax_settings(machine: host.Machine) -> Iterator[Finding]:
+    """JAX stops at the first setting it does not understand, as it is imported."""
+    for name, found, expected in _settings.refused(machine.env):
+        says = "is refused by JAX, which then does not start"
+        yield _bad("fail", name, says, found or "nothing after the `=`", expected)
 
 
 def _library(machine: host.Machine) -> Iterator[Finding]:
@@ -45,10 +62,13 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
     missing = [name for name in MEGASCALE if not machine.env.get(name)]
     if 0 < len(missing) < len(MEGASCALE):
         found = f"without {' and '.join(missing)}"
-        yield _bad("warn", "MEGASCALE_*", "is set in part", found, "all of them, or none")
+        hint = f"run `unset {' '.join(name for name in MEGASCALE if name not in missing)}`"
+        yield _bad("warn", "MEGASCALE_*", "is set in part", found, "all, or none", hint=hint)
     slices, index = (host.number(machine.env.get(name)) for name in MEGASCALE[1:])
     if slices is not None and index is not None and index >= slices:
-        yield _bad("fail", MEGASCALE[2], "is no slice of this run", index, f"less than {slices}")
+        hint = f"run `unset {' '.join(MEGASCALE)}`, or set them anew for this run"
+        says = "is no slice of this run"
+        yield _bad("fail", MEGASCALE[2], says, index, f"less than {slices}", hint=hint)
 
 
 def _chips(machine: host.Machine) -> Iterator[Finding]:
@@ -60,7 +80,15 @@ def _chips(machine: host.Machine) -> Iterator[Finding]:
         yield _bad("warn", name, "is not as many as TPU_VISIBLE_CHIPS", bounds, len(chosen))
 
 
-def _bad(verdict: Verdict, name: str, says: str, found: str | int, expected: str | int) -> Finding:
+def _bad(
+    verdict: Verdict,
+    name: str,
+    says: str,
+    found: str | int,
+    expected: str | int,
+    *,
+    hint: str | None = None,
+) -> Finding:
     return Finding(
         code="HOST-ENVIRONMENT-VALUE",
         name=f"{name} {says}",
@@ -68,4 +96,5 @@ def _bad(verdict: Verdict, name: str, says: str, found: str | int, expected: str
         found=found,
         expected=expected,
         entity=f"variable:{name}",
+        hint=hint or f"run `unset {name}`",
     )

@@ -26,7 +26,13 @@ def run(machine: host.Machine | None = None):
         return
     names = sorted({chip.generation for chip in found})
     titles = ", ".join(tpus.generation(name).title for name in names)
-    yield compare("HOST-CHIPS-KINDS", f"generations on PCI: {titles}", len(names), 1)
+    yield compare(
+        code="HOST-CHIPS-KINDS",
+        name="generation of the chips on PCI",
+        found=titles,
+        expected=titles if len(names) == 1 else "one generation",
+        hint="delete this machine and create another",
+    )
     if len(names) == 1:
         yield from _of_one_generation(found, tpus.generation(names[0]))
 
@@ -35,10 +41,10 @@ def _of_one_generation(found: list[host.Chip], generation: tpus.Generation):
     sizes = generation.chips_per_host
     yield Finding(
         code="HOST-CHIPS-COUNT",
-        name=f"{generation.title} chips on PCI",
+        name=f"{generation.title} on PCI",
         verdict="info" if not sizes else "ok" if len(found) in sizes else "warn",
         found=len(found),
-        expected=" or ".join(map(str, sizes)) or None,
+        expected=" or ".join(", ".join(map(str, sizes)).rsplit(", ", 1)) or None,
         unit="chips",
         hint=None
         if not sizes or len(found) in sizes

@@ -44,14 +44,15 @@ def _access(seen: list[host.Node]) -> Finding:
     closed = [node for node in seen if not (node.readable and node.writable)]
     if not closed:
         return Finding(code, name, "ok", len(seen), len(seen), "nodes")
-    paths = " ".join(node.path for node in closed)
+    paths, first = " ".join(node.path for node in closed), closed[0]
+    reached = f"{len(seen) - len(closed)} of {len(seen)}"
     return Finding(
         code=code,
         name=name,
         verdict="warn",  # the machine is sound and this user is not let in: exit code 77 says so
-        found=f"{len(seen) - len(closed)}; others {closed[0].mode}, owner {closed[0].owner}",
-        expected=f"{len(seen)}, readable and writable",
-        entity=closed[0].path,
+        found=f"{reached}; {first.path} is {first.mode} and belongs to {first.owner}",
+        expected="all readable and writable",
+        entity=first.path,
         hint=f"until the next start of this machine: `sudo chmod a+rw {paths}`",
     )
 

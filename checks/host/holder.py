@@ -55,14 +55,14 @@ def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
         process = host.process(machine, lock.pid) if lock.pid else None
         who = _holders.who(process) if process else "a process this user cannot see"
         hint = _holders.end_hint(process) if process else f"`{_holders.lsof(machine)}` shows who"
-        return Finding(code, name, "warn", f"held by {who}", "held by nobody", None, LOCK, hint)
+        return Finding(code, f"holder of {name}", "warn", who, "nobody", None, LOCK, hint)
     unused = _holders.lock_unused(machine)
     return Finding(
         code=code,
         name=name if unused is None else f"{name}, which libtpu leaves alone: {unused} is set",
         verdict="info" if unused else "warn" if someone else "fail",
-        found=f"belongs to {lock.owner}, and this user cannot open it",
-        expected="absent, or usable by this user",
+        found=f"one of user {lock.owner} that this user cannot open",
+        expected="none, or one this user can open",
         entity=LOCK,
         hint=f"run `{_holders.lsof(machine)}`; where that shows nobody: `sudo rm {LOCK}`",
     )

@@ -1,5 +1,7 @@
 """Metadata does not contradict this machine."""
 
+import re
+
 from tpustarter import host
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
@@ -58,12 +60,17 @@ def _answer(machine: host.Machine, metadata: host.Metadata, chips: int) -> Findi
     asked = chips and not skipped
     return Finding(
         code="HOST-METADATA-ANSWER",
-        name="the metadata server answers",
+        name="answer of the metadata server",
         verdict="ok" if answered else "warn" if asked else "info",
-        found=f"in {metadata.seconds:.2f} s" if answered else f"no: {metadata.why}",
+        found=f"after {metadata.seconds:.2f} s" if answered else f"none ({_reason(metadata)})",
         expected="within 1 s" if asked else None,
         hint=None
         if answered or not asked
         else "where it cannot be reached, as in some containers, set "
         f"`{SKIP}=1 TPU_WORKER_ID=0 TPU_WORKER_HOSTNAMES=localhost` and TPU_ACCELERATOR_TYPE",
     )
+
+
+def _reason(metadata: host.Metadata) -> str:
+    """Return why there is no answer, without the number the system gives the error."""
+    return re.sub(r"^\[Errno -?\d+\] ", "", metadata.why)

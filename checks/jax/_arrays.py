@@ -32,7 +32,7 @@ OPTIONAL = (
 BITS = {"bool": 1, "int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
 """Bits that mean something, where they are fewer than NumPy's whole bytes."""
 
-SWAPPED = "float32, big-endian"
+SWAPPED = "big-endian float32"
 """NumPy arrays as some file formats hold them, which JAX refuses."""
 
 REFUSALS = (jax.errors.JaxRuntimeError, NotImplementedError, TypeError, ValueError)

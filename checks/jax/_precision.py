@@ -116,7 +116,7 @@ def worse(kind, other):
 
 def judge(name, kind, documented, setting):
     """Return a finding that fails where arithmetic is coarser than documented and not set so."""
-    code, what = f"JAX-PRECISION-{name.upper()}", f"{name} precision"
+    code, what = f"JAX-PRECISION-{name.upper()}", f"arithmetic, {name} precision"
     if kind == documented:
         return Finding(code, what, "ok", kind, documented)
     if kind == "wrong numbers" or (worse(kind, documented) and not setting):

@@ -17,7 +17,7 @@ LESSON = "jax/array-conversion"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.asarray.html"
 AFTER = ["jax.devices_visible"]
 
-NATIVE = "`x.astype(x.dtype.newbyteorder('='))` before converting"
+SWAPPED = ("refused by JAX", "`x.astype(x.dtype.newbyteorder('='))` before converting")
 
 
 def to_jax(array):
@@ -50,8 +50,8 @@ def run():
     for name in _arrays.names():
         entity, (text, refusal) = f"dtype:{name}", attempt(name)
         if refusal:
-            more = {"entity": entity, "hint": NATIVE if name == _arrays.SWAPPED else None}
-            yield Finding("JAX-CONVERT-REFUSED", "refused", "info", refusal, **more)
+            found, hint = SWAPPED if name == _arrays.SWAPPED else (f"refused: {refusal}", None)
+            yield Finding("JAX-CONVERT-REFUSED", name, "info", found, entity=entity, hint=hint)
         else:
             lost[entity] = text
     yield from tally("JAX-CONVERT-DTYPE", "types there and back", lost)

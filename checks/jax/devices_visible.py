@@ -56,10 +56,10 @@ def run():
 def generation(kind, expected):
     """Compare the TPU generation that a device kind belongs to with the chips on PCI."""
     known = tpus.by_device_kind(kind)
-    code, name = "JAX-DEVICES-KIND", f"device kind {kind}"
+    code = "JAX-DEVICES-KIND"
     if expected is None or known is None:
-        return Finding(code, name, "info", kind, expected)
-    return compare(code, name, known.name, expected, hint=CHIPS)
+        return Finding(code, "device kind", "info", kind, expected)
+    return compare(code, f"TPU generation of {kind}", known.name, expected, hint=CHIPS)
 
 
 def answers(devices):

@@ -45,7 +45,7 @@ def programs(devices):
 def run():
     """Measure each precision against float64, and say which arithmetic it was."""
     setting = jax.config.values["jax_default_matmul_precision"]
-    yield Finding("JAX-PRECISION-SETTING", "default is set to", "info", setting or "nothing")
+    yield Finding("JAX-PRECISION-SETTING", "default precision", "info", setting or "not set")
     platform, device = target().platform, jax.local_devices()[0]
     precisions = zip(programs([device]), _precision.DOCUMENTED[platform], strict=True)
     for (name, function, _), documented in precisions:

@@ -5,21 +5,52 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 
 import click
 
 from tpustarter import __version__
 from tpustarter.cli.check import check
+from tpustarter.cli.endings import tell_as_json
 from tpustarter.cli.learn import learn
 from tpustarter.cli.overview import overview
+from tpustarter.cli.rehearse import rehearse
 from tpustarter.cli.setup import setup
+from tpustarter.problem import Problem
+
+
+class _Nowhere(Problem):
+    """The folder this was started in is gone."""
+
+
+def _refuse_a_folder_that_is_gone() -> None:
+    """Raise Problem where paths lead nowhere: every command looks for a Python beside itself."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise _Nowhere(
+            f"the folder this was started in cannot be used: {error.strerror}",
+            hint="run `cd`, then this again",
+        ) from error
+
+
+def _schema() -> str:
+    """Return the schema of what the command asked for prints with `--json`."""
+    names = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup"}
+    asked = next((word for word in sys.argv[1:] if word in names), "")
+    return f"tpustarter.{names.get(asked, 'report')}/1"
 
 
 class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; click would exit with 1, a failed check, when a pipe is closed."""
         try:
+            _refuse_a_folder_that_is_gone()
             return super().invoke(ctx)
+        except (click.ClickException, _Nowhere) as error:
+            if {"--json", "--ndjson"} & {*sys.argv}:
+                tell_as_json(error, _schema())
+            raise
         except BrokenPipeError:
             # Nothing more can be told, and nothing may be tried again while Python exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -45,4 +76,5 @@ def cli(context: click.Context) -> None:
 
 cli.add_command(check)
 cli.add_command(learn)
+cli.add_command(rehearse)
 cli.add_command(setup)

@@ -165,9 +165,12 @@ def _why(run: Run, code: ExitCode) -> str:
     if unknown:
         why, step = text.visible(text.summary(unknown)), text.next_step(unknown)
         return f"exit {int(code)}: {unknown.id} has no verdict ({why}); next: {step}"
+    idle = bool(run.results) and all(one.status == "skip" for one in run.results)
+    nothing = text.nothing(run) if idle else "nothing was verified"
+    step = "tpustarter check" if idle else "tpustarter check --list"
     words = {
         ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",
         ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
-        ExitCode.NOTHING_VERIFIED: "nothing was verified; next: `tpustarter check --list`",
+        ExitCode.NOTHING_VERIFIED: f"{nothing}; next: `{step}`",
     }
     return f"exit {int(code)}: {words.get(code, 'stopped before the end; next: run it again')}"

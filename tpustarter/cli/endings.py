@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 
 import click
 
-from tpustarter.problem import ExitCode
+from tpustarter.problem import ExitCode, Problem
 
 
 @contextlib.contextmanager
@@ -43,7 +43,15 @@ def json_even_if_it_breaks(schema: str, *, wanted: bool) -> Generator[None]:
         yield
     except Exception as error:
         if wanted:
-            from tpustarter.report import document
-
-            click.echo(document.line({**document.error_fields(error), "schema": schema}))
+            tell_as_json(error, schema)
         raise
+
+
+def tell_as_json(error: Exception, schema: str) -> None:
+    """Put an error on stdout: a document, or the last event where `--ndjson` was asked for."""
+    from tpustarter.report import document
+
+    if isinstance(error, click.ClickException):
+        error = Problem(error.format_message(), code=ExitCode.USAGE)
+    event = {"event": "error"} if "--ndjson" in sys.argv else {}
+    click.echo(document.line({**event, **document.error_fields(error), "schema": schema}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -33,6 +33,13 @@ from tpustarter.report.text import visible
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--plain", is_flag=True, help="Plain text; what is printed anyway.")
 @click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
+@click.option(
+    "--import",
+    "exported",
+    type=click.File(encoding="utf-8-sig"),
+    metavar="FILE",
+    help="Add what --export printed elsewhere; - reads stdin.",
+)
 @click.option("--lint", is_flag=True, help="Say what is wrong with the lessons.")
 def learn(
     *,
@@ -43,6 +50,7 @@ def learn(
     as_json: bool,
     plain: bool,
     export: bool,
+    exported: TextIO | None,
     lint: bool,
     **where: Any,
 ) -> None:
@@ -55,6 +63,10 @@ def learn(
         raise click.UsageError("name a lesson or give --all, not both")
     if running and not (lesson or every):
         raise click.UsageError("--run needs a lesson, or --all")
+    alone = [search is not None, export, exported is not None, lint]
+    with_json = as_json and not export  # which is JSON anyway
+    if any(alone) and sum((*alone, running, every, with_json, lesson is not None)) > 1:
+        raise click.UsageError("--search, --export, --import and --lint each go alone")
     if lint:
         _lint()
     elif export:
@@ -62,6 +74,8 @@ def learn(
         from tpustarter.report import document
 
         click.echo(document.line(progress.export()))
+    elif exported is not None:
+        _import(exported)
     elif search is not None:
         _search(search)
     else:
@@ -88,6 +102,21 @@ def _named(name: str, lessons: list[Lesson]) -> Lesson:
         hint=f"did you mean `{near[0]}`?" if near else "`tpustarter learn` lists them",
         code=ExitCode.USAGE,
     )
+
+
+def _import(exported: TextIO) -> None:
+    from tpustarter import progress
+
+    try:
+        other = progress.read_export(exported.read())
+    except (OSError, ValueError) as error:
+        raise Problem(
+            f"`{exported.name}` is not what `tpustarter learn --export` prints: {error}",
+            hint="run `tpustarter learn --export > FILE` where you learned before",
+        ) from error
+    progress.merge(other)
+    done = sum(1 for one in progress.read().lessons.values() if one.done)
+    click.echo(f"{done} lesson{'s are' if done != 1 else ' is'} done now, there or here")
 
 
 def _lint() -> None:
@@ -118,6 +147,8 @@ def _list(lessons: list[Lesson]) -> None:
     """Print every lesson with what was done of it, and the paths through them."""
     from tpustarter import progress
 
+    if not lessons:
+        raise Problem("there are no lessons here", hint="install tpustarter again")
     paths = content.read_paths()
     following = progress.next_lesson(_path_here(paths).lessons) if paths else None
     known = progress.read().lessons
@@ -184,6 +215,9 @@ def _run(lessons: list[Lesson], *, as_json: bool, **where: Any) -> None:
         click.echo(document.line(lesson_run.document(practice)))
     else:
         click.echo(lesson_run.headline(practice))
+    if practice.not_kept:
+        told = f"warning: what you did is not remembered: {practice.not_kept.what}"
+        click.echo(visible(told), err=True)
     if code != ExitCode.OK:
         click.echo(lesson_run.why(practice, code), err=True)
     sys.exit(code)

@@ -29,6 +29,7 @@ def overview() -> None:
     except Problem as problem:
         click.echo(f"  Python   {problem.what}")
     click.echo("\nNext")
-    click.echo("  tpustarter check     prove what works here")
-    click.echo("  tpustarter learn     the lessons")
-    click.echo("  tpustarter --help    every command")
+    click.echo("  tpustarter check       prove what works here")
+    click.echo("  tpustarter learn       the lessons")
+    click.echo("  tpustarter rehearse    compile for a TPU that is not here")
+    click.echo("  tpustarter --help      every command")

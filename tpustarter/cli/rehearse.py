@@ -86,11 +86,10 @@ def rehearse(
     with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
         from tpustarter.rehearsal import EVERY_GENERATION, Rehearsal, Request
 
-        names = tuple(one.strip() for one in tpus.split(",") if one.strip()) if tpus else None
+        typed = tuple(one.strip() for one in (tpus or "").split(",") if one.strip())
+        names = typed or (("",) if tpus else EVERY_GENERATION)
         words = (script, *ids) if script else ()
-        request = Request(
-            ids=() if script else ids, script=words, tpus=names or EVERY_GENERATION, **asked
-        )
+        request = Request(ids=() if script else ids, script=words, tpus=names, **asked)
         rehearsal = Rehearsal(request)
         with stopped_by_signals(rehearsal.stop):
             for event in rehearsal.events():
@@ -112,12 +111,12 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
     from tpustarter.rehearsal import Began, Rehearsed
     from tpustarter.report import rehearsal_text
 
+    if isinstance(event, Printed):
+        click.echo(event.data, nl=False, err=True)
     if quiet:
         return
     on_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    if isinstance(event, Printed):
-        click.echo(event.data, nl=False, err=True)
-    elif isinstance(event, Began):
+    if isinstance(event, Began):
         click.echo(f"{rehearsal_text.opening(event.compiler, event.versions, event.tpus)}\n")
     elif isinstance(event, Rehearsed) and on_screen:
         click.echo("\r\x1b[K", nl=False, err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from tpustarter import interpreters
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.report.text import WIDTH, visible
 from tpustarter.setup import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
@@ -44,9 +42,11 @@ def setup(
     Administrator rights are never used.
     """
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
-        plan = Setup(profile.lower(), folder=folder.expanduser() if folder else None)
+        # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
+        named = Path(os.path.expanduser(folder)) if folder else None  # noqa: PTH111
+        plan = Setup(profile.lower(), folder=named)
         again = f"tpustarter setup {plan.profile}"
-        again += f" --folder {_words((str(plan.folder),))}" if folder else ""
+        again += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
         carried_out = yes and not dry_run
         if undo and not carried_out:
             told = _undo_plan(plan, again)
@@ -62,16 +62,16 @@ def setup(
 
             click.echo(document.line(plan.fields()))
     if plan.exit_code:
-        click.echo(f"exit {plan.exit_code}: {_why(plan)}; next: `{again} --yes`", err=True)
+        click.echo(f"exit {plan.exit_code}: {_why(plan, again)}", err=True)
     sys.exit(plan.exit_code)
 
 
 def _plan(plan: Setup, again: str) -> Iterator[str]:
     """Yield the plan, and the one command that comes next."""
-    yield from _wrap(f"How {plan.profile} gets into {_shown(plan.folder)}. Nothing was run.")
+    yield from _wrap(f"How {plan.profile} gets into {plan.short(plan.folder)}. Nothing was run.")
     for step in plan.steps:
         yield ""
-        yield from _step(step)
+        yield from _step(step, plan)
     yield ""
     if all(step.state == "done" for step in plan.steps):
         yield "Everything is done. Next: tpustarter check"
@@ -81,7 +81,7 @@ def _plan(plan: Setup, again: str) -> Iterator[str]:
         yield f"To run what is left: {again} --yes"
 
 
-def _step(step: Step) -> Iterator[str]:
+def _step(step: Step, plan: Setup) -> Iterator[str]:
     """Yield one step of the plan; of what is done, how one can tell."""
     yield _row(step, visible(step.title))
     yield from _note(step)
@@ -93,7 +93,7 @@ def _step(step: Step) -> Iterator[str]:
             hang = _INDENT + " " * 9
             yield from _wrap(visible(told), f"{_INDENT}{name:<9}", hang)
     if step.command:
-        yield f"{_INDENT}$ {visible(_words(step.command))}"
+        yield f"{_INDENT}$ {visible(plan.pasted(step.command))}"
 
 
 def _undo_plan(plan: Setup, again: str) -> Iterator[str]:
@@ -112,35 +112,36 @@ def _run(plan: Setup, again: str, *, undo: bool) -> Iterator[str]:
     events = plan.undo() if undo else plan.run()
     with stopped_by_signals(lambda _: plan.stop()):
         for event in events:
-            yield from _event(event)
+            yield from _event(event, plan)
     if plan.exit_code == 0:
         yield ""
-        shown = _shown(plan.folder)
+        shown = plan.short(plan.folder)
         yield f"{shown} is gone." if undo else f"{shown} is ready. Next: tpustarter check"
         if not undo:
-            yield f"To use it in this shell: source {shown}/bin/activate"
+            activate = str(plan.folder / "bin/activate")
+            yield f"To use it in this shell: {plan.pasted(('source', activate))}"
         else:
             yield f"To make it again: {again} --yes"
 
 
-def _event(event: Event) -> Iterator[str]:
+def _event(event: Event, plan: Setup) -> Iterator[str]:
     if isinstance(event, StepOutput):
         yield from _wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
         yield _row(event.step, visible(event.step.title))
         if event.step.command:
-            yield f"{_INDENT}$ {visible(_words(event.step.command))}"
+            yield f"{_INDENT}$ {visible(plan.pasted(event.step.command))}"
     else:
-        yield from _ended(event)
+        yield from _ended(event, plan)
 
 
-def _ended(event: StepEnded) -> Iterator[str]:
+def _ended(event: StepEnded, plan: Setup) -> Iterator[str]:
     """Yield how a step ended; a failed one ends with its log, its last lines stand above."""
     step = event.step
     yield _row(step, f"{event.seconds:.1f} s" if event.seconds >= 0.05 else "")
     yield from _note(step)
     if step.state == "failed":
-        yield f"{_INDENT}log  {visible(_shown(event.log))}"
+        yield f"{_INDENT}log  {visible(plan.short(event.log))}"
 
 
 def _row(step: Step, told: str) -> str:
@@ -159,22 +160,13 @@ def _note(step: Step) -> Iterator[str]:
             yield from _wrap(visible(line), _INDENT, _INDENT)
 
 
-def _why(plan: Setup) -> str:
-    """Return which step did not end well, and why, in one line."""
-    step = next(one for one in plan.steps if one.state not in ("done", "undone"))
-    return visible(f"{step.id}: {(step.note or 'not run').splitlines()[0]}")
-
-
-def _words(command: tuple[str, ...]) -> str:
-    """Return a command as it can be pasted into a shell, the home folder as `~`."""
-    shown = (_shown(Path(word)) if word.startswith("/") else word for word in command)
-    quoted = (f"~/{shlex.quote(word[2:])}" if word.startswith("~/") else shlex.quote(word)
-              for word in shown)  # fmt: skip
-    return " ".join(quoted)
-
-
-def _shown(path: Path) -> str:
-    return interpreters.shown(path, os.environ, Path(os.devnull))
+def _why(plan: Setup, again: str) -> str:
+    """Return which step did not end well, why, and what comes next, in one line."""
+    left = [one for one in plan.steps if one.state not in ("done", "undone")]
+    step = next((one for one in left if one.state in ("failed", "blocked")), left[0])
+    following = "when that is settled" if step.state == "blocked" else "next"
+    told = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
+    return visible(f"{told}; {following}: `{again} --yes`")
 
 
 def _wrap(told: str, first: str = "", hang: str = "") -> list[str]:

@@ -5,7 +5,9 @@ What a block prints goes where any program's output goes; how it ended is told b
 
 from __future__ import annotations
 
+import contextlib
 import linecache
+import os
 import sys
 import types
 from typing import Any
@@ -15,6 +17,9 @@ from tpustarter.probe.target import target
 
 _program = types.ModuleType("__main__")
 """What blocks define; stands in for the zip file's own `__main__` while they run."""
+
+_kept = {number: os.dup(number) for number in (1, 2)}
+"""Where stdout and stderr went before the first block."""
 
 
 def run(command: dict[str, Any]) -> dict[str, Any]:
@@ -36,8 +41,13 @@ def run(command: dict[str, Any]) -> dict[str, Any]:
 def _restore_streams() -> None:
     """Undo what a block did to stdout and stderr: what comes after it must be seen as well."""
     for number, name in ((1, "stdout"), (2, "stderr")):
-        stream: Any = getattr(sys, f"__{name}__")
-        if stream is None or stream.closed:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            getattr(sys, name).flush()
+        os.dup2(_kept[number], number)
+        stream: Any = getattr(sys, f"__{name}__", None)
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # closed, detached or deleted
             stream = open(number, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, f"__{name}__", stream)
         setattr(sys, name, stream)

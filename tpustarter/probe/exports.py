@@ -21,6 +21,7 @@ Emit = Callable[[Mapping[str, Any]], None]
 
 ENTRY = "devices"
 """A function whose one parameter has this name lists programs; any other is one."""
+CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
 
 
 def write(path: Path, function: Any, *arguments: Any, **named: Any) -> dict[str, Any]:
@@ -89,10 +90,18 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 def _export(
     programs: Iterable[Any], count: int | None, command: Mapping[str, Any], emit: Emit
 ) -> None:
-    for number, (name, function, arguments) in enumerate(programs):
+    for number, listed in enumerate(programs):
+        try:
+            name, function, arguments = listed
+        except (TypeError, ValueError):
+            kind = f"{type(listed).__name__} {listed!r}"
+            raise TypeError(f"expected (name, function, arguments), found a {kind}") from None
         path = Path(command["folder"]) / f"program-{count or 1}-{number}.mlirbc"
         event: dict[str, Any] = {"event": "exported", "id": command["id"], "program": str(name)}
         try:
+            if not isinstance(arguments, (tuple, list)):
+                kind = type(arguments).__name__
+                raise TypeError(f"the arguments are a {kind}, expected a tuple")
             event |= write(path, function, *arguments)
         except Exception as error:  # noqa: BLE001  one program that cannot be lowered costs itself
             traceback.print_exc()
@@ -132,4 +141,6 @@ def describe(error: BaseException, path: Path) -> str:
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     where = f"{path.name}:{lines[-1]}: " if lines else ""
     text = (str(error).strip().splitlines() or ["no message"])[0]
+    if "different from the lowering platform" in text:
+        return clip(f"{where}{CALLS_BACK}")
     return clip(f"{where}{type(error).__name__}: {text}")

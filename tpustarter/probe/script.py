@@ -119,7 +119,7 @@ class Watch:
         try:
             event |= exports.write(path, jitted, *arguments, **named)
         except Exception as error:  # noqa: BLE001  what cannot be exported costs itself alone
-            event["error"] = _reason(error)
+            event["error"] = exports.describe(error, Path())
             event["refused"] = "translation rule" in str(error)
         self._emit(event)
 
@@ -231,13 +231,6 @@ def _leaf(leaf: Any) -> str:
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
     return f"{exports.short(leaf)}{weak}{' ' * bool(spread)}{spread}"
-
-
-def _reason(error: Exception) -> str:
-    """Return why a function could not be lowered for a TPU."""
-    if "different from the lowering platform" in str(error):
-        return "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
-    return exports.describe(error, Path())
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:

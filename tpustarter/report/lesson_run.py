@@ -108,6 +108,8 @@ def why(practice: Practice, code: ExitCode) -> str:
     if blocked and blocked.code == code:
         following = f"; next: {blocked.hint}" if blocked.hint else ""
         return f"exit {int(code)}: {visible(blocked.what)}{following}"
+    if not run.results:
+        return f"exit {int(code)}: no lesson here has a block that runs; next: `tpustarter learn`"
     bad = run.failed() or [one for one in run.results if without_verdict(one)]
     if run.stopped_by is not None or not bad:
         return f"exit {int(code)}: stopped before the end; next: run it again"
@@ -131,7 +133,7 @@ def document(practice: Practice) -> dict[str, Any]:
         "lessons": [_lesson(lesson, practice) for lesson in practice.lessons],
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "verified_on": verified_on(run),
-        "exit_code": int(practice.exit_code()) if run.results else 0,
+        "exit_code": int(practice.exit_code()) if run.target else 0,
     }
 
 

@@ -5,6 +5,7 @@ A link becomes its text and where it leads; words of the glossary are explained 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import textwrap
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tpustarter import locations
 from tpustarter.blocks import Block, Expected, anchor, parse, tokens
 from tpustarter.content import Lesson
 from tpustarter.progress import LessonProgress
@@ -55,6 +57,8 @@ def render(lesson: Lesson, known: LessonProgress) -> Iterator[str]:
     yield from _glossary(text)
     if any(part.block for part in parse(lesson)):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
+    if following := lesson.header.get("next"):
+        yield from ("", f"Next: tpustarter learn {following}")
 
 
 def section(lesson: Lesson, title: str) -> list[str]:
@@ -192,9 +196,10 @@ def _glossary(text: _Text) -> Iterator[str]:
     """Yield the words that were linked, each with what the glossary says."""
     told: list[str] = []
     for heading, name in sorted(text.words.items()):
-        meaning = meanings((text.folder / name).read_text(encoding="utf-8")).get(heading)
-        if meaning:
-            told += _wrapped(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
+        with contextlib.suppress(OSError, ValueError):  # the linter tells what leads nowhere
+            meaning = meanings(locations.read_text(text.folder / name)).get(heading)
+            if meaning:
+                told += _wrapped(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
     if told:
         yield from ("", "Section: Words", "", *told)
 

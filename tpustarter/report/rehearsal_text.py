@@ -26,7 +26,7 @@ MOST_NOTES = 6
 """Notes of one kind that are shown."""
 _INDENT = " " * 6
 _ADVICE = {
-    "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard it over more devices",
+    "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard over more devices",
 }
 _PASSES = {
     "default": "one bfloat16 pass",
@@ -103,11 +103,12 @@ def table(
         part = tpus[first : first + per_part]
         rows: dict[str, dict[str, str]] = {}
         for one in results:
-            rows.setdefault(label(one), {})[one["tpu"]] = one["status"]
+            row, tpu, status = rows.setdefault(label(one), {}), one["tpu"], one["status"]
+            row[tpu] = min(status, row.get(tpu, status), key=_ORDER.index)
         words = {tpu: [WORDS[row[tpu]] for row in rows.values() if tpu in row] for tpu in part}
         widths = {tpu: max(map(len, [tpu, *words[tpu]])) for tpu in part}
         most = WIDTH - sum(widths.values()) - len(part)
-        label_width = min(most, max(map(len, rows)) + 1)
+        label_width = min(most, max(len(visible(name)) for name in rows) + 1)
         lines += [""] if lines else []
         lines.append(" " * label_width + " ".join(f"{tpu:<{widths[tpu]}}" for tpu in part))
         for name, row in rows.items():
@@ -154,12 +155,13 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
             lines += _wrap(visible(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
             lines += _buffers(first.get("buffers", [])[:4])
-            lines.append(f"{_INDENT}try   {_ADVICE[status]}")
+            lines += _wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
         if verbose and first.get("detail"):
             lines += [f"{_INDENT}| {visible(line)}" for line in first["detail"].splitlines()[-60:]]
         return lines
-    if len(group) == 1 and len(what) < 43:
-        lines = [f"{head}{what:<42} {summary(first)}"]
+    room = WIDTH - 9 - len(summary(first))
+    if len(group) == 1 and len(what) <= room:
+        lines = [f"{head}{what:<{min(42, room)}} {summary(first)}"]
     else:
         lines = _wrap(visible(label(first)), head, hang=_INDENT)
         lines += [f"{_INDENT}{one['tpu']:<8} {summary(one)}" for one in group]

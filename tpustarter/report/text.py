@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -84,17 +85,7 @@ def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
     word = paint(f"{_WORDS[result.status]:<6}", result.status)
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     yield from _row(word, result.id, visible(summary(result)), seconds)
-    if result.status in ("fail", "warn"):
-        worst = [one for one in result.findings if one["verdict"] in ("fail", "warn")]
-        for finding in worst[1:4]:
-            yield from _wrap(visible(finding_line(finding)), _INDENT)
-        if len(worst) > 4:
-            yield f"{_INDENT}and {len(worst) - 4} more: -v shows them"
-    for finding in result.findings if verbose else ():
-        line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
-        yield from _wrap(line, _INDENT, hang=_INDENT * 2)
-        if finding["verdict"] == "info" and finding["hint"]:
-            yield from _wrap(visible(str(finding["hint"])), _INDENT * 2)
+    yield from _findings(result) if verbose else _worst(result)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
         yield from _wrap(
@@ -102,6 +93,38 @@ def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
         )
         if result.lesson:
             yield f"{_INDENT}read  tpustarter learn {result.lesson}"
+
+
+def _told(result: Result) -> dict[str, Any] | None:
+    """Return the finding that stands in the result's own row."""
+    wanted = result.status if result.status in ("fail", "warn") else None
+    return next((one for one in result.findings if one["verdict"] == wanted), None)
+
+
+def _worst(result: Result) -> Iterator[str]:
+    """Yield the next findings that failed or warn, below the one in the row."""
+    told = _told(result)
+    more = [one for verdict in ("fail", "warn") for one in result.findings
+            if one is not told and one["verdict"] == verdict]  # fmt: skip
+    for finding in more[:3] if told else ():
+        yield from _wrap(visible(finding_line(finding)), _INDENT)
+    if told and len(more) > 3:
+        yield f"{_INDENT}and {len(more) - 3} more: -v shows them"
+
+
+def _findings(result: Result) -> Iterator[str]:
+    """Yield every finding but the one in the row, and each hint once."""
+    told = _told(result)
+    hints = {next_step(result)} if told else set[str]()
+    for finding in result.findings:
+        if finding is told:
+            continue
+        line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
+        yield from _wrap(line, _INDENT, hang=_INDENT * 2)
+        hint = str(finding["hint"] or "")
+        if hint and hint not in hints and finding["verdict"] != "ok":
+            hints.add(hint)
+            yield from _wrap(visible(hint), _INDENT * 2)
 
 
 def _log(result: Result, *, verbose: bool) -> Iterator[str]:
@@ -149,11 +172,10 @@ def _wrap(text: str, indent: str, hang: str | None = None) -> list[str]:
 
 def summary(result: Result) -> str:
     """Return the one thing to know about a result."""
-    if result.status in ("fail", "warn"):
-        wanted = result.status
-        told = [one for one in result.findings if one["verdict"] == wanted]
-        return finding_line(told[0]) if told else result.title
-    if result.status == "pass":
+    told = _told(result)
+    if told:
+        return finding_line(told)
+    if result.status in ("pass", "fail", "warn"):
         return result.title
     words = {"timeout": "time-out", "not-applicable": "does not apply", "load": "cannot be loaded"}
     reason = words.get(result.reason or "", (result.reason or "").replace("-", " "))
@@ -163,15 +185,28 @@ def summary(result: Result) -> str:
 
 
 def finding_line(finding: dict[str, Any]) -> str:
-    """Return a finding as one sentence: what, found, expected."""
+    """Return a finding as one sentence: what, found, expected; the unit stands once."""
+    found, expected = finding["found"], finding["expected"]
     unit = f" {finding['unit']}" if finding["unit"] else ""
-    where = f" ({finding['entity']})" if finding["entity"] else ""
+    if found == 1:
+        unit = re.sub(r"(chip|device|node)s$", r"\1", unit)
+    where = f" ({finding['entity']})" if finding["entity"] and not _says_where(finding) else ""
     text = f"{finding['name']}{where}"
-    if finding["found"] is not None:
-        text += f": found {number(finding['found'])}{unit}"
-    if finding["expected"] is not None and finding["expected"] != finding["found"]:
-        text += f", expected {number(finding['expected'])}{unit}"
+    other = expected is not None and expected != found
+    if found is not None:
+        word = "found " if other or finding["verdict"] in ("warn", "fail") else ""
+        text += f": {word}{number(found)}{unit}"
+    if other:
+        text += f", expected {number(expected)}{unit if found is None else ''}"
     return text
+
+
+def _says_where(finding: dict[str, Any]) -> bool:
+    """Return whether the name of a finding, or what was found, already names its entity."""
+    kind, _, part = str(finding["entity"]).rpartition(":")
+    said = bool(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", str(finding["name"])))
+    told = f"{kind} {part}," if kind else part
+    return said or told in str(finding["found"])
 
 
 def number(value: Any) -> str:
@@ -200,7 +235,8 @@ def _skips(run: Run) -> str:
             reasons.setdefault(visible(summary(result)), []).append(result.id)
     parts = [f"{ids[0] if len(ids) == 1 else f'{len(ids)} checks'}: {why}"
              for why, ids in reasons.items()]  # fmt: skip
-    return f"skip  {'; '.join(parts)} (-v names each)"
+    more = " (-v names each)" if len(parts) < sum(map(len, reasons.values())) else ""
+    return f"skip  {'; '.join(parts)}{more}"
 
 
 def place(run: Run) -> str:
@@ -226,22 +262,38 @@ def place(run: Run) -> str:
 
 
 def headline(run: Run) -> str:
-    """Return the whole truth in one or two sentences."""
+    """Return the whole truth in one or two sentences, whose numbers add up."""
     counts = run.counts()
-    hold = counts["pass"] + counts["warn"]
+    hold, warned = counts["pass"], counts["warn"]
     unknown = [one for one in run.results if without_verdict(one)]
     dependent = [one for one in unknown if one.reason == "dependency"]
-    total = hold + counts["fail"] + len(unknown)
+    total = hold + warned + counts["fail"] + len(unknown)
     where = place(run)
+    if not total:
+        said = nothing(run)
+        return said[0].upper() + said[1:] + closing(run, where)
     text = f"{hold} of {total} claims hold" + (f" on {visible(where)}" if where else "")
     if counts["fail"]:
         text += f", {counts['fail']} {'does' if counts['fail'] == 1 else 'do'} not"
+    if warned:
+        text += f", {warned} {'has a warning' if warned == 1 else 'have warnings'}"
     other = len(unknown) - len(dependent)
     if other:
         text += f", {other} {'has' if other == 1 else 'have'} no verdict"
     if dependent:
         text += f", {len(dependent)} blocked by that"
     return text + closing(run, where)
+
+
+def nothing(run: Run) -> str:
+    """Return why a run has no claim to tell of, as part of a sentence."""
+    skipped = [one for one in run.results if one.status == "skip"]
+    blocked = run.blocked.what if run.blocked else None
+    why = "; ".join(dict.fromkeys(visible(one.detail) for one in skipped if one.detail != blocked))
+    if not why:
+        return "nothing was checked"
+    which = "this check does" if len(skipped) == 1 else f"these {len(skipped)} checks do"
+    return f"nothing to check here: {which} not apply ({why})"
 
 
 def closing(run: Run, where: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Iterator
 from typing import ClassVar, cast
@@ -152,12 +151,13 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         if setup is None:
             return
         bad = next(
-            (one.step.id for one in self._ended.values() if one.step.state == "failed"), None
-        )
+            (one.id for one in setup.steps if one.id in self._ended
+             and one.state in ("failed", "blocked")), None
+        )  # fmt: skip
         rows = self.query_one(Rows)
         first = next((one.id for one in setup.steps if one.state != "done"), None)
         mark = self._now or bad or (first if rows.chosen is None else None)
-        rows.show([self._row(step) for step in setup.steps], highlight=mark)
+        rows.show([self._row(setup, step) for step in setup.steps], highlight=mark)
         self._show_details()
         if not self._busy:
             self.say(self._summary(setup))
@@ -166,11 +166,13 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         todo = [one for one in setup.steps if one.state not in ("done", "undone")]
         blocked = next((one for one in setup.steps if one.state == "blocked"), None)
         failed = next((one for one in setup.steps if one.state == "failed"), None)
-        log = f" The log is in {visible(str(setup.log))}." if self._ended else ""
+        log = f" The log is in {visible(setup.short(setup.log))}." if self._ended else ""
         if failed:
             return f"{visible(failed.title)}: failed.{log}"
         if blocked:
-            return f"{visible(blocked.title)}: cannot be done here yet."
+            return f"{visible(blocked.title)}: cannot be done yet; y looks again."
+        if any(one.state == "undone" for one in setup.steps):
+            return f"{visible(setup.short(setup.folder))} is gone. y makes it again."
         if not todo:
             return "Everything is done. Checks and lessons use this environment from now on."
         left = f"{len(todo)} of {len(setup.steps)} steps are left"
@@ -178,12 +180,13 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             return f"{left}; y goes on.{log}"
         return f"{left}. Nothing was run yet: y runs the commands above."
 
-    def _row(self, step: Step) -> Row:
+    def _row(self, setup: Setup, step: Step) -> Row:
         ended = self._ended.get(step.id)
         state = "running" if step.id == self._now else step.state
         left = word(STYLES.get(state, ""), state, 8) + Content.styled(visible(step.title), "bold")
-        command = visible(shlex.join(step.command)) if step.command else ""
-        more = (Hanging("        ", command),) if command else ()
+        # Of what is done already nothing will be run.
+        will = step.command if ended or state != "done" else ()
+        more = (Hanging("        ", visible(setup.pasted(will))),) if will else ()
         return Row(step.id, left, f"{ended.seconds:.0f} s" if ended else "", more)
 
     @on(Rows.OptionHighlighted)
@@ -221,6 +224,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _ask(self) -> None:
         if self._setup:
+            self.starter.live.release()  # its Python may be the one that goes
             self.post_message(Looked(self._setup.removed_by_undo()))
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
@@ -231,8 +235,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         """Offer what works now."""
         states = {one.state for one in self._setup.steps} if self._setup else set[str]()
         if action == "run":
-            left = states - {"done"}
-            return bool(left) and "blocked" not in states and not self._busy
+            return bool(states - {"done"}) and not self._busy
         if action == "stop":
             return self._busy and not self._stopped
         if action == "undo":
