@@ -160,9 +160,14 @@ def merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def remember_check(run: Run) -> None:
-    """Remember how a check ended; a state folder that is full or gone does not spoil the check."""
+    """Remember how a check ended; a state folder that is full or gone does not spoil the check.
+
+    A run of named checks says little about the machine: it does not replace a whole one.
+    """
     from tpustarter.report import text, verdict
 
+    if run.ids:
+        return
     summary = {
         "when": run.started,
         "level": run.level,

@@ -101,6 +101,8 @@ class _Work:
     told: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue[Any])
     complete: bool = False
     """Whether no task will be added."""
+    running: int = 0
+    """Threads that have not told their end."""
 
     @property
     def all_given(self) -> bool:
@@ -167,13 +169,7 @@ class Rehearsal:
             for _ in self._compilers:
                 work.tasks.put(None)
             work.complete = True
-            running = len(self._compilers)
-            while running:
-                told = work.told.get()
-                if told is None:
-                    running -= 1
-                else:
-                    yield self._keep(told)
+            yield from self._told(work)
 
     @property
     def runs_script(self) -> bool:
@@ -314,6 +310,7 @@ class Rehearsal:
 
     def _start(self, work: _Work) -> None:
         """Start a thread for each process; those after the first only if there is much to do."""
+        work.running = len(self._compilers)
         for number, one in enumerate(self._compilers):
             wait_s = 0.0 if self._request.jobs else number * NEXT_JOB_S
             thread = threading.Thread(target=_serve, args=(one, work, wait_s), daemon=True)
@@ -321,10 +318,14 @@ class Rehearsal:
             thread.start()
 
     def _told(self, work: _Work) -> Iterator[Event]:
-        """Yield what the compilers have told until now."""
+        """Yield what the compilers have told until now; all there will be, once it is complete."""
         with contextlib.suppress(queue.Empty):
-            while True:
-                yield self._keep(work.told.get_nowait())
+            while work.running:
+                told = work.told.get(block=work.complete)
+                if told is None:
+                    work.running -= 1
+                else:
+                    yield self._keep(told)
 
     def _keep(self, told: Any) -> Event:
         """Return an event after keeping what it says; raises what a thread raised."""

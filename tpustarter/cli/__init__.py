@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -16,11 +17,11 @@ from tpustarter.cli.learn import learn
 from tpustarter.cli.overview import overview
 from tpustarter.cli.rehearse import rehearse
 from tpustarter.cli.setup import setup
-from tpustarter.problem import Problem
+from tpustarter.problem import ExitCode, Problem
 
 
-class _Nowhere(Problem):
-    """The folder this was started in is gone."""
+class _Unfollowed(Problem):
+    """A command line that is not followed, before any command was found."""
 
 
 def _refuse_a_folder_that_is_gone() -> None:
@@ -28,7 +29,7 @@ def _refuse_a_folder_that_is_gone() -> None:
     try:
         Path.cwd()
     except OSError as error:
-        raise _Nowhere(
+        raise _Unfollowed(
             f"the folder this was started in cannot be used: {error.strerror}",
             hint="run `cd`, then this again",
         ) from error
@@ -42,12 +43,22 @@ def _schema() -> str:
 
 
 class _Group(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; raises Problem for one that is not there."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f"did you mean `{near[0]}`?" if near else "`tpustarter --help` lists them"
+            raise _Unfollowed(f"there is no command `{args[0]}`", hint=hint, code=ExitCode.USAGE)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; click would exit with 1, a failed check, when a pipe is closed."""
         try:
             _refuse_a_folder_that_is_gone()
             return super().invoke(ctx)
-        except (click.ClickException, _Nowhere) as error:
+        except (click.ClickException, _Unfollowed) as error:
             if {"--json", "--ndjson"} & {*sys.argv}:
                 tell_as_json(error, _schema())
             raise

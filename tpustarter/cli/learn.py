@@ -15,6 +15,8 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import LEARN_SCHEMA
 from tpustarter.report.text import visible
 
+_TRACKS = ("start", "setup", "jax", "trouble")
+
 # What reads and runs lessons is imported where it is used: every command loads this file.
 
 
@@ -31,7 +33,7 @@ from tpustarter.report.text import visible
 )
 @click.option("--search", metavar="TEXT", help="Show the lines of all lessons that hold TEXT.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--plain", is_flag=True, help="Plain text; what is printed anyway.")
+@click.option("--plain", is_flag=True, hidden=True, help="Plain text; what is printed anyway.")
 @click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
 @click.option(
     "--import",
@@ -56,7 +58,8 @@ def learn(
 ) -> None:
     """List the lessons, or print one of them; with --run, run its blocks.
 
-    A lesson runs only with --run: its blocks share one process of the Python named first.
+    A lesson runs only with --run: its blocks share one process of the Python that the first
+    line of the output names.
     """
     del plain
     if lesson and every:
@@ -153,10 +156,10 @@ def _list(lessons: list[Lesson]) -> None:
     following = progress.next_lesson(_path_here(paths).lessons) if paths else None
     known = progress.read().lessons
     tracks: dict[str, list[Lesson]] = {}
-    for lesson in lessons:
+    for lesson in sorted(lessons, key=_by_track):
         tracks.setdefault(lesson.id.split("/")[0], []).append(lesson)
     for track, members in tracks.items():
-        click.echo(f"Track {track}")
+        click.echo(f"Lessons on {track}")
         for lesson in members:
             done = known[lesson.id].done if lesson.id in known else None
             begun = "begun" if lesson.id in known else ""
@@ -170,6 +173,12 @@ def _list(lessons: list[Lesson]) -> None:
         told = f"next {first}" if first else "all done"
         click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {told}"))
     click.echo(f"\nRead one: tpustarter learn {following or lessons[0].id}")
+
+
+def _by_track(lesson: Lesson) -> int:
+    """Return where the track of a lesson stands: a newcomer's first ones come first."""
+    track = lesson.id.split("/")[0]
+    return _TRACKS.index(track) if track in _TRACKS else len(_TRACKS)
 
 
 def _path_here(paths: list[LessonPath]) -> LessonPath:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from tpustarter.practice import Began, Event, Finished, Opened, Practice
 from tpustarter.problem import ExitCode
 from tpustarter.report import lesson_text
 from tpustarter.report.results import LEARN_SCHEMA
-from tpustarter.report.text import closing, place, visible
+from tpustarter.report.text import WIDTH, closing, place, visible
 from tpustarter.report.verdict import verified_on, without_verdict
 
 _INDENT = " " * 6
@@ -43,7 +44,8 @@ class Shown:
             self._echo(_INDENT + visible(self._line.expandtabs()))
             self._line = ""
         for line in self._lines(event):
-            self._echo(line)
+            for part in wrapped(line) or [""]:
+                self._echo(part)
 
     def _lines(self, event: Opened | Began | Finished) -> list[str]:
         if isinstance(event, Opened):
@@ -54,6 +56,11 @@ class Shown:
         if isinstance(event, Began):
             return [f"Block {event.block.id}, line {event.block.line}"]
         return ending(event.result)
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a line of ours in as many as the width asks for; what a block prints stays whole."""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
 def opening(target: dict[str, Any]) -> str:
@@ -91,14 +98,14 @@ def headline(practice: Practice) -> str:
     total = len(run.results)
     where = place(run)
     says = "the lesson says" if len(practice.lessons) == 1 else "their lessons say"
-    text = f"\n{counts['pass']} of {total} blocks do as {says}"
+    text = f"{counts['pass']} of {total} blocks do as {says}"
     text += f" on {visible(where)}" if where else ""
     if counts["fail"]:
         text += f", {counts['fail']} printed something else"
     unknown = sum(1 for one in run.results if without_verdict(one))
     if unknown:
         text += f", {unknown} {'has' if unknown == 1 else 'have'} no verdict"
-    return text + closing(run, where)
+    return "\n".join(["", *textwrap.wrap(text + closing(run, where), WIDTH)])
 
 
 def why(practice: Practice, code: ExitCode) -> str:

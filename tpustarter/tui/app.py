@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.filter import NoColor
@@ -17,18 +17,20 @@ from textual.timer import Timer
 
 from tpustarter.probe.machine import Machine
 from tpustarter.tui import commands, messages, settings, theme
+from tpustarter.tui.keys import OneByOne
 from tpustarter.tui.live import IDLE_S, Live
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import Page
+from tpustarter.tui.screens.page import RELEASE, Page
 
 
-class Starter(App[None], inherit_bindings=False):
+class Starter(OneByOne, inherit_bindings=False):
     """The tutor. Machine and content are arguments, so that tests bring their own."""
 
     CSS_PATH = "app.tcss"
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012  declared as Textual does
     COMMAND_PALETTE_BINDING = "colon"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "release", "release", tooltip="ends the lesson's process"),
+        *RELEASE,
         Binding("slash", "search", "search", key_display="/", tooltip="tpustarter learn --search"),
         Binding("colon", "command_palette", "more", key_display=":", tooltip="every command"),
         Binding("question_mark", "help", "help", key_display="?", tooltip="tpustarter --help"),
@@ -80,10 +82,9 @@ class Starter(App[None], inherit_bindings=False):
         """Say who holds the device, and let go of it when it is not used for a while."""
         if self._idle:
             self._idle.stop()
-        idle = bool(message.holder) and not self.live.is_running
-        self._idle = self.set_timer(IDLE_S, self.action_release) if idle else None
-        who = "TPU" if self.where and not self.where.startswith("no TPU") else "process"
-        held = f"{who}: {message.holder}" if message.holder else ""
+        idle = self.live.is_warm and not self.live.is_running
+        self._idle = self.set_timer(IDLE_S, self.release_lesson) if idle else None
+        held = message.holder or ""
         if held != self.holder:
             self.holder = held
             self.place = held or self.where
@@ -98,14 +99,23 @@ class Starter(App[None], inherit_bindings=False):
             return bool(below) and isinstance(below[-1], Page)
         return super().check_action(action, parameters)
 
-    @work(thread=True, exit_on_error=False, group=messages.RELEASE)
     def action_release(self) -> None:
+        """End what holds the device: the lesson's process, or the checks that run."""
+        self.live.stop_checks()
+        self.release_lesson()
+
+    @work(thread=True, exit_on_error=False, group=messages.RELEASE)
+    def release_lesson(self) -> None:
         """End the lesson's process."""
         self.live.release()
 
     def action_search(self) -> None:
         """Search the lessons, from anywhere."""
         commands.open_search(self)
+
+    def action_command_palette(self) -> None:
+        """Offer every action."""
+        commands.open_palette(self)
 
     def action_help(self) -> None:
         """Say what can be done on this screen."""

@@ -14,7 +14,7 @@ from textual.widgets import Static, TextArea
 from tpustarter.blocks import Block
 from tpustarter.lesson import BlockResult
 from tpustarter.report.text import visible
-from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import coloured
 from tpustarter.tui.widgets import word
 
@@ -42,6 +42,10 @@ class Editor(TextArea):
             priority=True,  # else Textual takes it to leave the field
         ),
     ]
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Return whether a key is typed; Textual leaves out the one that ends a line."""
+        return key == "enter" or super().check_consume_key(key, character)
 
 
 class BlockView(Vertical, can_focus=True):
@@ -80,12 +84,17 @@ class BlockView(Vertical, can_focus=True):
     def code(self) -> str:
         """What would run now."""
         area = self._area
-        return area.text if area else self._edited or self.block.code
+        if area:
+            return area.text
+        return self.block.code if self._edited is None else self._edited
 
     @property
     def is_edited(self) -> bool:
         """Whether it is no longer what the lesson says."""
-        return self.code.rstrip() != self.block.code.rstrip()
+        return self.code.rstrip() not in (
+            self.block.code.rstrip(),
+            plain_source(self.block.code).rstrip(),  # as the editor shows it
+        )
 
     @property
     def is_editing(self) -> bool:
@@ -96,16 +105,16 @@ class BlockView(Vertical, can_focus=True):
     def _area(self) -> TextArea | None:
         return next(iter(self.query(TextArea)), None)
 
-    def edit(self) -> None:
-        """Let the learner type."""
+    async def edit(self) -> None:
+        """Let the learner type: what follows this key goes into the editor."""
         area = Editor(
-            self.code, soft_wrap=False, show_line_numbers=False, tab_behavior="indent",
-            theme="css", highlight_cursor_line=False,
+            plain_source(self.code), soft_wrap=False, show_line_numbers=False,
+            tab_behavior="indent", theme="css", highlight_cursor_line=False,
         )  # fmt: skip
         area.cursor_blink = False
         self.query_one(".code").display = False
-        self.mount(area, before=0)
-        area.focus()
+        await self.mount(area, before=0)
+        self.screen.set_focus(area)
 
     def end_edit(self) -> None:
         """Keep what was typed."""
@@ -130,7 +139,7 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_code(self) -> None:
         code = self.query_one(".code", Static)
-        code.update(coloured(plain(self.code if self._edited else self.block.code)))
+        code.update(coloured(plain(self.code)))
         code.display = True
         self._show_status()
 
@@ -176,7 +185,7 @@ class BlockView(Vertical, can_focus=True):
         if result is None:
             text = (
                 "edited, not run yet"
-                if self._edited and self.is_edited
+                if self.is_edited
                 else _EARLIER.get(self._before or "", "not run yet")
             )
             return Content.styled(f"{text}  ", "dim")

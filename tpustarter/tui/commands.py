@@ -101,6 +101,13 @@ def open_search(app: Starter) -> None:
         app.push_screen(Lessons(find=True))
 
 
+def open_palette(app: Starter) -> None:
+    """Offer every action, to be found by typing."""
+    from tpustarter.tui.screens.palette import Palette
+
+    app.push_screen(Palette(id="--command-palette"))
+
+
 def open_help(app: Starter) -> None:
     """Show the help of the screen in front."""
     if isinstance(app.screen, Page):

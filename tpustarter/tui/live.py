@@ -1,4 +1,6 @@
-"""The one lesson process of the app: at most one lives, and it ends when it is not needed.
+"""What of ours holds the device: the one lesson process of the app, or a run of checks.
+
+At most one lesson process lives, and it ends when it is not needed.
 
 `run` and `release` are called in workers; `stop` comes back at once and may be called anywhere.
 """
@@ -27,6 +29,8 @@ class Live:
         self._tell = tell
         self._session: LessonSession | None = None
         self._lesson: str | None = None
+        self._checks: tuple[str, Callable[[], object]] | None = None
+        """Who to name for checks that hold the device, and what stops them."""
         self._busy = False
         self._wanted = True
         """False once what is running is to end."""
@@ -50,9 +54,32 @@ class Live:
 
     @property
     def holder(self) -> str | None:
-        """Who to name as the holder of the device; None while there is no process."""
-        session = self._session
-        return session.holder if session else None
+        """Who holds what, for every heading; None while there is no process."""
+        session, checks = self._session, self._checks
+        if checks:
+            return checks[0]
+        if session is None or session.holder is None:
+            return None
+        from tpustarter.lesson import framework_of
+
+        owns = framework_of(session.lesson) and session.target["platform"] == "tpu"
+        return f"{'TPU' if owns else 'process'}: {session.holder}"
+
+    def hold(self, who: str, stop: Callable[[], object]) -> None:
+        """Say that checks hold the device, and how they are stopped."""
+        self._checks = (who, stop)
+        self._tell(self.holder)
+
+    def let_go(self, stop: Callable[[], object]) -> None:
+        """Say that these checks do not hold the device any more."""
+        if self._checks and self._checks[1] == stop:
+            self._checks = None
+            self._tell(self.holder)
+
+    def stop_checks(self) -> None:
+        """Stop the checks that hold the device; comes back at once."""
+        if self._checks:
+            self._checks[1]()
 
     def run(
         self, lesson: str, make: Callable[[], LessonSession], block: Block, code: str | None
@@ -74,7 +101,7 @@ class Live:
             for event in self._session.run(block, code):
                 if not self._wanted:
                     self._session.stop()
-                self._tell(self._session.holder)
+                self._tell(self.holder)
                 yield event
         finally:
             with self._changed:
@@ -97,4 +124,4 @@ class Live:
             session, self._session, self._lesson = self._session, None, None
         if session:
             session.close()
-            self._tell(None)
+            self._tell(self.holder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from rich.style import Style as RichStyle
 from textual.app import App, ComposeResult
@@ -204,6 +204,11 @@ class Rows(OptionList):
         """The id of the highlighted row."""
         option = self.highlighted_option
         return option.id if option else None
+
+    def _move_page(self, direction: Literal[-1, 1]) -> None:
+        """Move by a page; without any room Textual (8.2.8) looks for a line that is not there."""
+        if self.scrollable_content_region.area:
+            super()._move_page(direction)
 
     def action_cursor_up(self) -> None:
         """Move up; above the first row that can be chosen, show what stands there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from textual.timer import Timer
 
 from tpustarter import progress
 from tpustarter.content import Check
+from tpustarter.problem import Problem
 from tpustarter.report import text
 from tpustarter.report.results import Result, Run
 from tpustarter.report.text import visible
@@ -49,7 +51,6 @@ Each line is one claim about this machine. Below stands what was found for the m
         Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
         Binding("a", "again", "again", tooltip="tpustarter check ID"),
-        Binding("x", "stop", "stop", tooltip="ends the run, as Ctrl-C does"),
     ]
 
     def __init__(self, request: Request, title: str = "") -> None:
@@ -95,7 +96,7 @@ Each line is one claim about this machine. Below stands what was found for the m
             feed(self, inbox, [selfcheck.checks])
             if self._stopped:
                 selfcheck.stop()
-            feed(self, inbox, selfcheck.events())
+            feed(self, inbox, self._events(selfcheck))
             if not request.ids:
                 progress.remember_check(selfcheck.run)
             feed(self, inbox, [selfcheck.run])
@@ -103,9 +104,35 @@ Each line is one claim about this machine. Below stands what was found for the m
             feed(self, inbox, [Run("", "", request.level)])
             raise
 
+    def _events(self, selfcheck: SelfCheck) -> Iterator[Event]:
+        """Yield what happens; every heading says so while the device is held."""
+        live = self.starter.live
+        try:
+            for event in selfcheck.events():
+                if isinstance(event, Started) and event.check.framework != "host":
+                    platform = selfcheck.run.target["platform"]
+                    if platform != "cpu":
+                        who = f"{platform.upper()}: tpustarter check, pid {os.getpid()}"
+                        live.hold(who, self.stop_work)
+                yield event
+        finally:
+            live.let_go(self.stop_work)
+
+    def show_error(self, error: BaseException) -> None:
+        """Show why nothing was run; that it was stopped is no error."""
+        if isinstance(error, Problem) and self._stopped:
+            self.say("stopped before anything was run")
+        else:
+            super().show_error(error)
+
     @property
     def _is_busy(self) -> bool:
         return self._clock is not None
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether a run goes on that was not stopped yet."""
+        return self._is_busy and not self._stopped
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what has happened since."""
@@ -243,7 +270,7 @@ Each line is one claim about this machine. Below stands what was found for the m
 
     def stop_work(self) -> bool:
         """Stop the run."""
-        if not self._is_busy or self._stopped:
+        if not self.can_stop:
             return False
         self._stopped = True
         if self._selfcheck:
@@ -251,8 +278,8 @@ Each line is one claim about this machine. Below stands what was found for the m
         return True
 
     def action_stop(self) -> None:
-        """Stop the run."""
-        self.stop_work()
+        """Stop the run, and say so at once."""
+        super().action_stop()
         self._tick()
 
     def on_resize(self) -> None:
@@ -263,8 +290,6 @@ Each line is one claim about this machine. Below stands what was found for the m
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        if action == "stop":
-            return self._is_busy and not self._stopped
         if action == "again":
             return not self._is_busy and bool(self._checks)
         if action == "lesson":

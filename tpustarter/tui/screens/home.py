@@ -77,7 +77,7 @@ last line which keys work.
     def on_mount(self) -> None:
         """Paint at once; what takes time comes when it is known."""
         self._show()
-        self.query_one(Rows).focus()
+        self.set_focus(self.query_one(Rows))
 
     def on_screen_resume(self) -> None:
         """Look again: a lesson may be done by now."""
@@ -131,7 +131,7 @@ last line which keys work.
         yield self._next(course, path)
         yield Row(None, "")
         for line in course.trouble.splitlines():
-            yield Row(None, visible(line))
+            yield Row(None, Hanging("", visible(line)))
         yield from _last_check(course.last)
         if path:
             yield Row(None, "")
@@ -160,7 +160,7 @@ last line which keys work.
             self._step = lesson.id
             more = _below(visible(path.who)) if path and not course.done.lessons else ()
             return Row("next", f"> {visible(lesson.title)}", _minutes(lesson), more)
-        if path:
+        if path and course.lessons:
             why = "Every lesson of this path is done."
             return Row("next", "> Check this machine", "1 min", _below(why))
         return Row("next", "> Check this machine", "1 min")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, word
 
 FILTERS = ("all", "open", "done")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
 HITS = 3
 """Lines of a lesson shown below it when they hold what is searched."""
 
@@ -83,7 +85,7 @@ Every lesson, in the order of its track. Enter opens the marked one.
 
     def on_mount(self) -> None:
         """Put the focus where the keys go."""
-        (self.query_one(Input) if self._find else self.query_one(Rows)).focus()
+        self.set_focus(self.query_one(Input) if self._find else self.query_one(Rows))
 
     def on_screen_resume(self) -> None:
         """Read again: a lesson may be done by now."""
@@ -111,7 +113,7 @@ Every lesson, in the order of its track. Enter opens the marked one.
         """Show what is known now."""
         if isinstance(message.what, Problem):
             self.query_one(Rows).show(
-                [Row(None, visible(line)) for line in str(message.what).split("\n")]
+                [Row(None, Hanging("", visible(line))) for line in str(message.what).split("\n")]
             )
             return
         if isinstance(message.what, Shelf):
@@ -139,14 +141,16 @@ Every lesson, in the order of its track. Enter opens the marked one.
 
     @on(Input.Submitted)
     def to_list(self) -> None:
-        """Choose among what was found."""
-        self.query_one(Rows).focus()
+        """Choose among what was found; what is on show may be older than what was typed."""
+        text = self.query_one(Input).value.strip()
+        if text == (self._found.text if self._found else ""):
+            self.set_focus(self.query_one(Rows))
 
     def action_find(self) -> None:
         """Show the search line."""
         search = self.query_one(Input)
         search.display = True
-        search.focus()
+        self.set_focus(search)
 
     def action_filter(self) -> None:
         """Show the next kind of lessons."""
@@ -159,7 +163,7 @@ Every lesson, in the order of its track. Enter opens the marked one.
         if search.display:
             search.display = False
             search.value = ""
-            self.query_one(Rows).focus()
+            self.set_focus(self.query_one(Rows))
         else:
             self.dismiss()
 
@@ -213,4 +217,5 @@ def _in_order(folder: Path | None) -> list[Lesson]:
 
 
 def _hit(number: int, line: str) -> Lines:
-    return Hanging(f"        {number}: ", Content.styled(visible(line.strip())[:200], "dim"))
+    text = _LINK.sub(r"\1", visible(line.strip()))
+    return Hanging(f"        {number}: ", Content.styled(text[:200], "dim"))

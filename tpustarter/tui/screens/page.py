@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from tpustarter.tui.app import Starter
 
 
+RELEASE: list[BindingType] = [
+    Binding("t", "app.release", "release", tooltip="ends what holds the device"),
+    Binding("ctrl+t", "app.release", "release", key_display="Ctrl+T", tooltip="ends what holds it"),
+]
+"""On every screen; the second key is for where letters are typed."""
+
+
 class Page(Screen[None]):
     """A full screen. What it runs ends when it is closed, see `stop_work`."""
 
@@ -30,6 +37,8 @@ class Page(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
+        Binding("x", "stop", "stop", tooltip="ends what runs, as Ctrl-C does; so does Esc"),
+        Binding("escape", "stop", show=False),
     ]
 
     def __init__(self, title: str) -> None:
@@ -58,6 +67,22 @@ class Page(Screen[None]):
     def stop_work(self) -> bool:
         """End what runs; returns whether anything did. Comes back at once."""
         return False
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether something runs that was not stopped yet."""
+        return False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to stop what runs, and the way back when nothing does."""
+        if action in ("stop", "back"):
+            return self.can_stop == (action == "stop")
+        return super().check_action(action, parameters)
+
+    def action_stop(self) -> None:
+        """Stop what runs."""
+        self.stop_work()
+        self.refresh_bindings()
 
     def action_back(self) -> None:
         """Stop what runs; with nothing running, go back."""
@@ -95,7 +120,8 @@ class Sheet(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,q", "dismiss", "close", key_display="Esc", tooltip="put it away"),
-        Binding("space", "page_down", show=False),
+        Binding("space", "page_down", "read on", key_display="Space", tooltip="the next lines"),
+        *RELEASE,
     ]
 
     def __init__(self, title: str, content: Widget) -> None:
@@ -104,11 +130,17 @@ class Sheet(ModalScreen[None]):
         self._content = content
 
     def compose(self) -> Iterable[Widget]:
-        """Yield the sheet and its own key line."""
-        with VerticalScroll(id="sheet") as scroll:
-            scroll.border_title = Content(self._title).markup
+        """Yield heading, sheet and key line."""
+        yield Heading(self._title)
+        with VerticalScroll(id="sheet"):
             yield self._content
         yield Keys(markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to read on where there is more than fits."""
+        if action == "page_down":
+            return self.query_one("#sheet").max_scroll_y > 0
+        return super().check_action(action, parameters)
 
     def action_page_down(self) -> None:
         """Read on."""
@@ -143,6 +175,7 @@ class Question(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="do it"),
         Binding("n,escape", "answer(False)", "no", tooltip="change nothing"),
+        *RELEASE,
     ]
 
     def __init__(self, title: str, text: str) -> None:
@@ -151,9 +184,9 @@ class Question(ModalScreen[bool]):
         self._text = text
 
     def compose(self) -> Iterable[Widget]:
-        """Yield the question and its key line."""
-        with VerticalScroll(id="sheet") as scroll:
-            scroll.border_title = Content(self._title).markup
+        """Yield heading, question and key line."""
+        yield Heading(self._title)
+        with VerticalScroll(id="sheet"):
             yield Static(Content(plain(self._text)))
         yield Keys(markup=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter import blocks, content, locations, progress
+from tpustarter import blocks, content, progress
 from tpustarter.blocks import Block, Part
 from tpustarter.content import Lesson
 from tpustarter.lesson import BlockResult, LessonSession, Output
@@ -26,12 +25,10 @@ from tpustarter.selfcheck import Request
 from tpustarter.tui import commands
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Holding, Inbox, Looked, feed
-from tpustarter.tui.plain import plain_source
+from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import LessonText
-from tpustarter.tui.screens.page import Page, Sheet
-
-_GLOSSARY = re.compile(r"\]\([^)\s]*glossary\.md#([^)\s]+)\)")
-_LINK = re.compile(r"\[([^\]]*)\]\((https?://[^)\s]+)\)")
+from tpustarter.tui.screens.page import Page
+from tpustarter.tui.screens.words import Reference, Words, references, texts
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,8 @@ class Opened:
     parts: list[Part]
     following: Lesson | None
     known: progress.LessonProgress
-    words: str
-    """Markdown: the words it uses, and where its links lead."""
+    refers: list[Reference]
+    """The words it uses, and where its links lead."""
 
 
 class LessonPage(VerticalScroll):
@@ -71,7 +68,6 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
         Binding("enter", "run", show=False),
         Binding("e", "edit", "edit", tooltip="change the block's code here"),
         Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
-        Binding("x", "stop", "stop", tooltip="ends the block that runs"),
         Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
         Binding("n", "next", "next", tooltip="tpustarter learn"),
         Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
@@ -97,12 +93,18 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
     def on_mount(self) -> None:
         """Read the lesson in the background."""
         page = self.query_one(LessonPage)
-        page.focus()
+        self.set_focus(page)
         self.watch(page, "scroll_y", self._mark, init=False)
         self._read()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
+        try:
+            self.post_message(Looked(self._opened_now()))
+        except Problem as problem:
+            self.post_message(Looked(problem))
+
+    def _opened_now(self) -> Opened:
         app = self.starter
         lessons = content.read_lessons(app.lessons)
         lesson = next((one for one in lessons if one.id == self._lesson_id), None)
@@ -114,15 +116,18 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
         order = next((one.lessons for one in paths if one.id == app.choices.path), ())
         following = _after(lesson, order, {one.id: one for one in lessons})
         known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
-        words = _words(lesson, app.lessons)
-        self.post_message(Looked(Opened(lesson, blocks.parse(lesson), following, known, words)))
+        refers = references(lesson, lessons, app.lessons)
+        return Opened(lesson, blocks.parse(lesson), following, known, refers)
 
     async def on_looked(self, message: Looked) -> None:
-        """Show the lesson."""
+        """Show the lesson, or why there is none."""
+        page = self.query_one(LessonPage)
+        if isinstance(message.what, Problem):
+            await page.mount(Static(Content(plain(str(message.what)))))
+            return
         opened = self._opened = cast("Opened", message.what)
         minutes = visible(str(opened.lesson.header.get("minutes", "?")))
         self.rename(f"{visible(opened.lesson.title)}  {minutes} min")
-        page = self.query_one(LessonPage)
         await page.mount(*self._widgets(opened))
         self.call_after_refresh(self._mark)
 
@@ -241,16 +246,17 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
         self._mark()
         self.refresh_bindings()
 
+    @property
+    def can_stop(self) -> bool:
+        """Whether a block runs."""
+        return self._playing is not None
+
     def stop_work(self) -> bool:
         """Stop the block that runs."""
         if self._playing is None:
             return False
         self.starter.live.stop()
         return True
-
-    def action_stop(self) -> None:
-        """Stop the block that runs."""
-        self.stop_work()
 
     def action_back(self) -> None:
         """End typing, else stop what runs, else leave."""
@@ -265,13 +271,13 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
         """End the lesson's process: the lesson is left."""
         self.stop_work()
         if self.starter.is_running:
-            self.starter.action_release()
+            self.starter.release_lesson()
 
-    def action_edit(self) -> None:
+    async def action_edit(self) -> None:
         """Let the learner change the marked block."""
         view = self._current()
         if view and not view.is_editing and view is not self._playing:
-            view.edit()
+            await view.edit()
             self.call_after_refresh(view.scroll_visible, animate=False)
 
     def action_reset(self) -> None:
@@ -301,9 +307,10 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
         progress.lesson_done(lesson)
 
     def action_words(self) -> None:
-        """Show what the words mean."""
+        """Show what the words mean, and where links lead."""
         if self._opened:
-            self.starter.push_screen(Sheet("Words and links", LessonText(self._opened.words)))
+            title = visible(self._opened.lesson.title)
+            self.starter.push_screen(Words(title, self._opened.refers))
 
     def action_page_down(self) -> None:
         """Read on."""
@@ -316,8 +323,8 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         opened, running = self._opened, self._playing is not None
-        if action == "stop":
-            return running
+        if action == "back" and any(one.is_editing for one in self._views):
+            return True
         if action in ("run", "edit"):
             return bool(self._views) and not running
         if action == "reset":
@@ -328,18 +335,12 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
         if action == "next":
             return bool(opened and opened.following) and not running
         if action == "words":
-            return bool(opened and opened.words)
+            return bool(opened and opened.refers)
         return super().check_action(action, parameters)
 
 
-def _texts(lesson: Lesson, key: str) -> list[str]:
-    """Return a list in the lesson's header."""
-    found: Any = lesson.header.get(key)
-    return [str(one) for one in cast("list[Any]", found)] if isinstance(found, list) else []
-
-
 def _checks(lesson: Lesson) -> list[str]:
-    return _texts(lesson, "checks")
+    return texts(lesson, "checks")
 
 
 def _after(lesson: Lesson, order: tuple[str, ...], lessons: dict[str, Lesson]) -> Lesson | None:
@@ -358,23 +359,3 @@ def _ending(opened: Opened) -> Content:
         minutes = visible(str(opened.following.header.get("minutes", "?")))
         lines.append(f"n  next lesson: {visible(opened.following.title)}, {minutes} min")
     return Content("\n".join(lines or ["This is the last lesson here."]))
-
-
-def _words(lesson: Lesson, folder: Any) -> str:
-    """Return the glossary's entries a lesson refers to, and its links, as Markdown."""
-    try:
-        text = ((folder or locations.content("lessons")) / "glossary.md").read_text("utf-8")
-    except OSError:
-        text = ""
-    entries = dict(re.findall(r"^## (.+)\n+((?:(?!## ).*\n?)*)", text, re.MULTILINE))
-    by_anchor = {re.sub(r"[^\w-]", "", name.lower().replace(" ", "-")): name for name in entries}
-    names = [
-        by_anchor[one] for one in dict.fromkeys(_GLOSSARY.findall(lesson.text)) if one in by_anchor
-    ]
-    told = [f"**{name}**: {' '.join(entries[name].split())}" for name in names]
-    sources = _texts(lesson, "sources")
-    links = [f"* {title}: `{url}`" for title, url in dict.fromkeys(_LINK.findall(lesson.text))]
-    links += [f"* `{url}`" for url in sources if url not in lesson.text]
-    if links:
-        told.append("**Links**\n\n" + "\n".join(links))
-    return plain_source("\n\n".join(told))

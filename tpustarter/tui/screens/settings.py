@@ -21,7 +21,7 @@ from tpustarter.tui.facts import Facts
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.settings import Settings
-from tpustarter.tui.widgets import Row, Rows
+from tpustarter.tui.widgets import Hanging, Row, Rows
 
 DEVICES = (None, 1, 2, 4, 8, 16)
 
@@ -31,6 +31,14 @@ class SettingRows(Rows):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "choose", key_display="Enter"),
+    ]
+
+
+class PathLine(Input):
+    """Where the path of a Python is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "choose it", key_display="Enter", tooltip="the Python typed"),
     ]
 
 
@@ -57,14 +65,14 @@ Enter chooses the marked line. What is chosen has a star.
 
     def body(self) -> Iterable[Widget]:
         """Return the list, and a line to type a path."""
-        path = Input(placeholder="path of a Python, or of its environment", id="search")
+        path = PathLine(placeholder="path of a Python, or of its environment", id="search")
         path.cursor_blink = False
         path.display = False
         return (path, SettingRows(id="settings"))
 
     def on_mount(self) -> None:
         """Look for Pythons in the background."""
-        self.query_one(Rows).focus()
+        self.set_focus(self.query_one(Rows))
         self._show()
         self._look()
 
@@ -131,7 +139,7 @@ Enter chooses the marked line. What is chosen has a star.
         """Let a path be typed."""
         path = self.query_one(Input)
         path.display = True
-        path.focus()
+        self.set_focus(path)
 
     @on(Input.Submitted)
     def typed(self, event: Input.Submitted) -> None:
@@ -150,10 +158,10 @@ Enter chooses the marked line. What is chosen has a star.
         if path.display:
             path.display = False
             path.value = ""
-            self.query_one(Rows).focus()
+            self.set_focus(self.query_one(Rows))
         else:
             self.dismiss()
 
 
 def _choice(name: str, text: str, *, chosen: bool) -> Row:
-    return Row(name, f"  {'*' if chosen else ' '} {text}")
+    return Row(name, Hanging(f"  {'*' if chosen else ' '} ", text))

@@ -48,7 +48,7 @@ class Split(Page):
 
     def on_mount(self) -> None:
         """Put the focus where the keys go."""
-        self.query_one(Rows).focus()
+        self.set_focus(self.query_one(Rows))
 
     def say(self, text: str, *, where: str = "headline") -> None:
         """Show a line."""
@@ -65,12 +65,18 @@ class Split(Page):
         """Give the details the whole screen, and back."""
         large = not self.has_class("-details")
         self.set_class(large, "-details")
-        (self.query_one("#details") if large else self.query_one(Rows)).focus()
+        self.set_focus(self.query_one("#details") if large else self.query_one(Rows))
         self.refresh_bindings()
 
     def action_read_on(self) -> None:
         """Read on in the details."""
         self.query_one("#details").scroll_page_down(animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the way back from the details, whatever runs."""
+        if action == "back" and self.has_class("-details"):
+            return True
+        return super().check_action(action, parameters)
 
     def action_back(self) -> None:
         """Close the details, else stop what runs, else go back."""

@@ -1,0 +1,61 @@
+"""One key after the other: what is typed fast goes where the key before it leads.
+
+Textual hands a key on through the queues of the focused widget and its parents before its binding
+acts. Keys that come together, as over a slow line, would overtake it: in `e` and some code the
+first letters would be commands. Here each is finished before the next one is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+from textual import events
+from textual.app import App
+from textual.message_pump import MessagePump
+
+from tpustarter.tui.plain import plain_source
+
+LIMIT_S = 0.5
+"""Longest wait for one queue: a screen that is busy holds up no key for longer."""
+
+
+class OneByOne(App[None], inherit_bindings=False):
+    """An app that acts on keys in the order in which they were typed."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """Act on a key, or on text that was pasted, to the end."""
+        if event.is_forwarded or not isinstance(event, events.Key | events.Paste):
+            await super().on_event(event)
+            return
+        before = self._queues()
+        if isinstance(event, events.Paste):
+            event.text = plain_source(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+            await super().on_event(event)
+        elif not await self._acts(event):
+            await super().on_event(event)
+        await _finish(before)
+        await _finish(self._queues())
+
+    async def _acts(self, event: events.Key) -> bool:
+        """Act on a key that is bound and not typed; returns whether it was."""
+        focused = self.focused
+        if focused and focused.check_consume_key(event.key, event.character):
+            return False
+        by_priority = await self._check_bindings(event.key, priority=True)
+        return by_priority or await self._check_bindings(event.key)
+
+    def _queues(self) -> list[MessagePump]:
+        """Return what a key passes on its way: the focused widget, what it is in, the screen."""
+        node: Any = self.focused or self.screen
+        return [one for one in node.ancestors_with_self if one is not self]
+
+
+async def _finish(nodes: Iterable[MessagePump]) -> None:
+    for node in nodes:
+        done = asyncio.Event()
+        if node.call_later(done.set):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(done.wait(), LIMIT_S)

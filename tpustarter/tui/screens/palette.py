@@ -1,0 +1,39 @@
+"""The command palette with its keys below, as on every other screen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.command import CommandList, CommandPalette
+from textual.widgets import Input
+
+from tpustarter.tui.screens.page import RELEASE
+from tpustarter.tui.widgets import Keys
+
+
+class Palette(CommandPalette):
+    """Every action, found by typing; Textual's own shows no keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # By priority only to be shown: the line that is typed into binds both unseen.
+        Binding("down", "cursor_down", "choose", key_display="Down", priority=True),
+        Binding("enter", "submit", "do it", key_display="Enter", priority=True),
+        Binding("escape", "escape", "close", key_display="Esc"),
+        *RELEASE,
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Yield the palette, and the keys."""
+        yield from super().compose()
+        yield Keys(markup=False)
+
+    def _action_command_list(self, action: str) -> None:
+        """Move in the list; without any room Textual (8.2.8) looks for what is not there."""
+        if self.query_one(CommandList).scrollable_content_region.area:
+            super()._action_command_list(action)
+
+    async def action_submit(self) -> None:
+        """Do what is marked."""
+        await self.query_one(Input).action_submit()
