@@ -59,7 +59,8 @@ def tpustarter(
         (("check", "host.nope"), 2, "there is no check `host.nope`"),
         (("check", "--json", "--ndjson"), 2, "exclude each other"),
         (("learn", "jax/precison"), 2, "did you mean `jax/precision`?"),
-        (("nope",), 2, "No such command 'nope'"),
+        (("nope",), 2, "there is no command `nope`"),
+        (("chek",), 2, "did you mean `check`?"),
     ],
 )
 def test_every_way_out_has_its_code_and_one_line_why(

@@ -73,10 +73,10 @@ def test_every_block_of_every_lesson_does_what_it_says_on_eight_cpu_devices() ->
     assert [lesson.id for lesson in content.read_lessons()] == [
         lesson["id"] for lesson in document["lessons"]
     ]
-    for name, block in told:
-        framework = content.read_lessons()[0].header if name.startswith("jax/") else None
-        if framework:
-            assert (8, True) == (block["ran_on"]["count"], block["ran_on"]["virtual"]), name
+    for lesson in document["lessons"]:
+        places = [block["ran_on"] for block in lesson["blocks"] if block["ran_on"]]
+        assert all((8, True) == (one["count"], one["virtual"]) for one in places), lesson["id"]
+        assert places or not lesson["id"].startswith("jax/"), lesson["id"]
     assert all(progress.is_done(lesson["id"]) for lesson in document["lessons"])
 
 
@@ -124,7 +124,7 @@ def test_a_run_shows_output_as_it_comes_and_how_each_block_ended(tmp_path: Path)
     assert 1 == done.returncode
     assert "\n      a\n      [b]\\x1b[31mred\nFAIL  differs, line 2: found `[b]\\x1b" in done.stdout
     assert "ERROR exception: ZeroDivisionError: division by zero" in done.stdout
-    assert done.stdout.rstrip().endswith(
+    assert " ".join(done.stdout.split()).endswith(
         "0 of 2 blocks do as the lesson says, 1 printed something else, 1 has no verdict. "
         "No device was tested."
     )

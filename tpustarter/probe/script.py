@@ -220,7 +220,9 @@ def _shown(signature: tuple[str, ...]) -> str:
 
 def _told(value: Any) -> str:
     """Return a static argument as text that differs where JAX compiles anew."""
-    return repr(value) if isinstance(value, _SIMPLE) else f"{type(value).__name__}#{id(value)}"
+    if isinstance(value, _SIMPLE):
+        return str(value) if isinstance(value, str) else f"{value!r}"
+    return f"{type(value).__name__}#{id(value)}"
 
 
 def _leaf(leaf: Any) -> str:
