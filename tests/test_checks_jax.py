@@ -99,6 +99,10 @@ def device_five_does_nothing(patch: pytest.MonkeyPatch, module: ModuleType) -> N
 
 
 SABOTAGE: dict[str, Break] = {
+    name: breaks
+    for path in sorted(Path(__file__).parent.glob("jax_sabotage_*.py"))
+    for name, breaks in importlib.import_module(path.stem).SABOTAGE.items()
+} | {
     "aliasing": jax_keeps_the_numpy_memory,
     "array_conversion": bfloat16_loses_a_bit,
     "devices_visible": device_five_answers_wrongly,

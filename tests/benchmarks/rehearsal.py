@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tpustarter import archive, content, tpus
 from tpustarter.compiler import QUIET
+from tpustarter.rehearsal import EVERY_GENERATION
 
 BARE = """
 import importlib, json, sys
@@ -41,7 +42,7 @@ def main() -> None:
     """Print the medians and their ratios to the bare script."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("compiler")
-    parser.add_argument("--tpu", default="v5e-8")
+    parser.add_argument("--tpu", default=",".join(EVERY_GENERATION))
     parser.add_argument("--repeat", type=int, default=5)
     asked = parser.parse_args()
     known = [tpus.topology(name) for name in asked.tpu.split(",")]

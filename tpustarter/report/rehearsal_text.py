@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -30,8 +31,8 @@ _ADVICE = {
 }
 _PASSES = {
     "default": "one bfloat16 pass",
-    "high": "three bfloat16 passes",
-    "highest": "six bfloat16 passes",
+    "high": "three passes",
+    "highest": "six passes",
 }
 
 Paint = Callable[[str, str], str]
@@ -62,6 +63,7 @@ def render(
         rehearsal.results, key=lambda one: (tpus.index(one["tpu"]), one["check"] or "")
     )
     own = any(one["check"] is None for one in results)
+    stopped = rehearsal.stopped_by is not None
     lines: list[str] = []
     for group in _groups(results):
         if group[0]["status"] != "compiles" or verbose or own or len(tpus) == 1:
@@ -75,7 +77,7 @@ def render(
     lines += _functions(rehearsal.functions)
     if rehearsal.script_error:
         lines += ["", *_wrap(visible(rehearsal.script_error), "the script: ", hang=_INDENT)]
-    return "\n".join([*lines, "", *_wrap(headline(results, own=own), "")])
+    return "\n".join([*lines, "", *_wrap(headline(results, own=own, stopped=stopped), "")])
 
 
 def _functions(functions: Sequence[Function]) -> list[str]:
@@ -90,7 +92,7 @@ def _functions(functions: Sequence[Function]) -> list[str]:
             often = f"a new program for {one.compilations} of {one.calls} calls; last change: "
             lines += _wrap(visible(often + one.changed), _INDENT, hang=_INDENT)
             lines.append(f"{_INDENT}read  tpustarter learn {STORM_LESSON}")
-    return lines
+    return [*lines, "", "Not seen: pmap, operations outside jit."]
 
 
 def table(
@@ -154,7 +156,7 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
         else:
             lines += _wrap(visible(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
-            lines += _buffers(first.get("buffers", [])[:4])
+            lines += _buffers(_biggest(first.get("buffers", [])))
             lines += _wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
         if verbose and first.get("detail"):
             lines += [f"{_INDENT}| {visible(line)}" for line in first["detail"].splitlines()[-60:]]
@@ -168,10 +170,17 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     for one in group if verbose else group[:1]:
         told = notes(one, verbose=verbose) if facts else []
         if told and len(group) > 1:
-            told[0] = f"{told[0]}, for {one['tpu']}"
+            others = [] if verbose else [other for other in group if _differ(one, other)]
+            told[:1] = [f"{_memory(each)}, for {each['tpu']}" for each in (one, *others)]
         for fact in told:
             lines += _wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
+
+
+def _differ(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether a program needs clearly other temporaries on another TPU."""
+    few, many = sorted(each["memory"]["temporaries"] for each in (one, other))
+    return many > few * 1.25 and many - few > 2**20
 
 
 def summary(one: dict[str, Any]) -> str:
@@ -190,19 +199,20 @@ def summary(one: dict[str, Any]) -> str:
 
 def notes(one: dict[str, Any], *, verbose: bool = False) -> list[str]:
     """Return what is worth knowing about a program that compiles, one fact a line."""
-    memory = one["memory"]
-    names = ("arguments", "outputs", "aliased", "temporaries", "code")
-    parts = [f"{name} {size(memory[name])}" for name in names if memory[name]]
-    found = [f"memory  {', '.join(parts)}"]
-    found += [f"padding {text}" for text in paddings(one["buffers"])]
+    found = [_memory(one), *(f"padding {text}" for text in paddings(one["buffers"]))]
+    largest = max(
+        (buffer for buffer in one["buffers"] if buffer["kind"] == "temporary"),
+        key=lambda buffer: buffer["laid_out_bytes"],
+        default=None,
+    )
+    if largest and one["memory"]["temporaries"] > one["memory"]["arguments"] and not verbose:
+        where = _origin(largest)
+        found.append(f"largest {size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}")
     for each in one["collectives"][:MOST_NOTES]:
-        where = f", from {_place(each['source'])}" if each["source"] else ""
+        where = _place(each["source"]) or each["op_name"]
         found.append(f"between devices  {each['count']} x {each['op']}, {size(each['bytes'])} "
-                     f"a device{where}")  # fmt: skip
-    for dot in one["dots"][:MOST_NOTES]:
-        passes = f" ({_PASSES[dot['precision']]})" if dot["left"] == dot["right"] == "f32" else ""
-        found.append(f"matmul  {dot['count']} x {dot['left']} by {dot['right']} to {dot['out']}, "
-                     f"precision {dot['precision']}{passes}")  # fmt: skip
+                     f"a device{', by ' * bool(where)}{where}")  # fmt: skip
+    found += _products(one["dots"], verbose=verbose)
     wide = sorted({b["shape"].split("[")[0] for b in one["buffers"]} & {"f64", "c128"})
     if wide:
         found.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
@@ -214,6 +224,27 @@ def notes(one: dict[str, Any], *, verbose: bool = False) -> list[str]:
         found.append(f"time    {model}")
         found += [line.strip() for line in _buffers(one["buffers"])]
     return found
+
+
+def _memory(one: dict[str, Any]) -> str:
+    """Return where the memory of one device goes."""
+    memory = one["memory"]
+    names = ("arguments", "outputs", "aliased", "temporaries", "code")
+    return f"memory  {', '.join(f'{name} {size(memory[name])}' for name in names if memory[name])}"
+
+
+def _products(dots: Sequence[dict[str, Any]], *, verbose: bool) -> list[str]:
+    """Return the matrix products by precision; each kind of them on a line with `-v`."""
+    if verbose:
+        return [f"matmul  {one['count']} x {one['left']} by {one['right']} to {one['out']}, "
+                f"precision {one['precision']}" for one in dots]  # fmt: skip
+    counts: dict[str, int] = {}
+    for one in dots:
+        counts[one["precision"]] = counts.get(one["precision"], 0) + one["count"]
+    wide = any("f32" in (one["left"], one["right"]) for one in dots)
+    told = [f"{count} at {name} precision" + (f", {_PASSES[name]} for f32" if wide else "")
+            for name, count in counts.items()]  # fmt: skip
+    return [f"matmul  {'; '.join(told)}"] if told else []
 
 
 def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
@@ -231,13 +262,32 @@ def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
 def _buffers(buffers: Iterable[dict[str, Any]]) -> list[str]:
     """Return the biggest arrays, one a line."""
     return [
-        _cut(visible(f"{_INDENT}{size(one['laid_out_bytes']):>10}  {one['kind']:<9}  "
-                     f"{one['shape']}  {_place(one['source']) or one['op'] or one['name']}"), WIDTH)
+        _cut(visible(f"{_INDENT}{size(one['laid_out_bytes']):>10}  {_kind(one):<12} "
+                     f"{one['shape']}  {_origin(one)}"), WIDTH).rstrip()
         for one in buffers
     ]  # fmt: skip
 
 
-def headline(results: Sequence[dict[str, Any]], *, own: bool = False) -> str:
+def _biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the arrays that matter where the memory is too small."""
+    most = max((one["laid_out_bytes"] for one in buffers), default=0)
+    return [one for one in buffers if one["laid_out_bytes"] > most / 100][:4]
+
+
+def _kind(buffer: dict[str, Any]) -> str:
+    """Return `argument 1`, as the compiler counts them from 0, or the kind alone."""
+    found = re.match(r"Argument (\d+) ", buffer["name"])
+    return f"argument {found[1]}" if found else buffer["kind"]
+
+
+def _origin(buffer: dict[str, Any]) -> str:
+    """Return what made an array: a line of the source, an operation, or the compiler's name."""
+    if buffer["kind"] != "temporary":
+        return ""
+    return _place(buffer["source"]) or buffer["op"] or buffer["name"]
+
+
+def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: bool = False) -> str:
     """Return the truth in a sentence or two."""
     if not results:
         return "Nothing was compiled."
@@ -252,6 +302,7 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False) -> str:
         text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
     unknown = sum(one["status"] == "error" for one in results)
     text += f", {unknown} without an answer" if unknown else ""
+    text += "; stopped before the end" if stopped else ""
     return f"{text}. Nothing was run: this is a rehearsal, no TPU was tested."
 
 
