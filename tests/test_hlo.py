@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_checks_compile import QUIET, python_with_libtpu
+from real_compiler import python_with_libtpu
 
 import tpustarter
+from tpustarter.compiler import QUIET
 from tpustarter.probe import hlo
 
 SAMPLES = Path(__file__).parent / "samples" / "hlo"

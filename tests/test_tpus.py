@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpustarter import tpus
+from tpustarter.compiler import QUIET
 
 ROOT = Path(tpus.__file__).parents[1]
 SOURCED = ("hbm_gib", "hbm_gb_per_s", "ici_gb_per_s")
@@ -106,17 +107,6 @@ for name, topology_name, arguments in json.load(sys.stdin):
     measured[name] = [len(description.devices), processes, limit, device.device_kind]
 print(json.dumps(measured))
 """
-QUIET = {
-    "JAX_PLATFORMS": "cpu",
-    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-    "TPU_SKIP_MDS_QUERY": "1",
-    "TPU_LOG_DIR": "disabled",
-    "TPU_MIN_LOG_LEVEL": "3",
-    "TPU_STDERR_LOG_LEVEL": "3",
-    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "TPU_WORKER_ID": "0",
-}
 
 
 def figures(row: tpus.Generation) -> list[tpus.Sourced]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tpustarter.own_code import Function
+from tpustarter.probe.script import MOST_SHAPES
 from tpustarter.rehearsal import Rehearsal
 from tpustarter.report.text import WIDTH, visible
 
@@ -92,7 +93,9 @@ def _functions(functions: Sequence[Function]) -> list[str]:
             often = f"a new program for {one.compilations} of {one.calls} calls; last change: "
             lines += _wrap(visible(often + one.changed), _INDENT, hang=_INDENT)
             lines.append(f"{_INDENT}read  tpustarter learn {STORM_LESSON}")
-    return [*lines, "", "Not seen: pmap, operations outside jit."]
+    many = any(one.compilations > MOST_SHAPES for one in functions)
+    more = f" Compiled: the first {MOST_SHAPES} shapes of each." if many else ""
+    return [*lines, "", f"Not seen: pmap, operations outside jit.{more}"]
 
 
 def table(

@@ -12,6 +12,17 @@ from tpustarter.probe.finding import compare
 from tpustarter.probe.target import target
 
 
+def add_one(x):
+    return x + 1
+
+
+def programs(devices):
+    import jax
+
+    here = jax.sharding.SingleDeviceSharding(devices[0])
+    yield "add_one", add_one, (jax.ShapeDtypeStruct((8,), "float32", sharding=here),)
+
+
 def run():
     import jax
 

@@ -1,0 +1,5 @@
+"""It ends by itself when it is loaded."""
+
+import sys
+
+sys.exit(3)

@@ -1,0 +1,3 @@
+"""It needs a package that is not there."""
+
+import a_package_that_is_not_there
