@@ -30,7 +30,10 @@ main({name!r}, Path({tools!r}))
 
 
 def lay_tools(folder: Path, *, uv: bool = False, python: bool = False, **stub: Any) -> Path:
-    """Make a folder for PATH with the programs asked for; `stub` is what its JAX shows."""
+    """Make a folder for PATH with the programs asked for.
+
+    `stub` is what its JAX shows; with `compiler=True` libtpu comes with it, and compiles.
+    """
     folder.mkdir(parents=True)
     (folder / "stub.json").write_text(json.dumps({"jax": "0.12.0.1", **stub}))
     (folder / "calls").write_text("")
@@ -93,6 +96,7 @@ def prefix_of(verb: str, words: list[str]) -> Path:
 
 def work(verb: str, words: list[str], tools: Path) -> None:
     """Do what the program is there for."""
+    from stub_compiler import make_compiler
     from stubs import make_python
 
     if verb == "python":
@@ -107,6 +111,10 @@ def work(verb: str, words: list[str], tools: Path) -> None:
         for claimed in prefix.glob("lib/python3*/site-packages/*.dist-info"):
             shutil.rmtree(claimed)
         stub = json.loads((tools / "stub.json").read_text())
+        compiles = stub.pop("compiler", False)
         if "[tpu]" not in words[-1]:
             stub.pop("libtpu", None)
+        elif compiles:
+            make_compiler(prefix)
+            return
         make_python(prefix, **stub)

@@ -27,7 +27,9 @@ CHECKS = Path(__file__).parent / "samples" / "machine_checks"
 IDS = ["python", "environment", "install", "prove", "remember"]
 
 
-def make(tmp_path: Path, *, tools: dict[str, Any] | None = None, **machine: Any) -> Setup:
+def make(
+    tmp_path: Path, profile: str = "jax", *, tools: dict[str, Any] | None = None, **machine: Any
+) -> Setup:
     """Return a set-up on a laid-out machine with fake tools, laid out on the first call."""
     here, bin_folder = tmp_path / "machine", tmp_path / "tools"
     if not bin_folder.exists():
@@ -37,7 +39,7 @@ def make(tmp_path: Path, *, tools: dict[str, Any] | None = None, **machine: Any)
         env = {"PATH": str(bin_folder), "HOME": str(tmp_path / "home"), **machine.pop("env", {})}
         made = lay_out(here, machine.pop("generation", None), env=env, **machine)
         _MACHINES[tmp_path] = made
-    return Setup(machine=_MACHINES[tmp_path], checks=CHECKS, own=[])
+    return Setup(profile, machine=_MACHINES[tmp_path], checks=CHECKS, own=[])
 
 
 _MACHINES: dict[Path, Any] = {}

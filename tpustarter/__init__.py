@@ -11,7 +11,7 @@ The map, and who may import whom:
     process     one supervised process: started, talked to, listened to, ended
     report/     results, verdict, and every way to show them
     setup       makes an environment step by step: steps (what is left), command (runs one),
-                environment (whose folder it is)
+                environment (whose folder it is), profiles (what each is for), proof (that it works)
     lesson      one lesson's process: runs its blocks and judges them; practice runs many
     blocks      reads a lesson's blocks and what they should print; lint says what is wrong there
     rehearsal   compiles programs for TPUs that are not there: compiler (one process of it),

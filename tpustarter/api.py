@@ -73,7 +73,8 @@ def rehearse(
     for _ in rehearsal.events():
         pass
     if not rehearsal.results:
-        raise Problem(f"no answer about `{name}` for {tpu}", code=ExitCode.INCONCLUSIVE)
+        why = f": it {rehearsal.skipped[0]['reason']}" if rehearsal.skipped else ""
+        raise Problem(f"no answer about `{name}` for {tpu}{why}", code=ExitCode.INCONCLUSIVE)
     known = {field.name for field in fields(Answer)}
     answer = {key: value for key, value in rehearsal.results[0].items() if key in known}
     for key in ("buffers", "collectives", "dots"):

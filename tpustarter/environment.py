@@ -23,7 +23,9 @@ MARKER = ".tpustarter-setup.json"
 """Lies in a folder that set-up made: for which folder and profile, and how far it got."""
 MARKED = "tpustarter.marker/1"
 STATE = "setup"
-"""Name of the state: the folder being made, and the environment that was proved."""
+"""Name of the state: the folder being made, and the environments that were proved."""
+TESTED, COMPILES = "environment", "rehearsal"
+"""Under which names: the one that checks and lessons run in, and the one that `rehearse` uses."""
 LOCK_WAIT_S = 20.0
 """Longest wait for the last command of a set-up that was killed: more than its TERM and KILL."""
 
@@ -34,11 +36,11 @@ _MADE = re.compile(
 """What venv, uv and the installation of packages put into an environment's folder."""
 
 
-def environment() -> Path | None:
-    """Return the folder of the environment that set-up made and proved, if it is still there."""
+def environment(key: str = TESTED) -> Path | None:
+    """Return the folder of an environment that set-up made and proved, if it is still there."""
     # Without a state folder nothing is remembered, and no path has a zero byte in it.
     with contextlib.suppress(Problem, ValueError):
-        folder = state.load(STATE).get("environment")
+        folder = state.load(STATE).get(key)
         if isinstance(folder, str) and has_python(Path(folder)):
             return Path(folder)
     return None
@@ -50,16 +52,21 @@ def has_python(folder: Path) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  answers for what this user may not look at
 
 
-def remember(folder: Path) -> None:
+def remember(folder: Path, key: str = TESTED) -> None:
     """Make this environment the one that set-up made; raises Problem on a full disk."""
-    state.save(STATE, {**state.load(STATE), "environment": str(folder)})
+    state.save(STATE, {**state.load(STATE), key: str(folder)})
 
 
 def forget(folder: Path) -> None:
-    """Forget the environment if it is this one; raises Problem on a full disk."""
+    """Forget the environment in this folder; raises Problem on a full disk."""
     known = state.load(STATE)
-    if known.get("environment") == str(folder):
-        state.save(STATE, {name: known[name] for name in known if name != "environment"})
+    left = {
+        name: value
+        for name, value in known.items()
+        if name not in (TESTED, COMPILES) or value != str(folder)
+    }
+    if left != known:
+        state.save(STATE, left)
 
 
 def marker(folder: Path) -> dict[str, Any] | None:

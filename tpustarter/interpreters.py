@@ -72,8 +72,12 @@ def _saved() -> Interpreter | None:
 
 
 def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
-    """Yield the candidates that have JAX and the TPU compiler."""
-    for one in _candidates(env, folder):
+    """Yield the Pythons that have JAX and the TPU compiler, the one made for it first."""
+    made = environment.environment(environment.COMPILES)
+    first = (
+        [Interpreter(made / "bin/python", "made by `tpustarter setup rehearse`")] if made else []
+    )
+    for one in (*first, *_candidates(env, folder)):
         prefix = one.path.parent.parent
         names = [name.split(" ", 1)[0] for name in installed(prefix, env)]
         if "jax" in names and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):

@@ -14,16 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tpustarter import archive, host, interpreters, locations, steps
+from tpustarter import archive, host, locations, profiles, proof, steps
 from tpustarter import environment as folders
 from tpustarter.command import Command, Lines, hint
 from tpustarter.environment import environment
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import text, verdict
+from tpustarter.proof import Proof
 from tpustarter.report.redact import Redactor
-from tpustarter.report.results import Run
-from tpustarter.runner import Seen
-from tpustarter.selfcheck import Began, Request, SelfCheck
 from tpustarter.steps import State, Step
 
 __all__ = ["Setup", "Step", "StepEnded", "StepOutput", "StepStarted", "environment"]
@@ -90,36 +87,36 @@ class Setup:
         """Work out what is left to do; nothing is started, and only a state folder is made.
 
         Args:
-            profile: A `profile` in a lesson's header.
+            profile: A name in `profiles`.
             machine: Where to look; null for this one.
-            folder: Where the environment is made; null for `~/tpu`.
+            folder: Where the environment is made; null for the profile's own, such as `~/tpu`.
             lessons: Folder of lessons; null for those that ship.
             checks: Folder of checks; null for those that ship.
             own: Folders of programs where uv may lie beside this Python; null for its own.
 
         Raises:
-            Problem: there is no such profile, or no state folder.
+            Problem: there is no such profile, no state folder, or another profile's environment.
         """
         self._machine = machine or host.Machine()
         home = steps.home_of(self._machine)
+        self.profile = profiles.named(profile)
         # abspath: `..` is taken out and links are kept, as in the path a person typed.
-        self.folder = Path(os.path.abspath(folder or home / "tpu"))  # noqa: PTH100
+        self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
         if not str(self.folder).isprintable():
             raise Problem(
                 f"the folder {str(self.folder)!r} has a character in its name that is not shown",
                 hint="name another one with `--folder PATH`",
                 code=ExitCode.USAGE,
             )
-        self.profile = profile
-        self.lesson = steps.lesson_of(profile, lessons)
+        self.lesson = steps.lesson_of(self.profile, lessons)
         self.log = locations.state() / time.strftime("setup-%Y%m%d-%H%M%S.log")
         self._checks = checks
         self._own = own
         self._redact = Redactor({**self._machine.env, "HOME": str(home)})
-        self._running: Command | SelfCheck | None = None
+        self._running: Command | Proof | None = None
         self._stopped = False
         self._ran = False
-        self._facts = steps.look(self.folder, self._machine, own)
+        self._facts = steps.look(self.profile, self.folder, self._machine, own)
         self.steps: list[Step] = steps.steps_of(self.lesson, self._facts)
 
     def stop(self) -> None:
@@ -143,7 +140,7 @@ class Setup:
         """Return the document `tpustarter.setup/1`, without secrets and the home's name."""
         told: dict[str, Any] = {
             "schema": SCHEMA,
-            "profile": self.profile,
+            "profile": self.profile.name,
             "folder": str(self.folder),
             "lesson": self.lesson.id,
             "steps": [_step_fields(step) for step in self.steps],
@@ -200,8 +197,9 @@ class Setup:
         later = set(folders.packages(self.folder)) - set(known.get("packages") or ())
         if later and "install" in self._facts.done:
             told.append(f"with packages installed since: {', '.join(sorted(later))}")
-        if folders.environment() == self.folder:
-            told.append("its place among the environments that `tpustarter check` looks for")
+        if folders.environment(self.profile.key) == self.folder:
+            command = f"`tpustarter {self.profile.command}`"
+            told.append(f"its place among the environments that {command} looks for")
         return told
 
     def _undo(self) -> Iterator[Event]:
@@ -217,7 +215,7 @@ class Setup:
 
     def _look(self, after: int = 0) -> None:
         """Work out the steps from number `after` on anew."""
-        self._facts = steps.look(self.folder, self._machine, self._own)
+        self._facts = steps.look(self.profile, self.folder, self._machine, self._own)
         self.steps[after:] = steps.steps_of(self.lesson, self._facts)[after:]
 
     def _open_log(self) -> Lines:
@@ -259,12 +257,12 @@ class Setup:
         if self._stopped:
             return "todo", ""
         if step.id == "remember":
-            folders.remember(self.folder)
-            return "done", f"{self._facts.shown} is tested when no other environment is active"
+            folders.remember(self.folder, self.profile.key)
+            return "done", self.profile.remembered.format(folder=self._facts.shown)
         if step.proof:
-            return (yield from self._prove(step.proof, log))
+            return (yield from self._prove(step, log))
         if step.id == "environment":
-            folders.make(self.folder, self.profile)
+            folders.make(self.folder, self.profile.name)
         if "install" in self._facts.done:  # until it is again, what is there may lack files
             folders.mark(self.folder, done=["environment"])
         failed = yield from self._command(step, log, lock)
@@ -296,71 +294,49 @@ class Setup:
     def _record(self, step: Step) -> _End:
         """Note in the folder's marker what a command achieved; it is looked at, not believed."""
         if step.id == "python":
-            found = steps.look(self.folder, self._machine, self._own).python
+            found = steps.look(self.profile, self.folder, self._machine, self._own).python
             return "done", f"uv keeps it at {found}" if found else "uv keeps it"
         if not os.access(self.folder / "bin/python", os.X_OK):
             return "failed", f"there is no `{self._facts.shown}/bin/python`"
         if step.id == "environment":
             folders.mark(self.folder, done=["environment"])
-            facts = steps.look(self.folder, self._machine, self._own)
+            facts = steps.look(self.profile, self.folder, self._machine, self._own)
             return "done", f"{facts.shown} has Python {facts.version}"
-        names = interpreters.installed(self.folder)
-        if not any(name.split()[0] == self.profile for name in names):
-            return "failed", f"the command ended well, and {self.profile} is not there"
+        facts = steps.look(self.profile, self.folder, self._machine, self._own)
+        there = {one.split()[0] for one in facts.installed}
+        if missing := [name for name in self.profile.packages if name not in there]:
+            return "failed", f"the command ended well, and {missing[0]} is not there"
         packages = folders.packages(self.folder)
         folders.mark(self.folder, done=["environment", "install"], wheel=self._facts.wheel,
                      packages=packages)  # fmt: skip
         inside = [one for one in packages if one.split()[0] in ("jax", "libtpu")]
         return "done", ", ".join(inside)
 
-    def _prove(self, check: str, log: Lines) -> Generator[Event, None, _End]:
-        """Run a check in the environment, on this host alone where it is one of many."""
-        request = Request(ids=(check,), python=str(self.folder), this_host=True)
-        proof = SelfCheck(request, machine=self._machine, checks=self._checks)
-        self._running = proof
+    def _prove(self, step: Step, log: Lines) -> Generator[Event, None, _End]:
+        """Have the environment proved as its profile says, and note in the marker that it was."""
+        prove = proof.PROOFS[self.profile.command]
+        proving = prove(step, self._facts, self._machine, self._checks)
+        self._running = proving
         if self._stopped:
-            proof.stop()
+            proving.stop()
         try:
-            for event in proof.events():
-                if isinstance(event, Began):
-                    yield from self._say(text.opening(event.run), log)
-                elif isinstance(event, Seen):
-                    yield from self._say(text.finding_line(event.finding), log)
+            for said in proving.lines():
+                yield from self._say(said, log)
         finally:
             self._running = None
-        yield from self._say(text.headline(proof.run), log)
-        return self._judge(proof.run, log)
+        outcome = proving.outcome
+        for line in outcome.log.splitlines():
+            log.write(f"{line}\n".encode())
+        log.fresh.clear()
+        if outcome.state == "done":
+            about = {"check": step.proof, "text": outcome.note, "on_tpu": self._facts.on_tpu}
+            folders.mark(self.folder, proof={**about, "frameworks": self._facts.installed})
+        return outcome.state, outcome.note
 
     def _say(self, said: str, log: Lines) -> Iterator[StepOutput]:
         log.write(f"{said}\n".encode())
         while log.fresh:
             yield StepOutput(log.fresh.popleft())
-
-    def _judge(self, run: Run, log: Lines) -> _End:
-        """Say whether the check proved the environment: on a TPU machine only a TPU does."""
-        if run.blocked:
-            waits = run.blocked.code in (ExitCode.BUSY, ExitCode.DENIED, ExitCode.INCONCLUSIVE)
-            return "blocked" if waits else "failed", _lines(run.blocked.what, run.blocked.hint)
-        result = run.results[0]
-        if result.status not in ("pass", "warn"):
-            for line in result.log.splitlines():
-                log.write(f"{line}\n".encode())
-            log.fresh.clear()
-            failing = (one for one in result.findings if one["verdict"] == "fail")
-            hints = [str(one["hint"]) for one in failing if one["hint"]]
-            shown = f"`tpustarter check {result.id} --python {self._facts.shown} -v` shows all"
-            return "failed", _lines(text.summary(result), hints[0] if hints else shown)
-        on = verdict.verified_on(run)
-        if self._facts.on_tpu and on != "tpu":
-            asked = self._machine.env.get("JAX_PLATFORMS")
-            hint = "`unset JAX_PLATFORMS`, then run this again" if asked else None
-            return "failed", _lines(f"found it on {text.place(run)}, expected a TPU", hint)
-        names = interpreters.installed(self.folder)
-        told = f"{', '.join(names)} computes on {text.place(run)}"
-        told += "" if on == "tpu" else "; no TPU was tested"
-        proof = {"check": result.id, "text": told, "frameworks": names, "on_tpu": on == "tpu"}
-        folders.mark(self.folder, proof=proof)
-        return "done", told
 
 
 def _lines(*parts: str | None) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 from tpustarter import content, environment, host, interpreters, locations
 from tpustarter.content import Lesson
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.profiles import Profile
 
 State = Literal["todo", "done", "running", "failed", "blocked", "undone"]
 
@@ -27,7 +28,7 @@ Source: https://docs.jax.dev/en/latest/changelog.html, 0.11.0 dropped 3.11 (read
 SIZES = {"jax": ("150 MB", "1 GB"), "jax[tpu]": ("400 MB", "2 GB")}
 """What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
-ELSEWHERE = "`tpustarter setup --folder PATH` makes it in another place"
+ELSEWHERE = "`tpustarter setup {} --folder PATH` makes it in another place"
 HOW_TO_GET_A_PYTHON = """\
 the tool uv fetches one, without administrator rights:
   curl -LsSf https://astral.sh/uv/install.sh | sh
@@ -58,8 +59,11 @@ class Step:
 class Facts:
     """What was found on this machine that decides what is left to do."""
 
+    profile: Profile
     folder: Path
     home: Path
+    system: str
+    """System and processor, as `uname -sm` tells."""
     occupied: str | None
     """Why the environment may not be made there."""
     half_made: bool
@@ -70,7 +74,7 @@ class Facts:
     version: str | None
     """Version of the Python in the environment; null while there is none that is complete."""
     installed: tuple[str, ...]
-    """Frameworks in the environment, as `name version`."""
+    """Frameworks in the environment, and what else the profile needs, as `name version`."""
     done: tuple[str, ...]
     """Steps whose command ended well, as the folder's marker says."""
     wheel_inside: str
@@ -83,7 +87,14 @@ class Facts:
     @property
     def wheel(self) -> str:
         """Return what to install for JAX on this machine."""
-        return "jax[tpu]" if self.on_tpu else "jax"
+        return "jax[tpu]" if self.on_tpu else self.profile.wheel
+
+    @property
+    def needed(self) -> list[str]:
+        """Return name and version of what the profile needs, if all of it is there."""
+        found = {one.split()[0]: one for one in self.installed}
+        names = self.profile.packages
+        return [found[name] for name in names] if found.keys() >= set(names) else []
 
     @property
     def shown(self) -> str:
@@ -111,10 +122,22 @@ class Facts:
         return any(one.split()[0] != "pip" for one in environment.packages(self.folder))
 
 
-def look(folder: Path, machine: host.Machine, own: Sequence[Path] | None = None) -> Facts:
-    """Return the facts; `own` are folders of programs of the Python this program runs in."""
+def look(
+    profile: Profile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
+) -> Facts:
+    """Return the facts; `own` are folders of programs of the Python this program runs in.
+
+    Raises:
+        Problem: the folder holds the environment of another profile.
+    """
     home = home_of(machine)
     known = environment.marker(folder) or {}
+    if (other := known.get("profile", profile.name)) != profile.name:
+        raise Problem(
+            f"`{folder}` is the environment of `tpustarter setup {other}`",
+            hint="name another folder with `--folder PATH`",
+            code=ExitCode.INCONCLUSIVE,
+        )
     done = tuple(str(name) for name in known.get("done") or ())
     complete = "environment" in done and environment.has_python(folder)
 
@@ -122,18 +145,20 @@ def look(folder: Path, machine: host.Machine, own: Sequence[Path] | None = None)
         return interpreters.shown(path, {"HOME": str(home)})
 
     return Facts(
+        profile=profile,
         folder=folder,
         home=home,
+        system=" ".join((os.uname().sysname, os.uname().machine)),
         occupied=None if complete else environment.occupied(folder, short),
         half_made=bool(known) and not complete and environment.is_filled(folder),
         uv=find_uv(machine.env, home, own),
         python=find_python(machine.env, home, folder),
         version=_version(folder) if complete else None,
-        installed=interpreters.installed(folder) if complete else (),
+        installed=_installed(folder, profile) if complete else (),
         done=done if complete else (),
         wheel_inside=str(known.get("wheel")),
         proof=known.get("proof") or {},
-        remembered=environment.environment() == folder,
+        remembered=environment.environment(profile.key) == folder,
         on_tpu=host.platform_hint(machine) == "tpu",
     )
 
@@ -193,6 +218,13 @@ def _first(paths: Sequence[Path]) -> Path | None:
     return next((one for one in paths if os.path.isfile(one) and os.access(one, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
 
 
+def _installed(folder: Path, profile: Profile) -> tuple[str, ...]:
+    """Return the frameworks in an environment, and what else the profile needs."""
+    frameworks = interpreters.installed(folder)
+    others = (one for one in environment.packages(folder) if one not in frameworks)
+    return (*frameworks, *(one for one in others if one.split()[0] in profile.packages))
+
+
 def _version(folder: Path) -> str:
     """Return the version in an environment's `pyvenv.cfg`, as venv or uv write it."""
     try:
@@ -203,20 +235,12 @@ def _version(folder: Path) -> str:
     return found[1] if found else "of an unknown version"
 
 
-def lesson_of(profile: str, lessons: Path | None = None) -> Lesson:
+def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
     """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
-    by_profile = {
-        str(one.header["profile"]): one
-        for one in content.read_lessons(lessons)
-        if "profile" in one.header
-    }
-    if profile not in by_profile:
-        raise Problem(
-            f"there is no set-up profile `{profile}`",
-            hint="the profiles are: " + ", ".join(f"`{name}`" for name in sorted(by_profile)),
-            code=ExitCode.USAGE,
-        )
-    return by_profile[profile]
+    for one in content.read_lessons(lessons):
+        if one.header.get("profile") == profile.name:
+            return one
+    raise Problem(f"no lesson holds the steps of the set-up profile `{profile.name}`")
 
 
 def steps_of(lesson: Lesson, facts: Facts) -> list[Step]:
@@ -240,6 +264,7 @@ def _step(fields: dict[str, Any], facts: Facts) -> Step:
         "python": str(facts.python or (VERSIONS[0] if facts.uv else f"python{VERSIONS[0]}")),
         "folder": str(facts.folder),
         "wheel": facts.wheel,
+        "beside": "--beside-tpu" if facts.on_tpu else "",
         "anew": "--reinstall" if facts.half_installed else "",
         "download": download,
         "space": space,
@@ -263,6 +288,9 @@ def _step(fields: dict[str, Any], facts: Facts) -> Step:
 
 
 def _python(facts: Facts) -> tuple[State, str]:
+    wanted = facts.profile.system
+    if wanted not in (None, facts.system):
+        return "blocked", f"this machine is {facts.system}, and libtpu comes for {wanted} alone"
     if facts.version:
         return "done", f"Python {facts.version} is in {facts.shown}"
     if facts.python:
@@ -277,16 +305,15 @@ def _environment(facts: Facts) -> tuple[State, str]:
     if facts.version:
         return "done", f"{facts.shown} has Python {facts.version}"
     if facts.occupied:
-        return "blocked", f"{facts.occupied}\n{ELSEWHERE}"
+        return "blocked", f"{facts.occupied}\n{ELSEWHERE.format(facts.profile.name)}"
     if facts.half_made:
         return "todo", f"what is in {facts.shown} has no Python that works: it is removed first"
     return "todo", ""
 
 
 def _install(facts: Facts) -> tuple[State, str]:
-    names = [one for one in facts.installed if one.split()[0] == "jax"]
-    if "install" in facts.done and names and facts.wheel_inside in (facts.wheel, "jax[tpu]"):
-        return "done", f"{names[0]} is in {facts.shown}"
+    if "install" in facts.done and facts.needed and facts.wheel_inside in (facts.wheel, "jax[tpu]"):
+        return "done", f"{facts.shown} has {' and '.join(facts.needed)}"
     return "todo", ""
 
 
@@ -299,7 +326,7 @@ def _prove(facts: Facts) -> tuple[State, str]:
 
 def _remember(facts: Facts) -> tuple[State, str]:
     if facts.remembered and _prove(facts)[0] == "done":
-        return "done", f"{facts.shown} is tested when no other environment is active"
+        return "done", facts.profile.remembered.format(folder=facts.shown)
     return "todo", ""
 
 

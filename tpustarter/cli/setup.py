@@ -29,23 +29,28 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     "--folder",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Where the environment is made.  [default: ~/tpu]",
+    help="Where the environment is made.  [default: ~/tpu, or ~/tpu-rehearse]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def setup(
     *, profile: str, yes: bool, dry_run: bool, undo: bool, folder: Path | None, as_json: bool
 ) -> None:
-    """Make an environment with the newest JAX, and prove that it computes.
+    """Make an environment with the newest JAX, and prove that it works.
 
-    PROFILE is jax. The plan is shown first: every command with its reason and what it changes.
+    \b
+    PROFILE is one of:
+      jax       the newest JAX, for checks, lessons and your programs [default]
+      rehearse  the TPU compiler, for `tpustarter rehearse`
+
+    The plan is shown first: every command with its reason and what it changes.
     What is done already is not done again, so that an interrupted run goes on where it was.
     Administrator rights are never used.
-    """
+    """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
         named = Path(os.path.expanduser(folder)) if folder else None  # noqa: PTH111
         plan = Setup(profile.lower(), folder=named)
-        again = f"tpustarter setup {plan.profile}"
+        again = f"tpustarter setup {plan.profile.name}"
         again += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
         carried_out = yes and not dry_run
         if undo and not carried_out:
@@ -68,13 +73,14 @@ def setup(
 
 def _plan(plan: Setup, again: str) -> Iterator[str]:
     """Yield the plan, and the one command that comes next."""
-    yield from _wrap(f"How {plan.profile} gets into {plan.short(plan.folder)}. Nothing was run.")
+    what = " with ".join(plan.profile.packages)
+    yield from _wrap(f"How {what} gets into {plan.short(plan.folder)}. Nothing was run.")
     for step in plan.steps:
         yield ""
         yield from _step(step, plan)
     yield ""
     if all(step.state == "done" for step in plan.steps):
-        yield "Everything is done. Next: tpustarter check"
+        yield f"Everything is done. Next: tpustarter {plan.profile.command}"
     elif blocked := [step for step in plan.steps if step.state == "blocked"]:
         yield f"Blocked at `{blocked[0].id}`. When that is settled: {again}"
     else:
@@ -113,15 +119,18 @@ def _run(plan: Setup, again: str, *, undo: bool) -> Iterator[str]:
     with stopped_by_signals(lambda _: plan.stop()):
         for event in events:
             yield from _event(event, plan)
-    if plan.exit_code == 0:
-        yield ""
-        shown = plan.short(plan.folder)
-        yield f"{shown} is gone." if undo else f"{shown} is ready. Next: tpustarter check"
-        if not undo:
-            activate = str(plan.folder / "bin/activate")
-            yield f"To use it in this shell: {plan.pasted(('source', activate))}"
-        else:
-            yield f"To make it again: {again} --yes"
+    if plan.exit_code:
+        return
+    shown = plan.short(plan.folder)
+    yield ""
+    if undo:
+        yield f"{shown} is gone."
+        yield f"To make it again: {again} --yes"
+        return
+    yield f"{shown} is ready. Next: tpustarter {plan.profile.command}"
+    if plan.profile.activated:
+        activate = str(plan.folder / "bin/activate")
+        yield f"To use it in this shell: {plan.pasted(('source', activate))}"
 
 
 def _event(event: Event, plan: Setup) -> Iterator[str]:
