@@ -16,9 +16,10 @@ from made_lessons import fence, laptop, make_lesson, make_session, run_block, ru
 from test_runner import ours, wait_until_gone
 
 from tpustarter import lease
-from tpustarter.blocks import blocks_of
-from tpustarter.lesson import BlockResult
+from tpustarter.blocks import Block, blocks_of
+from tpustarter.lesson import BlockResult, RunsFirst
 from tpustarter.output import MAX_CHARACTERS, Output
+from tpustarter.practice import Practice
 from tpustarter.problem import ExitCode, Problem
 
 LIMIT = "timeout=3"
@@ -422,3 +423,68 @@ def make_session_in(lesson: object, python: Path):
     from tpustarter.lesson import LessonSession
 
     return LessonSession(lesson, python=str(python))  # type: ignore[arg-type]
+
+
+def test_blocks_above_run_first_where_the_process_does_not_know_them(tmp_path: Path) -> None:
+    """What ran as it stands does not run again; what breaks is the last that runs."""
+    text = fence("n = 1") + fence("n += 1", name="two") + fence("print(n)", name="three")
+    lesson = make_lesson(tmp_path, text)
+    session = make_session(lesson)
+    one, two, three = blocks_of(lesson)
+    above = [(one, "n = 5"), (two, two.code)]
+
+    def told(codes: list[tuple[Block, str]]) -> list[object]:
+        items = session.run(three, above=codes)
+        return [
+            item.block.id if isinstance(item, RunsFirst)
+            else item.text if isinstance(item, Output) else (item.id, item.status, item.reason)
+            for item in items
+        ]  # fmt: skip
+
+    run_block(session, one)
+    first = told(above)
+    again = told(above)
+    session.close()
+    fresh = told(above)
+    broken = told([(one, "1 / 0"), *above[1:]])
+    session.close()
+    passes = [("one", "pass", None), "two", ("two", "pass", None), "6\n", ("three", "pass", None)]
+
+    assert first == ["one", *passes]
+    assert again == ["6\n", ("three", "pass", None)]
+    assert fresh == first
+    assert broken[0] == "one"
+    assert broken[-2:] == [("one", "error", "exception"), ("three", "notrun", "dependency")]
+
+
+def test_a_stop_while_a_block_above_runs_ends_both(tmp_path: Path) -> None:
+    """The block that was asked for is not begun."""
+    code = "print('up', flush=True)\nimport time\ntime.sleep(600)"
+    lesson = make_lesson(tmp_path, fence(code) + fence("print(1)", name="two"))
+    session = make_session(lesson)
+    one, two = blocks_of(lesson)
+    results: list[BlockResult] = []
+    for item in session.run(two, above=[(one, one.code)]):
+        if isinstance(item, Output):
+            session.stop()
+        elif isinstance(item, BlockResult):
+            results.append(item)
+    session.close()
+
+    assert [("one", "notrun", "interrupted"), ("two", "notrun", "interrupted")] == [
+        (one.id, one.status, one.reason) for one in results
+    ]
+
+
+def test_a_run_of_a_whole_lesson_brings_names_back_after_a_crash(tmp_path: Path) -> None:
+    """A block that crashes costs only itself: those that worked run again first, once told."""
+    text = fence("x = 1\nprint('made x')", "made x")
+    text += fence("import os\nos._exit(1)", name="two") + fence("print(x)", "1", name="three")
+    lesson = make_lesson(tmp_path, text)
+    practice = Practice([lesson], python=sys.executable)
+    printed = "".join(one.text for one in practice.events() if isinstance(one, Output))
+    results = practice.results[lesson.id]
+
+    assert ["pass", "error", "pass"] == [one.status for one in results.values()]
+    assert printed.count("made x") == 1
+    assert "`one` runs again first" in printed

@@ -44,7 +44,7 @@ def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> No
             assert "edited, not run yet" in seen
             seen = await press(pilot, "r")
             assert "ERROR" in seen
-            assert "exception" in seen
+            assert seen.count("ZeroDivisionError") == 1  # in the traceback
 
             seen = await press(pilot, "u", "r")
             assert "again you" in seen or "pass" in seen
@@ -99,16 +99,16 @@ def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left
             assert is_alive(pid)
 
             seen = await press(pilot, "escape")
-            assert "NOT RUN" in seen
+            assert re.search(r"STOPPED  \d+\.\d s, by you", seen)
             assert not is_alive(pid)
 
             await press(pilot, "n", "r")
             seen = on_screen(pilot.app)
-            assert "process: lesson start/hello" in seen
-            assert "t release" in seen
+            assert re.search(r"process \d+", seen)
+            assert "t end process" in seen
             seen = await press(pilot, "t")
-            assert "process: lesson" not in seen
-            assert "t release" not in seen
+            assert not re.search(r"process \d+", seen.splitlines()[0])
+            assert "t end process" not in seen
 
             await press(pilot, "r")
             held = pilot.app.live.holder
@@ -120,7 +120,7 @@ def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left
 
 
 def _printed(app: object) -> str:
-    views = app.screen._views  # type: ignore[attr-defined]
+    views = app.screen._page.views  # type: ignore[attr-defined]
     return "".join(view._tail.text for view in views)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 from fake_tools import behave, calls, lay_tools
 from machines import lay_out
-from tutor import HELLO, on_screen, press, run, tutor, until
+from tutor import HELLO, JAX_HANGS, on_screen, press, run, tutor, until, write_checks
 
 from tpustarter import content, host, interpreters, locations, state
 from tpustarter.tui.app import Starter
@@ -91,6 +92,33 @@ def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_the_proof_on_a_tpu_is_named_in_the_heading_and_can_be_ended(tmp_path: Path) -> None:
+    """While it may hold the TPU every heading says so, and no way back is promised."""
+    for name in ("machine", "home"):
+        (tmp_path / name).mkdir()
+    stub = {"libtpu": "0.0.42", "kind": "TPU v5 lite", "count": 8}
+    tools = lay_tools(tmp_path / "tools", uv=True, python=True, **stub)
+    env = {"PATH": str(tools), "HOME": str(tmp_path / "home")}
+    machine = lay_out(tmp_path / "machine", "v5e", chips=8, env=env)
+    write_checks(tmp_path / "checks")
+    (tmp_path / "checks/jax").mkdir()
+    (tmp_path / "checks/jax/devices_visible.py").write_text(JAX_HANGS)
+    held = f"TPU: tpustarter setup, pid {os.getpid()}"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons = None
+            await press(pilot, "s")
+            await pilot.press("y")
+            await until(pilot, lambda: held in on_screen(pilot.app).splitlines()[0])
+            assert "Esc back" not in on_screen(pilot.app)
+            seen = await press(pilot, "t")
+            assert "TPU v5e, 8 chips" in seen.splitlines()[0]
+            assert "left" in seen
+
+    run(journey)
+
+
 def test_what_is_blocked_is_marked_and_tried_again(tmp_path: Path) -> None:
     """The reason is on the screen, and `y` looks whether it has been settled."""
     machine, _ = lay_machine(tmp_path)
@@ -130,14 +158,14 @@ def test_a_process_without_a_running_block_is_ended_after_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lease is not kept for nothing: after the idle time nobody holds the device."""
-    monkeypatch.setattr("tpustarter.tui.app.IDLE_S", 0.1)
+    monkeypatch.setattr("tpustarter.tui.live.OPEN_S", 0.1)
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter")
             await pilot.press("r")
-            await until(pilot, lambda: "process: lesson" in on_screen(pilot.app))
-            await until(pilot, lambda: "process: lesson" not in on_screen(pilot.app))
+            await until(pilot, lambda: ", process " in on_screen(pilot.app))
+            await until(pilot, lambda: ", process " not in on_screen(pilot.app))
             assert pilot.app.live.holder is None
 
     run(journey)

@@ -46,6 +46,23 @@ while True:
     time.sleep(0.1)
 ```
 """
+JAX_HANGS = '''"""Never ends."""
+
+import time
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/precision"
+SOURCE = "https://docs.jax.dev/"
+
+
+def run():
+    while True:
+        time.sleep(0.1)
+    yield
+'''
 
 
 def write_lessons(folder: Path, **lessons: str) -> Path:

@@ -1,7 +1,8 @@
 """One lesson being worked on: one process, names shared between its blocks, and a verdict for each.
 
 The process is started by the first block that runs, and holds the lease while it lives. A block
-that crashes or hangs costs only itself: the next one gets a fresh process.
+that crashes or hangs costs only itself: the next one gets a fresh process, in which the blocks
+above it can be run first.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, cast
@@ -47,6 +48,15 @@ class BlockResult:
     output: str = ""
     expected: str | None = None
     """What it should have printed here; None where the lesson does not say."""
+
+
+@dataclass(frozen=True)
+class RunsFirst:
+    """A block begins that stands above the one asked for; its output and result follow."""
+
+    block: Block
+    left: int
+    """How many blocks run first, this one included."""
 
 
 def framework_of(lesson: Lesson) -> str | None:
@@ -123,6 +133,7 @@ class LessonSession:
         self._log: CappedLog | None = None
         self._held = contextlib.ExitStack()
         self._stopped = self._answered = False
+        self._ran: dict[str, str] = {}  # by block: the code that has run in the process
         self._running_in: int | None = None
         self._idle = threading.Event()
         self._idle.set()
@@ -149,8 +160,17 @@ class LessonSession:
         """Return the seconds since the last block ended; 0 while one runs or nothing is up."""
         return 0.0 if self.is_running or not self.is_warm else time.monotonic() - self._ended
 
-    def run(self, block: Block, code: str | None = None) -> Iterator[Output | BlockResult]:
+    def has_run(self, block: str) -> bool:
+        """Return whether the names a block made are in the process."""
+        return block in self._ran
+
+    def run(
+        self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
+    ) -> Iterator[Output | RunsFirst | BlockResult]:
         """Run a block, with other code if any is given; the last item is its result.
+
+        Of the blocks above it, given with their code, those that have not run in this process as
+        they stand run first, up to the first one that breaks.
 
         Raises:
             Problem: another block is running.
@@ -160,7 +180,7 @@ class LessonSession:
         self._stopped = False
         self._running_in = threading.get_ident()
         self._idle.clear()
-        return self._guarded(block, block.code if code is None else code)
+        return self._guarded(block, block.code if code is None else code, above)
 
     def stop(self) -> None:
         """End the running block and the process with it; safe in any thread and signal handler."""
@@ -178,12 +198,14 @@ class LessonSession:
                 return
         self._end(gently=not self.is_running)
 
-    def _guarded(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
+    def _guarded(
+        self, block: Block, code: str, above: Sequence[tuple[Block, str]]
+    ) -> Iterator[Output | RunsFirst | BlockResult]:
         self._running_in = threading.get_ident()  # the thread that reads, whoever asked
         told = False
         try:
-            for item in self._run(block, code):
-                told = isinstance(item, BlockResult)
+            for item in self._in_turn(block, code, above):
+                told = isinstance(item, BlockResult) and item.id == block.id
                 yield item
         finally:
             if not told:  # nobody waits for the end of this block
@@ -192,12 +214,34 @@ class LessonSession:
             self._running_in = None
             self._idle.set()
 
+    def _in_turn(
+        self, block: Block, code: str, above: Sequence[tuple[Block, str]]
+    ) -> Iterator[Output | RunsFirst | BlockResult]:
+        yield from self._left_over(names_are_lost=not above)
+        missing = [(one, its) for one, its in above if self._ran.get(one.id) != its]
+        for number, (one, its) in enumerate(missing):
+            yield RunsFirst(one, len(missing) - number)
+            result = BlockResult(one.id, "notrun")
+            for item in self._run(one, its):
+                result = item if isinstance(item, BlockResult) else result
+                yield item
+            if self._stopped:
+                yield BlockResult(block.id, "notrun", "interrupted")
+                return
+            if result.status == "skip" or result.reason == "load":
+                yield replace(result, id=block.id)
+                return
+            if result.status not in ("pass", "fail"):
+                detail = f"the block `{one.id}` above has to work first"
+                yield BlockResult(block.id, "notrun", "dependency", detail)
+                return
+        yield from self._run(block, code)
+
     def _run(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
         if self._refused:
             yield self._skipped(block, self._refused)
             return
         text = BlockOutput(self._redact)
-        yield from self._left_over()
         try:
             probe = self._ready()
         except Problem as problem:
@@ -226,7 +270,10 @@ class LessonSession:
                 break
         yield from text.flush(final=True)
         seconds = time.monotonic() - began
-        yield self._judge(block, event, text, seconds)
+        result = self._judge(block, event, text, seconds)
+        if self._probe:
+            self._ran[block.id] = code
+        yield result
 
     def _is_news(self, event: Event | None, block: Block) -> bool:
         """Return whether an event ends the block: the process answering or starting it does not."""
@@ -283,7 +330,7 @@ class LessonSession:
     def _skipped(self, block: Block, blocked: Blocked) -> BlockResult:
         return BlockResult(block.id, "skip", blocked.reason, blocked.what)
 
-    def _left_over(self) -> Iterator[Output]:
+    def _left_over(self, *, names_are_lost: bool) -> Iterator[Output]:
         """Take what came since the last block: output of its threads, or the end of the process."""
         for _ in range(MAX_LEFT_OVER):
             event = self._probe.read(PEEK_S) if self._probe else None
@@ -291,7 +338,8 @@ class LessonSession:
                 return
             if event["event"] == "gone" and "left" in event:
                 self._end()
-                yield Output("[the process has ended since the last block: names are lost]\n")
+                lost = ": names are lost" if names_are_lost else ""
+                yield Output(f"[the process has ended since the last block{lost}]\n")
             elif _is_output(event):
                 yield Output(self._redact.text(event["data"].decode("utf-8", "replace")))
 
@@ -336,6 +384,7 @@ class LessonSession:
     def _end(self, *, gently: bool = True) -> Event | None:
         """Forget the process and free the lease; returns its `gone` event."""
         probe, self._probe = self._probe, None
+        self._ran = {}
         if probe is None:
             return None
         if not gently:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from tpustarter import __version__, host, progress
 from tpustarter.blocks import Block, blocks_of
 from tpustarter.content import Lesson
-from tpustarter.lesson import BlockResult, LessonSession, framework_of
+from tpustarter.lesson import BlockResult, LessonSession, RunsFirst, framework_of
 from tpustarter.output import Output
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import Result, Run
@@ -111,14 +111,25 @@ class Practice:
         result = BlockResult(block.id, "notrun", "interrupted")
         if self.run.stopped_by is None:
             yield Began(block)
-            for item in session.run(block):
+            again = False
+            for item in session.run(block, above=self._worked(session.lesson)):
                 if self.run.stopped_by is not None:  # stop() may have come before the block began
                     session.stop()
-                if isinstance(item, BlockResult):
-                    result = item
-                else:
+                if isinstance(item, RunsFirst):
+                    again = True
+                    told = f"[its process is gone: `{item.block.id}` runs again first]\n"
+                    yield Output(told)
+                elif isinstance(item, BlockResult):
+                    again, result = False, item
+                elif not again:  # it was told when it ran the first time
                     yield item
         yield Finished(session.lesson, block, result)
+
+    def _worked(self, lesson: Lesson) -> list[tuple[Block, str]]:
+        """Return the blocks whose names the next one may use, with their code."""
+        results = self.results[lesson.id]
+        ended = [one for one, its in results.items() if its.status in ("pass", "fail")]
+        return [(block, block.code) for block in self.blocks[lesson.id] if block.id in ended]
 
     def _add(self, event: Finished) -> None:
         lesson, result = event.lesson, event.result

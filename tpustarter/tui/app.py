@@ -18,7 +18,7 @@ from textual.timer import Timer
 from tpustarter.probe.machine import Machine
 from tpustarter.tui import commands, messages, settings, theme
 from tpustarter.tui.keys import OneByOne
-from tpustarter.tui.live import IDLE_S, Live
+from tpustarter.tui.live import Live
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import RELEASE, Page
 
@@ -55,6 +55,8 @@ class Starter(OneByOne, inherit_bindings=False):
         self.machine = machine or Machine()
         self.lessons, self.checks = lessons, checks
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
+        self.edits: dict[tuple[str, str], str] = {}
+        """What the learner made of blocks, by lesson and block; kept while the app runs."""
         self.where = self.holder = ""
         self._idle: Timer | None = None
         self.choose(settings.read())
@@ -76,18 +78,18 @@ class Starter(OneByOne, inherit_bindings=False):
     def show_place(self, where: str) -> None:
         """Say what the machine is, once that is known."""
         self.where = where
-        self.place = self.holder or where
+        self.place = self.live.place(where)
 
     def on_holding(self, message: messages.Holding) -> None:
         """Say who holds the device, and let go of it when it is not used for a while."""
         if self._idle:
             self._idle.stop()
         idle = self.live.is_warm and not self.live.is_running
-        self._idle = self.set_timer(IDLE_S, self.release_lesson) if idle else None
+        self._idle = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
         held = message.holder or ""
         if held != self.holder:
             self.holder = held
-            self.place = held or self.where
+            self.place = self.live.place(self.where)
             self.screen.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

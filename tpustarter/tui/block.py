@@ -41,7 +41,13 @@ class Editor(TextArea):
             tooltip="keep it, go on",
             priority=True,  # else Textual takes it to leave the field
         ),
+        Binding("ctrl+home", "cursor_to('start')", show=False),
+        Binding("ctrl+end", "cursor_to('end')", show=False),
     ]
+
+    def action_cursor_to(self, place: str) -> None:
+        """Go to the first or the last line."""
+        self.move_cursor((0, 0) if place == "start" else self.document.end)
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """Return whether a key is typed; Textual leaves out the one that ends a line."""
@@ -51,20 +57,27 @@ class Editor(TextArea):
 class BlockView(Vertical, can_focus=True):
     """A block that can be run, edited and brought back to what the lesson says."""
 
-    def __init__(self, block: Block, *, before: str | None, platform: str | None) -> None:
+    def __init__(
+        self, block: Block, *, before: str | None, platform: str | None, edited: str | None = None
+    ) -> None:
         super().__init__(classes="block")
         self.block = block
         self._before = before
         """How it ended in an earlier session."""
         self._platform = platform
-        self._edited: str | None = None
+        self._edited = edited
+        self._area: Editor | None = None
+        self._ran = ""
+        """The code that `result` tells of."""
+        self._is_gone = False
+        """Whether the process it ran in has ended."""
         self._tail = Tail()
         self.result: BlockResult | None = None
         self.is_busy = False
 
     def compose(self) -> Iterable[Widget]:
         """Yield code, status, output and what is expected."""
-        yield Static(coloured(plain(self.block.code)), classes="code")
+        yield Static(coloured(plain(self.code)), classes="code")
         yield Static(self._status(), classes="status")
         output = Static("", classes="output")
         output.display = False
@@ -83,10 +96,19 @@ class BlockView(Vertical, can_focus=True):
     @property
     def code(self) -> str:
         """What would run now."""
-        area = self._area
-        if area:
-            return area.text
+        if self._area:
+            return self._area.text
         return self.block.code if self._edited is None else self._edited
+
+    @property
+    def exact_code(self) -> str:
+        """The same; the lesson's own code is not as the editor would show it."""
+        return self.code if self.is_edited else self.block.code
+
+    @property
+    def text(self) -> str:
+        """What the lesson says here: its code, and what it prints."""
+        return "\n".join([self.block.code, *(one.text for one in self.block.expected)])
 
     @property
     def is_edited(self) -> bool:
@@ -101,38 +123,34 @@ class BlockView(Vertical, can_focus=True):
         """Whether its code can be typed into now."""
         return self._area is not None
 
-    @property
-    def _area(self) -> TextArea | None:
-        return next(iter(self.query(TextArea)), None)
-
     async def edit(self) -> None:
         """Let the learner type: what follows this key goes into the editor."""
-        area = Editor(
+        area = self._area = Editor(
             plain_source(self.code), soft_wrap=False, show_line_numbers=False,
             tab_behavior="indent", theme="css", highlight_cursor_line=False,
         )  # fmt: skip
         area.cursor_blink = False
         self.query_one(".code").display = False
+        area.move_cursor(area.document.end)
         await self.mount(area, before=0)
         self.screen.set_focus(area)
 
     def end_edit(self) -> None:
         """Keep what was typed."""
-        area = self._area
-        if area is None:
-            return
-        self._edited = area.text
-        self._close(area)
+        if self._area:
+            self._edited = self._area.text
+            self._close(self._area)
 
     def reset(self) -> None:
         """Bring the lesson's code back."""
-        area, self._edited = self._area, None
-        if area:
-            self._close(area)
+        self._edited = None
+        if self._area:
+            self._close(self._area)
         else:
             self._show_code()
 
-    def _close(self, area: TextArea) -> None:
+    def _close(self, area: Editor) -> None:
+        self._area = None
         self.screen.set_focus(self)  # before it goes: else the focus moves to another block
         area.remove()
         self._show_code()
@@ -146,6 +164,7 @@ class BlockView(Vertical, can_focus=True):
     def begin(self) -> None:
         """Show that it runs."""
         self.is_busy, self.result, self._tail = True, None, Tail()
+        self._ran, self._is_gone = self.exact_code, False
         output = self.query_one(".output", Static)
         output.update("")
         output.display = False
@@ -177,39 +196,67 @@ class BlockView(Vertical, can_focus=True):
         self._show_status()
         self._show_expected()
 
+    def follow(self, *, has_run: bool) -> None:
+        """Say whether the names it made are still there."""
+        ended = self.result is not None and self.result.status in ("pass", "fail", "error")
+        gone = ended and not has_run
+        if gone != self._is_gone:
+            self._is_gone = gone
+            self._show_status()
+
     def _show_status(self) -> None:
         self.query_one(".status", Static).update(self._status())
 
     def _status(self) -> Content:
         result = self.result
-        if result is None:
+        if result is None or self._ran != self.exact_code:
             text = (
                 "edited, not run yet"
                 if self.is_edited
                 else _EARLIER.get(self._before or "", "not run yet")
             )
             return Content.styled(f"{text}  ", "dim")
-        seconds = f"{result.seconds:.1f} s"
+        if result.status == "notrun":
+            return _not_run(result)
+        told = f"  {result.seconds:.1f} s{_where(result.ran_on)}"
+        told += "; its process has ended" if self._is_gone else ""
         if result.status == "pass":
-            return word("pass", "pass") + f"  {seconds}{_where(result.ran_on)}"
+            return word("pass", "pass") + told
         if result.status == "fail" and self.is_edited:
-            return Content(f"ran  {seconds}{_where(result.ran_on)}; it prints something else now")
-        reason = "" if result.status == "fail" else f"{result.reason or ''}: ".replace("-", " ")
-        words = word(result.status, _WORDS[result.status])
-        return words + f"  {seconds}{_where(result.ran_on)}\n" + visible(f"{reason}{result.detail}")
+            return Content(f"ran{told}; it prints something else now")
+        printed = Content.styled("\nprinted:" if result.status == "fail" else "", "dim")
+        return word(result.status, _WORDS[result.status]) + told + _reason(result) + printed
 
     def _expected(self) -> Content:
         """Return what it should print: everywhere before a run, elsewhere after one."""
         result, parts = self.result, list[Content]()
         for one in self.block.expected:
             here = self._platform is not None and self.block.expected_on(self._platform) is one
-            if here and result and result.status != "fail":
+            if result and result.status != "fail" and (here or result.status == "error"):
+                continue
+            if result and result.status == "fail" and not here:
                 continue
             where = "" if one.on == "any" else f" on {one.on}"
             title = f"expected{where}" if here and result else f"prints{where}"
             text = plain(one.text.rstrip("\n"))
             parts.append(Content.styled(f"{title}:\n", "dim") + Content.styled(text, "dim"))
         return Content("\n").join(parts)
+
+
+def _not_run(result: BlockResult) -> Content:
+    if result.reason != "interrupted":
+        return word("notrun", "NOT RUN") + visible(f"  {result.detail}")
+    if result.seconds:
+        return word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you"
+    return word("notrun", "NOT RUN") + "  stopped by you before it began"
+
+
+def _reason(result: BlockResult) -> str:
+    """Return the line that says why; the end of a traceback is not said twice."""
+    if result.reason == "exception" and result.detail in result.output:
+        return ""
+    reason = "" if result.status == "fail" else f"{result.reason or ''}: ".replace("-", " ")
+    return f"\n{visible(f'{reason}{result.detail}')}"
 
 
 def _where(ran_on: dict[str, Any] | None) -> str:

@@ -43,6 +43,7 @@ def _anywhere(app: Starter) -> Iterator[tuple[str, str, Callable[[], None]]]:
         command = f"tpustarter check --level {level}"
         yield f"Check this machine, {level}: {how}", command, partial(open_checks, app, request)
     yield "Lessons", "tpustarter learn", partial(open_lessons, app)
+    yield "Rehearse for a TPU that is not here", "tpustarter rehearse", partial(open_rehearse, app)
     yield "Set up an environment", "tpustarter setup jax", partial(open_setup, app)
     command = "tpustarter check --python PATH --devices N"
     yield "Settings", command, partial(open_settings, app)
@@ -63,11 +64,21 @@ def open_lessons(app: Starter) -> None:
     app.push_screen(Lessons())
 
 
-def open_lesson(app: Starter, lesson: str) -> None:
-    """Show one lesson."""
+def open_lesson(app: Starter, lesson: str, *, at: str = "") -> None:
+    """Show one lesson, from a line of it if one is given."""
     from tpustarter.tui.screens.reader import Reader
 
-    app.push_screen(Reader(lesson))
+    app.push_screen(Reader(lesson, at=at))
+
+
+def go_back_to_lesson(app: Starter, lesson: str) -> bool:
+    """Return to a lesson that is open below what is in front; returns whether one is."""
+    from tpustarter.tui.screens.reader import Reader
+
+    opened = [one for one in app.screen_stack if isinstance(one, Reader) and one.lesson == lesson]
+    while opened and app.screen is not opened[-1]:
+        app.pop_screen()
+    return bool(opened)
 
 
 def open_instead(app: Starter, lesson: str) -> None:
@@ -82,6 +93,20 @@ def open_setup(app: Starter) -> None:
     from tpustarter.tui.screens.setup import SetupPlan
 
     app.push_screen(SetupPlan())
+
+
+def open_rehearse(app: Starter) -> None:
+    """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""
+    from tpustarter.tui.screens.rehearse import NAME, Rehearse
+
+    screens = cast("Any", app)
+    if not screens.is_screen_installed(NAME):
+        screens.install_screen(Rehearse(), NAME)
+    kept = screens.get_screen(NAME)
+    if kept not in screens.screen_stack:
+        screens.push_screen(NAME)
+    while screens.screen is not kept:
+        screens.pop_screen()
 
 
 def open_settings(app: Starter) -> None:

@@ -51,7 +51,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
     else:
         shown = interpreters.shown(chosen.path, machine.env, Path.cwd())
         rows.append(("Python", f"{python_version(chosen.path)}  {shown} ({chosen.why})"))
-        rows.append(("JAX", _jax(chosen)))
+        rows.append(("JAX", _jax(chosen, on_tpu=on_tpu)))
     for other in others[:2]:
         shown = interpreters.shown(other.path, machine.env, Path.cwd())
         rows.append(("also", f"{shown}: {', '.join(other.frameworks)}"))
@@ -69,13 +69,14 @@ def _devices(machine: host.Machine, made: plan.Plan) -> str:
         chips = f"{plan.count(made.chips, 'TPU chip')} not used; " if made.chips else "no TPU; "
         return f"{chips}lessons and checks run on {made.where}"
     devices = f", {plan.count(made.devices, 'device')}" if made.devices else ""
+    where = made.where.removeprefix("TPU ")  # the row says so
     if made.blocked:
-        return f"{made.where}{devices}"
+        return f"{where}{devices}"
     users = "nobody" if host.sees_every_process(machine) else "nobody this user can see"
-    return f"{made.where}{devices}, in use by {users}"
+    return f"{where}{devices}, in use by {users}"
 
 
-def _jax(chosen: Interpreter) -> str:
+def _jax(chosen: Interpreter, *, on_tpu: bool) -> str:
     known = {name.split(" ")[0]: name.partition(" ")[2] for name in chosen.frameworks}
     if "jax" not in known:
         other = f"; it has {', '.join(chosen.frameworks)}" if known else ""
@@ -84,7 +85,8 @@ def _jax(chosen: Interpreter) -> str:
         iter(chosen.path.parents[1].glob("lib/python3*/site-packages/libtpu-*.dist-info")), None
     )
     version = libtpu.name.split("-")[1].removesuffix(".dist") if libtpu else ""
-    return known["jax"] + (f" with libtpu {version}" if libtpu else "")
+    without = ", without libtpu: it cannot reach the TPU" if on_tpu else ""
+    return known["jax"] + (f" with libtpu {version}" if libtpu else without)
 
 
 def python_version(path: Path) -> str:

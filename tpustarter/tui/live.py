@@ -8,16 +8,18 @@ At most one lesson process lives, and it ends when it is not needed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tpustarter.blocks import Block
-    from tpustarter.lesson import BlockResult, LessonSession, Output
+    from tpustarter.lesson import BlockResult, LessonSession, Output, RunsFirst
 
 
 IDLE_S = 60.0
-"""A process without a running block is ended after this time."""
+"""A process that may own an accelerator is ended after this time without a running block."""
+OPEN_S = 1800.0
+"""One that locks nobody out is kept for so long, while its lesson is open."""
 
 Tell = Callable[[str | None], object]
 
@@ -53,17 +55,34 @@ class Live:
         return session is not None and session.is_warm
 
     @property
+    def idle_s(self) -> float:
+        """Seconds after which a process without a running block is ended."""
+        session = self._session
+        return IDLE_S if session is not None and _may_own(session) else OPEN_S
+
+    @property
     def holder(self) -> str | None:
-        """Who holds what, for every heading; None while there is no process."""
+        """Who holds what; None while there is no process."""
         session, checks = self._session, self._checks
         if checks:
             return checks[0]
         if session is None or session.holder is None:
             return None
-        from tpustarter.lesson import framework_of
+        if _owns(session):
+            return f"{session.target['platform'].upper()}: {session.holder}"
+        return f"process {session.holder.rpartition(' ')[2]}"
 
-        owns = framework_of(session.lesson) and session.target["platform"] == "tpu"
-        return f"{'TPU' if owns else 'process'}: {session.holder}"
+    def place(self, where: str) -> str:
+        """Return what every heading says: the machine, or who holds its accelerator."""
+        holder = self.holder
+        if holder is None or not where:
+            return holder or where
+        return f"{where}, {holder}" if holder.startswith("process ") else holder
+
+    def has_run(self, block: str) -> bool:
+        """Return whether the names a block made are in the process."""
+        session = self._session
+        return session is not None and session.has_run(block)
 
     def hold(self, who: str, stop: Callable[[], object]) -> None:
         """Say that checks hold the device, and how they are stopped."""
@@ -82,9 +101,14 @@ class Live:
             self._checks[1]()
 
     def run(
-        self, lesson: str, make: Callable[[], LessonSession], block: Block, code: str | None
-    ) -> Iterator[Output | BlockResult]:
-        """Run a block in the lesson's process, which is started if need be."""
+        self,
+        lesson: str,
+        make: Callable[[], LessonSession],
+        block: Block,
+        code: str | None,
+        above: Sequence[tuple[Block, str]] = (),
+    ) -> Iterator[Output | RunsFirst | BlockResult]:
+        """Run a block in the lesson's process, which is started if need be; see `LessonSession`."""
         if self._lesson != lesson:
             self.release()
         with self._changed:
@@ -98,7 +122,7 @@ class Live:
 
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
-            for event in self._session.run(block, code):
+            for event in self._session.run(block, code, above=above):
                 if not self._wanted:
                     self._session.stop()
                 self._tell(self.holder)
@@ -125,3 +149,19 @@ class Live:
         if session:
             session.close()
             self._tell(self.holder)
+
+
+def _owns(session: LessonSession) -> bool:
+    """Return whether its process takes the accelerator as soon as a block asks for devices."""
+    from tpustarter.lesson import framework_of
+
+    return bool(framework_of(session.lesson)) and session.target["platform"] != "cpu"
+
+
+def _may_own(session: LessonSession) -> bool:
+    """Return whether its process could: one without a framework has the environment as it is."""
+    from tpustarter.lesson import framework_of
+
+    return session.target["platform"] != "cpu" or bool(
+        session.host["chips"] and not framework_of(session.lesson)
+    )

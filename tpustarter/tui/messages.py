@@ -25,6 +25,8 @@ CHECKS = "checks"
 """Runs checks."""
 SETUP = "setup"
 """Plans, runs and undoes set-up steps."""
+REHEARSE = "rehearse"
+"""Compiles for TPUs that are not there."""
 RELEASE = "release"
 """Ends the lesson's process."""
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from markdown_it import MarkdownIt
+from markdown_it.token import Token as MarkdownToken
 from pygments.token import Token
+from rich.segment import Segment
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
+from textual.strip import Strip
 from textual.widgets import Markdown
+from textual.widgets._markdown import MarkdownParagraph  # not exported (8.2.8)
 from textual.widgets.markdown import MarkdownFence
+
+KEPT = "\ue000"
+"""Stands for a space at which a line is not broken; a no-break space is one, for Textual."""
+MAX_WHOLE = 36
+"""Characters of code in a text that stay on one line."""
 
 
 class Colours(HighlightTheme):
@@ -45,11 +56,38 @@ class Fence(MarkdownFence):
         return coloured(code, language)
 
 
+class Paragraph(MarkdownParagraph):
+    """A paragraph that keeps a short command on one line, to be read and copied whole."""
+
+    def build_from_token(self, token: MarkdownToken) -> None:
+        """Build it with the spaces in its code kept."""
+        kept = copy(token)
+        kept.children = [_whole(one) for one in token.children or ()]
+        super().build_from_token(kept)
+
+    def render_line(self, y: int) -> Strip:
+        """Paint a line, with spaces for what stood for them."""
+        strip = super().render_line(y)
+        if KEPT not in strip.text:
+            return strip
+        segments = [Segment(one.text.replace(KEPT, " "), one.style, one.control) for one in strip]
+        return Strip(segments, strip.cell_length)
+
+
+def _whole(token: MarkdownToken) -> MarkdownToken:
+    if token.type != "code_inline" or len(token.content) > MAX_WHOLE:
+        return token
+    kept = copy(token)
+    kept.content = token.content.replace(" ", KEPT)
+    return kept
+
+
 class LessonText(Markdown):
     """Markdown of a lesson or of a help text; the parser is the one lessons are checked with."""
 
     BLOCKS = {  # noqa: RUF012  declared as Textual does
         **Markdown.BLOCKS,
+        "paragraph_open": Paragraph,
         "fence": Fence,
         "code_block": Fence,
     }

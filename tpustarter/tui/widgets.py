@@ -282,7 +282,7 @@ def valid_keys(screen: Screen[Any]) -> list[ActiveBinding]:
 
 
 def _place(key: str, node: object) -> int:
-    return 2 if isinstance(node, App) else 1 if key == "escape" else 0
+    return 2 if isinstance(node, App) else 1 if key in ("escape", "tab") else 0
 
 
 _CHARACTERS = {"question_mark": "?", "slash": "/", "colon": ":", "comma": ",", "space": " "}

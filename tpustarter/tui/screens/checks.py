@@ -42,7 +42,8 @@ Each line is one claim about this machine. Below stands what was found for the m
 
 * **Enter** gives the details the whole screen, and back. **g** shows what the check's process
   wrote instead.
-* **o** opens the lesson that explains the check, **a** runs the marked one again.
+* **o** opens the lesson that explains the check, **a** runs the marked one again, **s** shows
+  the set-up plan where that is what helps.
 * **x** or **Esc** stops the run; what was not run is told as such.
 * PASS holds, WARN holds with a remark, FAIL does not hold, ERROR gave no verdict, skip does not
   apply here. The last line says where it was shown: only what ran on a TPU counts for a TPU.
@@ -51,6 +52,7 @@ Each line is one claim about this machine. Below stands what was found for the m
         Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
         Binding("a", "again", "again", tooltip="tpustarter check ID"),
+        Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
     ]
 
     def __init__(self, request: Request, title: str = "") -> None:
@@ -238,7 +240,7 @@ Each line is one claim about this machine. Below stands what was found for the m
             check = self._checks.get(self.query_one(Rows).chosen or "")
             self.show_found(Content(visible(check.title) if check else ""))
         elif self._shows_log:
-            log = plain(result.log.rstrip("\n")) or "Nothing was written, or nothing was kept."
+            log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
             self.show_found(Content(log))
         else:
             self.show_found(Stack(_details(result)))
@@ -252,10 +254,22 @@ Each line is one claim about this machine. Below stands what was found for the m
         self._show_details()
 
     def action_lesson(self) -> None:
-        """Open the lesson that explains the marked check."""
+        """Open the lesson that explains the marked check; go back to it where it is open."""
         lesson = self._lesson()
-        if lesson:
+        if self._is_busy or not commands.go_back_to_lesson(self.starter, lesson):
             commands.open_lesson(self.starter, lesson)
+
+    def action_setup(self) -> None:
+        """Show the set-up plan."""
+        commands.open_setup(self.starter)
+
+    def _needs_setup(self) -> bool:
+        """Return whether set-up is what a result, or the headline, asks for."""
+        run = self._run
+        told = [one["hint"] for result in self._results.values() for one in result.findings]
+        if run and run.results:
+            told += [text.headline(run), run.blocked.hint if run.blocked else ""]
+        return not self._is_busy and any("tpustarter setup" in str(one) for one in told)
 
     def _lesson(self) -> str:
         chosen = self.query_one(Rows).chosen or ""
@@ -294,6 +308,8 @@ Each line is one claim about this machine. Below stands what was found for the m
             return not self._is_busy and bool(self._checks)
         if action == "lesson":
             return bool(self._lesson())
+        if action == "setup":
+            return self._needs_setup()
         if action == "log":
             return self._marked() is not None
         return super().check_action(action, parameters)

@@ -22,6 +22,7 @@ from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, word
 if TYPE_CHECKING:
     from tpustarter.content import Lesson, LessonPath
     from tpustarter.progress import Progress
+    from tpustarter.tui.app import Starter
     from tpustarter.tui.facts import Facts
 
 
@@ -54,6 +55,7 @@ last line which keys work.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "check", "check", tooltip="tpustarter check"),
         Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
+        Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
         Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
         Binding("p", "next_path", "other path", tooltip="tpustarter learn"),
         Binding(
@@ -138,13 +140,7 @@ last line which keys work.
             yield from self._path_rows(course, path)
 
     def _path(self) -> LessonPath | None:
-        paths = self._course.paths if self._course else []
-        known = {one.id: one for one in paths}
-        chosen = self.starter.choices.path
-        if chosen in known:
-            return known[chosen]
-        usual = "laptop" if self._facts and not self._facts.on_tpu else "fresh-tpu-vm"
-        return known.get(usual) or next(iter(paths), None)
+        return path_of(self._course.paths if self._course else [], self.starter)
 
     def _next(self, course: Course, path: LessonPath | None) -> Row:
         """Return the one next step; its id is always `next`."""
@@ -202,6 +198,10 @@ last line which keys work.
         """Show the set-up plan."""
         commands.open_setup(self.starter)
 
+    def action_rehearse(self) -> None:
+        """Choose what to compile for TPUs that are not here."""
+        commands.open_rehearse(self.starter)
+
     def action_settings(self) -> None:
         """Show what can be chosen."""
         commands.open_settings(self.starter)
@@ -228,6 +228,15 @@ last line which keys work.
         if action == "next_path":
             return self._course is not None and len(self._course.paths) > 1
         return super().check_action(action, parameters)
+
+
+def path_of(paths: Iterable[LessonPath], app: Starter) -> LessonPath | None:
+    """Return the path to follow: the one chosen, else the one for this kind of machine."""
+    known = {one.id: one for one in paths}
+    usual = "laptop" if app.where.startswith("no TPU") else "fresh-tpu-vm"
+    return (
+        known.get(app.choices.path or usual) or known.get(usual) or next(iter(known.values()), None)
+    )
 
 
 def _below(text: str) -> tuple[Lines, ...]:

@@ -22,20 +22,25 @@ from tpustarter.report.text import visible
 from tpustarter.tui import commands
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, word
+from tpustarter.tui.screens.words import Entry, read_glossary
+from tpustarter.tui.widgets import Hanging, Row, Rows, word
 
 FILTERS = ("all", "open", "done")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
 HITS = 3
 """Lines of a lesson shown below it when they hold what is searched."""
+_LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
+_MARKS = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+|\*\*|`|\s*\|$")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """Every lesson, and how far one is."""
+    """Every lesson, how far one is, and the glossary."""
 
     lessons: list[Lesson]
     done: Progress
+    words: dict[str, tuple[str, str]]
+    """By anchor: a word and what it means."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,13 @@ class Found:
 
     text: str
     lines: dict[str, list[tuple[int, str]]]
-    """By lesson: line number and line."""
+    """By lesson: line number and line, as it is read."""
+    titles: frozenset[str]
+    """The lessons whose title holds it."""
+    words: list[str]
+    """The words of the glossary that it is in, by anchor."""
+    names_word: bool
+    """Whether it is in a word itself: those come before what stands in lessons."""
 
 
 class SearchLine(Input):
@@ -61,7 +72,8 @@ class Lessons(Page):
     HELP = """
 Every lesson, in the order of its track. Enter opens the marked one.
 
-* `/` looks for text in titles and lessons; the lines that hold it stand below each title.
+* `/` looks for text in titles, lessons and the glossary. The lines that hold it stand below each
+  title; Enter on one opens the lesson there.
 * `f` shows all lessons, those still open, or those done.
 * A lesson is done when each of its blocks printed what it should.
 """
@@ -95,19 +107,14 @@ Every lesson, in the order of its track. Enter opens the marked one.
     def _read(self) -> None:
         try:
             lessons = _in_order(self.starter.lessons)
-            self.post_message(Looked(Shelf(lessons, progress.read())))
+            words = read_glossary(self.starter.lessons)
+            self.post_message(Looked(Shelf(lessons, progress.read(), words)))
         except Problem as problem:
             self.post_message(Looked(problem))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SEARCH)
     def _search(self, shelf: Shelf, text: str) -> None:
-        lines: dict[str, list[tuple[int, str]]] = {}
-        for lesson in shelf.lessons:
-            hits = [(number, line) for _, number, line in blocks.search([lesson], text)]
-            named = text.casefold() in f"{lesson.id} {lesson.title}".casefold()
-            if hits or named:
-                lines[lesson.id] = hits[:HITS]
-        self.post_message(Looked(Found(text, lines)))
+        self.post_message(Looked(_search(shelf, text)))
 
     def on_looked(self, message: Looked) -> None:
         """Show what is known now."""
@@ -122,7 +129,10 @@ Every lesson, in the order of its track. Enter opens the marked one.
             self._shelf = message.what
             self.look_for(self.query_one(Input).value)
         elif message.what.text == self.query_one(Input).value.strip():
+            is_new = self._found is None or self._found.text != message.what.text
             self._found = message.what
+            self._show(from_first=is_new)
+            return
         self._show()
 
     @on(Input.Changed)
@@ -167,45 +177,77 @@ Every lesson, in the order of its track. Enter opens the marked one.
         else:
             self.dismiss()
 
-    def _show(self) -> None:
+    def _show(self, *, from_first: bool = False) -> None:
         rows = list(self._rows())
-        self.query_one(Rows).show(rows)
-        shown = sum(1 for row in rows if row.id)
+        first = next((row.id for row in rows if row.id), None)
+        self.query_one(Rows).show(rows, highlight=first if from_first else None)
+        shown = len(self._wanted(self._shelf)) if self._shelf else 0
         total = len(self._shelf.lessons) if self._shelf else 0
         kind = "" if self._filter == "all" else f", {self._filter}"
         self.rename(f"Lessons{kind}: {shown} of {total}")
 
+    def _wanted(self, shelf: Shelf) -> list[Lesson]:
+        """Return the lessons to show: those whose title holds what is searched come first."""
+        states = {"all": (True, False), "open": (False,), "done": (True,)}[self._filter]
+        kept = [one for one in shelf.lessons if _is_done(shelf, one) in states]
+        found = self._found
+        if found is None:
+            return kept
+        hits = [one for one in kept if one.id in found.lines]
+        return sorted(hits, key=lambda one: one.id not in found.titles)
+
     def _rows(self) -> Iterator[Row]:
-        shelf, track = self._shelf, None
-        empty = True
-        for lesson in shelf.lessons if shelf else ():
-            known = shelf.done.lessons.get(lesson.id) if shelf else None
-            done = known is not None and known.done is not None
-            if self._filter != "all" and (self._filter == "done") != done:
-                continue
-            if self._found and lesson.id not in self._found.lines:
-                continue
-            empty = False
-            if (name := lesson.id.split("/")[0]) != track:
-                if track is not None:
+        shelf, found, title = self._shelf, self._found, ""
+        if shelf is None:
+            return
+        words = list(self._words(shelf))
+        for lesson in self._wanted(shelf):
+            named = found is not None and lesson.id in found.titles
+            if found and found.names_word and not named:
+                yield from words if title else words[1:]
+                words, title = [], title or "glossary"
+            name = "in the title" if named else lesson.id.split("/")[0]
+            if name != title:
+                if title:
                     yield Row(None, "")
-                track = name
+                title = name
                 yield Row(None, Content.styled(visible(name), "bold"))
-            state = "done" if done else "begun" if known else ""
-            left = Content("  ") + word(state, state, 6) + visible(lesson.title)
-            hits = self._found.lines[lesson.id] if self._found else []
-            more = tuple(_hit(number, line) for number, line in hits)
-            yield Row(
-                lesson.id, left, f"{visible(str(lesson.header.get('minutes', '?')))} min", more
-            )
-        if empty and shelf:
-            yield Row(None, "Nothing here. Esc shows all lessons." if self._found else "None yet.")
+            yield self._lesson_row(shelf, lesson)
+            for number, line in found.lines[lesson.id] if found else []:
+                label = Content(f"          {number}: ")
+                text = Content.styled(visible(line)[:200], "dim")
+                yield Row(f"{lesson.id}#{number}", Hanging(label, text))
+        yield from words if title else words[1:]
+        if not title and not words:
+            yield Row(None, "Nothing here. Esc shows all lessons." if found else "None yet.")
+
+    def _words(self, shelf: Shelf) -> Iterator[Row]:
+        found = self._found
+        if found and found.words:
+            yield Row(None, "")
+            yield Row(None, Content.styled("glossary", "bold"))
+        for one in found.words if found else []:
+            label = Content.styled(f"  {visible(shelf.words[one][0])}  ", "bold")
+            meaning = visible(_read(" ".join(shelf.words[one][1].split())))
+            yield Row(f"#{one}", Hanging(label, meaning))
+
+    def _lesson_row(self, shelf: Shelf, lesson: Lesson) -> Row:
+        begun = "begun" if lesson.id in shelf.done.lessons else ""
+        state = "done" if _is_done(shelf, lesson) else begun
+        left = Content("  ") + word(state, state, 6) + visible(lesson.title)
+        return Row(lesson.id, left, f"{visible(str(lesson.header.get('minutes', '?')))} min")
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:
-        """Open the lesson."""
-        if event.option_id:
-            commands.open_lesson(self.starter, event.option_id)
+        """Open the lesson, at the line that was found, or show the word."""
+        lesson, hash_, place = str(event.option_id).partition("#")
+        if not lesson and self._shelf:
+            self.starter.push_screen(Entry(*self._shelf.words[place]))
+            return
+        hits = self._found.lines.get(lesson, []) if self._found else []
+        begins = "" if self._found and lesson in self._found.titles else hits[0][1] if hits else ""
+        at = next((line for number, line in hits if hash_ and str(number) == place), begins)
+        commands.open_lesson(self.starter, lesson, at=at)
 
 
 def _in_order(folder: Path | None) -> list[Lesson]:
@@ -216,6 +258,30 @@ def _in_order(folder: Path | None) -> list[Lesson]:
     return sorted(lessons, key=lambda one: tracks.index(one.id.split("/")[0]))
 
 
-def _hit(number: int, line: str) -> Lines:
-    text = _LINK.sub(r"\1", visible(line.strip()))
-    return Hanging(f"        {number}: ", Content.styled(text[:200], "dim"))
+def _is_done(shelf: Shelf, lesson: Lesson) -> bool:
+    known = shelf.done.lessons.get(lesson.id)
+    return known is not None and known.done is not None
+
+
+def _search(shelf: Shelf, text: str) -> Found:
+    """Look for a text in titles, lines and words; what is only markup is not found."""
+    wanted = text.casefold()
+    lines: dict[str, list[tuple[int, str]]] = {}
+    titles = {one.id for one in shelf.lessons if wanted in f"{one.id} {one.title}".casefold()}
+    for lesson in shelf.lessons:
+        hits = [
+            (lesson.first_line + number, read)
+            for number, line in enumerate(blocks.source_lines(lesson))
+            if wanted in (read := _read(line)).casefold()
+        ]
+        if hits or lesson.id in titles:
+            lines[lesson.id] = hits[:HITS]
+    named = [one for one, (name, _) in shelf.words.items() if wanted in name.casefold()]
+    told = [one for one, (_, meaning) in shelf.words.items() if wanted in meaning.casefold()]
+    words = named or told
+    return Found(text, lines, frozenset(titles), words, bool(named))
+
+
+def _read(line: str) -> str:
+    """Return a line of Markdown as it is read: without its marks."""
+    return "" if _FENCE.match(line) else _MARKS.sub("", _LINK.sub(r"\1", line.strip()))

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 
 RELEASE: list[BindingType] = [
-    Binding("t", "app.release", "release", tooltip="ends what holds the device"),
-    Binding("ctrl+t", "app.release", "release", key_display="Ctrl+T", tooltip="ends what holds it"),
+    Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
+    Binding(
+        "ctrl+t", "app.release", "end process", key_display="Ctrl+T", tooltip="where one types"
+    ),
 ]
 """On every screen; the second key is for where letters are typed."""
 

@@ -4,68 +4,58 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import groupby
 from typing import Any, ClassVar, cast
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter import blocks, content, progress
-from tpustarter.blocks import Block, Part
+from tpustarter import progress
+from tpustarter.blocks import Block
 from tpustarter.content import Lesson
-from tpustarter.lesson import BlockResult, LessonSession, Output
+from tpustarter.lesson import BlockResult, LessonSession, Output, RunsFirst
 from tpustarter.problem import Problem
 from tpustarter.report.text import visible
 from tpustarter.selfcheck import Request
-from tpustarter.tui import commands
+from tpustarter.tui import commands, opened
 from tpustarter.tui.block import BlockView
+from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Holding, Inbox, Looked, feed
-from tpustarter.tui.plain import plain, plain_source
-from tpustarter.tui.reading import LessonText
+from tpustarter.tui.opened import Opened
+from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.screens.words import Reference, Words, references, texts
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A lesson, read."""
-
-    lesson: Lesson
-    parts: list[Part]
-    following: Lesson | None
-    known: progress.LessonProgress
-    refers: list[Reference]
-    """The words it uses, and where its links lead."""
-
-
-class LessonPage(VerticalScroll):
-    """The page; it keeps its place while blocks grow."""
+from tpustarter.tui.screens.words import Words
 
 
 class Reader(Page):
     """The lesson reader."""
 
     HELP = """
-Read with the arrow keys, Space and PageUp. The block with the bar on its left is the one that
-`r` runs; Tab goes to the next one.
+Read with the arrow keys, Space and PageUp. The block with the thick bar on its left is the one
+that `r` runs; Tab goes to the next one.
 
 * **Running** is up to you: nothing runs by being shown. All blocks of a lesson share their names,
   as in a notebook. What a block prints appears below it, with where it ran.
-* **Esc** stops what runs. The next block then starts afresh.
+* A block uses names of **the blocks above it**: those that have not run in the process as they
+  stand run first, up to the first one that breaks.
+* **Esc** stops what runs, and ends the process.
 * **e** lets you change the code: Esc ends typing, `r` runs it, `u` brings the lesson's code back.
-  A lesson counts as done when its own code, unchanged, printed what it should.
-* The first block starts a process. It ends when you leave the lesson, when checks or set-up
-  start, and after 60 s without a block. The first line says so while it has the device, and `t`
-  ends it.
+  What you changed is kept until you quit. A lesson counts as done when its own code, unchanged,
+  printed what it should.
+* The first block starts a process. The first line names it, and `t` ends it. It ends by itself
+  when you leave the lesson, when checks or set-up start, and without a block after 30 minutes.
+  One that may hold a TPU or GPU ends after 60 s, so that others can have it.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
         Binding("enter", "run", show=False),
+        Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
+        Binding("shift+tab", "choose(-1)", show=False),
         Binding("e", "edit", "edit", tooltip="change the block's code here"),
         Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
         Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
@@ -75,12 +65,21 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
         Binding("b", "page_up", show=False),
     ]
 
-    def __init__(self, lesson: str) -> None:
+    def __init__(self, lesson: str, *, at: str = "") -> None:
         super().__init__(visible(lesson))
-        self._lesson_id = lesson
+        self.lesson = lesson
+        self._at = at
+        """A line of its text to begin at."""
         self._opened: Opened | None = None
-        self._inbox: Inbox[Output | BlockResult] | None = None
+        self._inbox: Inbox[Output | RunsFirst | BlockResult] | None = None
+        self._asked: BlockView | None = None
+        """The block that is to run."""
         self._playing: BlockView | None = None
+        """The block that runs: that one, or one above it."""
+        self._above: BlockView | None = None
+        """The block above that ran first, and last of those."""
+        self._left = 0
+        """How many blocks above still run first."""
         self._began = 0.0
         self._fresh = False
         """Whether the block that runs had to start the process."""
@@ -92,114 +91,94 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
 
     def on_mount(self) -> None:
         """Read the lesson in the background."""
-        page = self.query_one(LessonPage)
-        self.set_focus(page)
-        self.watch(page, "scroll_y", self._mark, init=False)
+        self.set_focus(self._page)
+        self.watch(self.starter, "place", self._follow_process, init=False)
         self._read()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            self.post_message(Looked(self._opened_now()))
+            self.post_message(Looked(opened.read(self.starter, self.lesson)))
         except Problem as problem:
             self.post_message(Looked(problem))
 
-    def _opened_now(self) -> Opened:
-        app = self.starter
-        lessons = content.read_lessons(app.lessons)
-        lesson = next((one for one in lessons if one.id == self._lesson_id), None)
-        if lesson is None:
-            raise Problem(
-                f"there is no lesson `{self._lesson_id}`", hint="`tpustarter learn` lists them"
-            )
-        paths = content.read_paths(app.lessons)
-        order = next((one.lessons for one in paths if one.id == app.choices.path), ())
-        following = _after(lesson, order, {one.id: one for one in lessons})
-        known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
-        refers = references(lesson, lessons, app.lessons)
-        return Opened(lesson, blocks.parse(lesson), following, known, refers)
-
     async def on_looked(self, message: Looked) -> None:
         """Show the lesson, or why there is none."""
-        page = self.query_one(LessonPage)
         if isinstance(message.what, Problem):
-            await page.mount(Static(Content(plain(str(message.what)))))
+            await self._page.mount(Static(Content(plain(str(message.what)))))
             return
-        opened = self._opened = cast("Opened", message.what)
-        minutes = visible(str(opened.lesson.header.get("minutes", "?")))
-        self.rename(f"{visible(opened.lesson.title)}  {minutes} min")
-        await page.mount(*self._widgets(opened))
-        self.call_after_refresh(self._mark)
-
-    def _widgets(self, opened: Opened) -> Iterator[Widget]:
-        facts_on_tpu = self.starter.where and not self.starter.where.startswith("no TPU")
-        platform = "tpu" if facts_on_tpu else "cpu"
-        for part in opened.parts:
-            if part.block:
-                before = opened.known.status(part.block)
-                yield BlockView(part.block, before=before, platform=platform)
-            else:
-                yield LessonText(plain_source(part.text))
-        yield Static(_ending(opened), id="ending")
-
-    @property
-    def _views(self) -> list[BlockView]:
-        return list(self.query(BlockView))
-
-    def _current(self) -> BlockView | None:
-        """Return the block that `r` runs: the one with the focus, else the first one in sight."""
-        page = self.query_one(LessonPage)
-        views = self._views
-        seen = [one for one in views if page.region.overlaps(one.region)]
-        focused = next((one for one in views if one.has_focus_within or one.has_focus), None)
-        if focused and (focused in seen or focused.is_editing):
-            return focused
-        waiting = [one for one in seen if not (one.result and one.result.status == "pass")]
-        below = [one for one in views if one.region.y >= page.region.bottom]
-        return next(iter([*waiting, *seen, *below, *views]), None)
-
-    def _mark(self) -> None:
-        """Mark the block that `r` runs."""
-        current = self._current()
-        for view in self._views:
-            view.set_class(view is current, "-current")
-
-    def on_descendant_focus(self) -> None:
-        """Mark the block that has the focus now."""
-        self._mark()
+        this = self._opened = cast("Opened", message.what)
+        minutes = visible(str(this.lesson.header.get("minutes", "?")))
+        self.rename(f"{visible(this.lesson.title)}  {minutes} min")
+        app = self.starter
+        edits = {
+            block: code for (lesson, block), code in app.edits.items() if lesson == this.lesson.id
+        }
+        on_tpu = app.where and not app.where.startswith("no TPU")
+        await self._page.show(this, edits, "tpu" if on_tpu else "cpu")
+        self.call_after_refresh(self._page.go_to, self._at)
         self.refresh_bindings()
 
+    @property
+    def _page(self) -> LessonPage:
+        return self.query_one(LessonPage)
+
+    def on_descendant_focus(self) -> None:
+        """Offer what can be done with the block that has the focus now."""
+        self.refresh_bindings()
+
+    def action_choose(self, step: int) -> None:
+        """Go to the block after the marked one, or to the one before it."""
+        self.set_focus(self._page.neighbour(step))
+
+    def _chosen(self) -> BlockView | None:
+        """Return the marked block; where there is none, say how to have one."""
+        view = self._page.marked
+        if view is None and self._page.views:
+            self.notify("Tab chooses a block", timeout=3, markup=False)
+        return view
+
     def action_run(self) -> None:
-        """Run the marked block, as it stands."""
-        view = self._current()
-        if view is None or self._playing is not None or self._opened is None:
+        """Run the marked block as it stands, after those above that have not run."""
+        if self._asked is not None or self._opened is None:
             return
-        if view.is_editing:
-            view.end_edit()
+        view = self._chosen()
+        if view is None:
+            return
+        self._end_edit()
         view.scroll_visible(animate=False)
         view.begin()
-        self._playing, self._began = view, time.monotonic()
+        self._page.use(view)
+        self._asked = self._playing = view
+        self._left, self._began = 0, time.monotonic()
         self._fresh = not self.starter.live.is_warm
         self._inbox = Inbox()
         self._clock = self.set_interval(1.0, self._tick)
         self._tick()
         self.refresh_bindings()
-        edited = view.code if view.is_edited else None
-        self._play(self._opened.lesson, view.block, edited, self._inbox)
+        views = self._page.views
+        codes = [(one.block, one.exact_code) for one in views[: views.index(view) + 1]]
+        self._play(self._opened.lesson, codes, self._inbox)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
     def _play(
-        self, lesson: Lesson, block: Block, code: str | None, inbox: Inbox[Output | BlockResult]
+        self,
+        lesson: Lesson,
+        codes: list[tuple[Block, str]],
+        inbox: Inbox[Output | RunsFirst | BlockResult],
     ) -> None:
+        """Run the last of some blocks; the others stand above it."""
         app = self.starter
+        *above, (block, code) = codes
+        own = {one.id: one for one, its in codes if its == one.code}
 
         def make() -> LessonSession:
             return LessonSession(lesson, machine=app.machine, devices=app.choices.devices)
 
-        def events() -> Iterator[Output | BlockResult]:
-            for event in app.live.run(lesson.id, make, block, code):
-                if isinstance(event, BlockResult) and code is None:
-                    progress.block_ended(lesson, block, event)
+        def events() -> Iterator[Output | RunsFirst | BlockResult]:
+            for event in app.live.run(lesson.id, make, block, code, above):
+                if isinstance(event, BlockResult) and event.id in own:
+                    progress.block_ended(lesson, own[event.id], event)
                 yield event
 
         try:
@@ -211,12 +190,16 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while a block does."""
-        view = self._playing
-        if view is None:
+        view, asked = self._playing, self._asked
+        if view is None or asked is None:
             return
         self.starter.post_message(Holding(self.starter.live.holder))
+        seconds = time.monotonic() - self._began
+        if view is not asked:
+            more = "s" if self._left > 1 else ""
+            asked.wait(seconds, f"running the {self._left} block{more} above first")
         what = "running" if view.has_output or not self._fresh else self._starting()
-        view.wait(time.monotonic() - self._began, what)
+        view.wait(seconds, what)
 
     def _starting(self) -> str:
         session = self.starter.live.session
@@ -227,24 +210,53 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what a block printed, and how it ended."""
-        view = self._playing
-        if view is None or message.inbox is not self._inbox:
+        if message.inbox is not self._inbox:
             return
         events: list[Any] = message.inbox.take()
-        text = "".join(one.text for one in events if isinstance(one, Output))
-        if text:
-            view.add(text)
-        for event in events:
-            if isinstance(event, BlockResult):
-                self._end(view, event)
+        for kind, group in groupby(events, type):
+            if kind is Output:
+                if self._playing:
+                    self._playing.add("".join(one.text for one in group))
+                continue
+            for event in group:
+                self._follow(event)
 
-    def _end(self, view: BlockView, result: BlockResult) -> None:
-        if self._clock:
-            self._clock.stop()
-        self._playing, self._clock = None, None
+    def _follow(self, event: RunsFirst | BlockResult) -> None:
+        asked = self._asked
+        if asked is None:
+            return
+        if isinstance(event, BlockResult):
+            self._end(asked, event)
+            return
+        self._left = event.left
+        self._playing = next(one for one in self._page.views if one.block.id == event.block.id)
+        self._playing.begin()
+        self._tick()
+
+    def _end(self, asked: BlockView, result: BlockResult) -> None:
+        view, self._fresh = self._playing or asked, False
+        if result.id != asked.block.id:
+            self._above, self._playing = view, asked
+        else:
+            if self._clock:
+                self._clock.stop()
+            self._playing = self._asked = self._clock = None
+            if result.reason == "dependency" and self._above:
+                broken = self._page.views.index(self._above) + 1
+                result = replace(result, detail=f"block {broken} above has to work first")
+            view = asked
         view.end(result)
-        self._mark()
+        self._follow_process()
+        self._tick()
+        self._page.mark_soon()
+        if self._asked is None:
+            self._page.show_end(view)
         self.refresh_bindings()
+
+    def _follow_process(self) -> None:
+        """Say of which blocks the names are gone."""
+        for view in self._page.views:
+            view.follow(has_run=self.starter.live.has_run(view.block.id))
 
     @property
     def can_stop(self) -> bool:
@@ -260,12 +272,25 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
 
     def action_back(self) -> None:
         """End typing, else stop what runs, else leave."""
-        view = next((one for one in self._views if one.is_editing), None)
-        if view:
-            view.end_edit()
+        if self._end_edit():
             self.refresh_bindings()
         elif not self.stop_work():
             self.dismiss()
+
+    def _end_edit(self) -> bool:
+        """Keep what was typed; returns whether anything could be."""
+        view = self._page.edited
+        if view:
+            view.end_edit()
+            self._keep(view)
+        return view is not None
+
+    def _keep(self, view: BlockView) -> None:
+        """Remember what the learner made of a block, for when the lesson is opened again."""
+        name = (self.lesson, view.block.id)
+        self.starter.edits.pop(name, None)
+        if view.is_edited:
+            self.starter.edits[name] = view.code
 
     def on_unmount(self) -> None:
         """End the lesson's process: the lesson is left."""
@@ -275,32 +300,33 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
 
     async def action_edit(self) -> None:
         """Let the learner change the marked block."""
-        view = self._current()
+        view = self._chosen()
         if view and not view.is_editing and view is not self._playing:
             await view.edit()
-            self.call_after_refresh(view.scroll_visible, animate=False)
+            self.refresh_bindings()
 
     def action_reset(self) -> None:
         """Bring back the marked block's code."""
-        view = self._current()
+        view = self._chosen()
         if view:
             view.reset()
+            self._keep(view)
             self.refresh_bindings()
 
     def action_check(self) -> None:
         """Run the lesson's checks."""
         if self._opened:
-            ids = tuple(_checks(self._opened.lesson))
+            ids = tuple(self._opened.checks)
             request = Request(ids=ids, devices=self.starter.choices.devices)
             commands.open_checks(self.starter, request, "Checks of this lesson")
 
     def action_next(self) -> None:
         """Go to the next lesson."""
-        opened = self._opened
-        if opened and opened.following:
-            if not any(part.block for part in opened.parts):
-                self._remember_read(opened.lesson.id)
-            commands.open_instead(self.starter, opened.following.id)
+        this = self._opened
+        if this and this.following:
+            if not this.has_blocks:
+                self._remember_read(this.lesson.id)
+            commands.open_instead(self.starter, this.following.id)
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_read(self, lesson: str) -> None:
@@ -314,48 +340,30 @@ Read with the arrow keys, Space and PageUp. The block with the bar on its left i
 
     def action_page_down(self) -> None:
         """Read on."""
-        self.query_one(LessonPage).scroll_page_down(animate=False)
+        self._page.scroll_page_down(animate=False)
 
     def action_page_up(self) -> None:
         """Read back."""
-        self.query_one(LessonPage).scroll_page_up(animate=False)
+        self._page.scroll_page_up(animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        opened, running = self._opened, self._playing is not None
-        if action == "back" and any(one.is_editing for one in self._views):
+        this, running = self._opened, self._playing is not None
+        page = self._page
+        editing = page.edited is not None
+        if action == "back" and editing:
             return True
+        if action == "choose":
+            return bool(page.views) and not editing
         if action in ("run", "edit"):
-            return bool(self._views) and not running
+            return bool(page.views) and not running
         if action == "reset":
-            view = self._current() if opened else None
-            return bool(view and (view.is_edited or view.is_editing)) and not running
+            views = [page.marked] if page.marked else page.views
+            return any(one.is_edited for one in views) and not running
         if action == "check":
-            return bool(opened and _checks(opened.lesson)) and not running
+            return bool(this and this.checks) and not running
         if action == "next":
-            return bool(opened and opened.following) and not running
+            return bool(this and this.following) and not running
         if action == "words":
-            return bool(opened and opened.refers)
+            return bool(this and this.refers)
         return super().check_action(action, parameters)
-
-
-def _checks(lesson: Lesson) -> list[str]:
-    return texts(lesson, "checks")
-
-
-def _after(lesson: Lesson, order: tuple[str, ...], lessons: dict[str, Lesson]) -> Lesson | None:
-    """Return the lesson that follows on the path, else the one the lesson itself names."""
-    if lesson.id in order:
-        later = order[order.index(lesson.id) + 1 :]
-        return next((lessons[one] for one in later if one in lessons), None)
-    return lessons.get(str(lesson.header.get("next")))
-
-
-def _ending(opened: Opened) -> Content:
-    lines: list[str] = []
-    if checks := _checks(opened.lesson):
-        lines.append(f"c  run the checks that prove it: {visible(', '.join(checks))}")
-    if opened.following:
-        minutes = visible(str(opened.following.header.get("minutes", "?")))
-        lines.append(f"n  next lesson: {visible(opened.following.title)}, {minutes} min")
-    return Content("\n".join(lines or ["This is the last lesson here."]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, cast
 
 from textual import on, work
@@ -12,6 +13,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 
+from tpustarter import host
 from tpustarter.problem import Problem
 from tpustarter.report.text import visible
 from tpustarter.setup import Setup, Step, StepEnded, StepOutput, StepStarted
@@ -114,9 +116,22 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             self._setup = setup
             if self._stopped:
                 setup.stop()
-            feed(self, inbox, setup.undo() if undo else setup.run())
+            feed(self, inbox, self._events(setup.undo() if undo else setup.run()))
         finally:
             feed(self, inbox, [None])
+
+    def _events(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield what happens; every heading says so while the proof may hold the TPU."""
+        live, on_tpu = self.starter.live, host.platform_hint(self.starter.machine) == "tpu"
+        try:
+            for event in events:
+                if isinstance(event, StepStarted) and event.step.proof and on_tpu:
+                    live.hold(f"TPU: tpustarter setup, pid {os.getpid()}", self.stop_work)
+                elif isinstance(event, StepEnded):
+                    live.let_go(self.stop_work)
+                yield event
+        finally:
+            live.let_go(self.stop_work)
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what has happened since."""
@@ -211,6 +226,11 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             self._setup.stop()
         return True
 
+    @property
+    def can_stop(self) -> bool:
+        """Whether a command runs that was not stopped yet."""
+        return self._busy and not self._stopped
+
     def action_stop(self) -> None:
         """Stop the command that runs."""
         self.stop_work()
@@ -236,8 +256,6 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         states = {one.state for one in self._setup.steps} if self._setup else set[str]()
         if action == "run":
             return bool(states - {"done"}) and not self._busy
-        if action == "stop":
-            return self._busy and not self._stopped
         if action == "undo":
             made = [one for one in self._setup.steps if one.id != "python"] if self._setup else []
             return any(one.state == "done" for one in made) and not self._busy

@@ -40,7 +40,7 @@ class Reference:
 
 def references(lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None) -> list[Reference]:
     """Return what a lesson refers to, each once: words first, web addresses last."""
-    meanings = _meanings((folder or locations.content("lessons")) / GLOSSARY)
+    meanings = read_glossary(folder)
     paths = {one.path.resolve(): one for one in lessons}
     found = list[Reference]()
     for target, text in _links(lesson.text):
@@ -80,14 +80,22 @@ def _links(text: str) -> Iterator[tuple[str, str]]:
                 title += child.content
 
 
-def _meanings(file: Path) -> dict[str, tuple[str, str]]:
-    """Return the glossary: heading and meaning by anchor."""
+def read_glossary(folder: Path | None) -> dict[str, tuple[str, str]]:
+    """Return the glossary of a folder of lessons: heading and meaning by anchor."""
+    file = (folder or locations.content("lessons")) / GLOSSARY
     try:
         text = file.read_text("utf-8")
     except (OSError, ValueError):
         return {}
     entries = re.findall(r"^## (.+)\n+((?:(?!## ).*\n?)*)", text, re.MULTILINE)
     return {anchor(name): (name, meaning.strip()) for name, meaning in entries}
+
+
+class Entry(Sheet):
+    """One word of the glossary."""
+
+    def __init__(self, name: str, meaning: str) -> None:
+        super().__init__(visible(name), LessonText(plain_source(meaning)))
 
 
 class Words(Page):
@@ -131,7 +139,7 @@ What the lesson refers to. Enter follows the marked line:
         one = self._refers[str(event.option_id)]
         app = self.starter
         if one.kind == "Words":
-            app.push_screen(Sheet(visible(one.target), LessonText(plain_source(one.text))))
+            app.push_screen(Entry(one.target, one.text))
         elif one.kind == "Lessons":
             commands.open_lesson(app, one.target)
         elif one.kind == "Checks":

@@ -1,0 +1,88 @@
+"""A lesson as the reader shows it: its parts, what follows it, and what it refers to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tpustarter import blocks, content, progress
+from tpustarter.blocks import Part
+from tpustarter.content import Lesson
+from tpustarter.problem import Problem
+from tpustarter.report.text import visible
+from tpustarter.tui.screens.home import path_of
+from tpustarter.tui.screens.words import Reference, references, texts
+
+if TYPE_CHECKING:
+    from tpustarter.tui.app import Starter
+
+TRY_IT = "Tab to a block, e to change it, Ctrl+R to run it."
+"""Stands below the heading of this name: a lesson says what to try, and not with which keys."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A lesson, read."""
+
+    lesson: Lesson
+    parts: list[Part]
+    following: Lesson | None
+    known: progress.LessonProgress
+    refers: list[Reference]
+    """The words it uses, and where its links lead."""
+
+    @property
+    def checks(self) -> list[str]:
+        """The checks that prove it."""
+        return texts(self.lesson, "checks")
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether anything in it can be run."""
+        return any(part.block for part in self.parts)
+
+    def pieces(self) -> Iterator[Part | str]:
+        """Yield its parts, with what to press below the heading that asks to try something."""
+        for part in self.parts:
+            found = re.search(r"^## Try it\n", part.text, re.MULTILINE)
+            if part.block or not found or not self.has_blocks:
+                yield part
+                continue
+            yield Part("markdown", part.text[: found.end()])
+            yield TRY_IT
+            yield Part("markdown", part.text[found.end() :])
+
+    def ending(self) -> Content:
+        """Return what one can do at the end."""
+        lines: list[str] = []
+        if self.checks:
+            lines.append(f"c  run the checks that prove it: {visible(', '.join(self.checks))}")
+        if self.following:
+            minutes = visible(str(self.following.header.get("minutes", "?")))
+            lines.append(f"n  next lesson: {visible(self.following.title)}, {minutes} min")
+        return Content("\n".join(lines or ["This is the last lesson here."]))
+
+
+def read(app: Starter, lesson_id: str) -> Opened:
+    """Read a lesson; raises Problem for one that is not there or broken."""
+    lessons = content.read_lessons(app.lessons)
+    lesson = next((one for one in lessons if one.id == lesson_id), None)
+    if lesson is None:
+        raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
+    path = path_of(content.read_paths(app.lessons), app)
+    following = _after(lesson, path.lessons if path else (), {one.id: one for one in lessons})
+    known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+    refers = references(lesson, lessons, app.lessons)
+    return Opened(lesson, blocks.parse(lesson), following, known, refers)
+
+
+def _after(lesson: Lesson, order: tuple[str, ...], lessons: dict[str, Lesson]) -> Lesson | None:
+    """Return the lesson that follows on the path, else the one the lesson itself names."""
+    if lesson.id in order:
+        later = order[order.index(lesson.id) + 1 :]
+        return next((lessons[one] for one in later if one in lessons), None)
+    return lessons.get(str(lesson.header.get("next")))

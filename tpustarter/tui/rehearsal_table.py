@@ -1,0 +1,268 @@
+"""The table of a rehearsal: programs by TPUs, a word in every cell, and one cell that is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.strip import Strip
+from textual.widgets import OptionList
+
+from tpustarter.report import rehearsal_text
+from tpustarter.report.text import visible
+from tpustarter.tui.screens.split import DetailRows
+from tpustarter.tui.widgets import REVERSE, Row, word
+
+STYLES = {"compiles": "pass", "does-not-fit": "fail", "refused": "fail", "error": "error"}
+LEAST_LABEL = 14
+LEAST_CELL = 5
+"""Room for the name of most TPUs, and for seconds: `..12s`."""
+
+Program = tuple[str | None, str]
+"""Check, if it is one, and program; the program is empty until the first answer names it."""
+Cell = tuple[str, str]
+"""A word, and the status that colours it."""
+
+
+class Known:
+    """What is known of each program on each TPU."""
+
+    def __init__(self, programs: Iterable[Program], tpus: Sequence[str]) -> None:
+        self.tpus = tuple(tpus)
+        self.results: list[dict[str, Any]] = []
+        self.skipped: list[dict[str, str]] = []
+        """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
+        self.busy = True
+        """Whether there are answers to come."""
+        self._rows: dict[Program, dict[str, dict[str, Any]]] = {one: {} for one in programs}
+        self._checks = [check for check, _ in self._rows]
+        self._seconds: dict[tuple[Program, str], float] = {}
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs, those of one check beside each other."""
+        return sorted(self._rows, key=lambda one: self._checks.index(one[0]))
+
+    def working(self, check: str | None, program: str, tpu: str, seconds: float) -> None:
+        """Keep what is compiled now, and for how long."""
+        if check not in self._checks or tpu not in self.tpus:
+            return
+        if program == check:  # its programs are not listed yet
+            program = next(p for c, p in self._rows if c == check)
+        self._seconds[self._named(check, program), tpu] = seconds
+
+    def answer(self, result: dict[str, Any]) -> None:
+        """Keep an answer."""
+        check, program, tpu = result["check"], str(result["program"]), str(result["tpu"])
+        named = self._named(check, program)
+        row = self._rows[named]
+        if row.get(tpu, {"status": "compiles"})["status"] == "compiles":  # the worse one counts
+            row[tpu] = result
+        self.results.append(result)
+        for one, on in list(self._seconds):
+            if on == tpu and (one == named or (check == program and one[0] == check)):
+                del self._seconds[one, on]
+
+    def _named(self, check: str | None, program: str) -> Program:
+        """Return a program after making its row, in the place of one without a name."""
+        if program and not self._rows.get((check, ""), True):
+            del self._rows[check, ""]
+        self._rows.setdefault((check, program), {})
+        return check, program
+
+    def skip(self, skipped: Iterable[dict[str, str]]) -> None:
+        """Keep what was left out; a program of the user's may be known by that alone."""
+        self.skipped = list(skipped)
+        for one in self.skipped:
+            if one["name"] not in self._checks:
+                self._rows.setdefault((None, one["name"]), {})
+
+    @property
+    def waiting(self) -> int:
+        """How many cells wait for their turn."""
+        cells = (self.cell(one, tpu) for one in self._rows for tpu in self.tpus)
+        return sum(text == "wait" for text, _ in cells)
+
+    def result(self, program: Program | None, tpu: str) -> dict[str, Any] | None:
+        """Return the answer in a cell."""
+        return self._rows.get(program, {}).get(tpu) if program else None
+
+    def seconds(self, program: Program, tpu: str) -> float | None:
+        """Return how long a cell has been compiled for."""
+        return self._seconds.get((program, tpu)) if self.busy else None
+
+    def why_skipped(self, program: Program, tpu: str) -> str | None:
+        """Return why a cell was left out."""
+        reasons = (
+            one["reason"]
+            for one in self.skipped
+            if one["tpu"] == tpu and one["name"] == (program[0] or program[1])
+        )
+        return next(reasons, None)
+
+    def cell(self, program: Program, tpu: str) -> Cell:
+        """Return what stands in a cell."""
+        result = self.result(program, tpu)
+        if result:
+            return rehearsal_text.WORDS[result["status"]], STYLES[result["status"]]
+        seconds = self.seconds(program, tpu)
+        if seconds is not None:
+            return f"{seconds:.0f}s".rjust(LEAST_CELL, "."), "run"
+        if self.why_skipped(program, tpu):
+            return "skip", "skip"
+        return ("wait" if self.busy else "-"), "wait"
+
+
+def label(program: Program) -> str:
+    """Return what to call a program."""
+    check, name = program
+    short = check.partition(".")[2] if check else ""
+    if name in ("", check):
+        return visible(short or "your program")
+    return visible(f"{short}: {name}" if short else name)
+
+
+def cut(text: str, width: int) -> str:
+    """Return a label in so much room; of `check: program` the end stays."""
+    if len(text) <= width:
+        return text
+    head, colon, tail = text.partition(": ")
+    room = width - len(tail) - 3
+    if colon and room >= 4:
+        return f"{head[:room]}…: {tail}"
+    return f"{text[: width - 1]}…"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which TPUs are shown, and how wide."""
+
+    label: int
+    widths: tuple[int, ...]
+    first: int
+    last: int
+    """One more than the last column that is shown."""
+    gap: int
+
+    @property
+    def shown(self) -> range:
+        """The columns that are shown."""
+        return range(self.first, self.last)
+
+    def left(self, column: int) -> int:
+        """Return where a column begins."""
+        before = self.widths[self.first : column]
+        return self.label + sum(before) + self.gap * (len(before) + 1)
+
+
+def lay_out(labels: Sequence[str], widths: Sequence[int], width: int, at: int) -> Columns:
+    """Return the columns that fit, among them the one at `at`."""
+    longest = max(map(len, labels), default=0)
+    gap = 2 if longest + sum(widths) + 2 * len(widths) <= width else 1
+    room = width - min(longest, max(LEAST_LABEL, width - sum(widths) - gap * len(widths)))
+    first = 0
+    while first < at and sum(widths[first : at + 1]) + gap * (at + 1 - first) > room:
+        first += 1
+    last = at + 1
+    while last < len(widths) and sum(widths[first : last + 1]) + gap * (last + 1 - first) <= room:
+        last += 1
+    used = sum(widths[first:last]) + gap * (last - first)
+    return Columns(min(longest, max(width - used, 1)), tuple(widths), first, last, gap)
+
+
+class Table(DetailRows):
+    """Programs by TPUs; up and down choose the program, left and right the TPU."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1)", show=False),
+        Binding("right", "move(1)", "choose", key_display="Arrows", tooltip="program and TPU"),
+    ]
+
+    @dataclass
+    class Moved(Message):
+        """Another TPU is marked."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(id="rows")
+        self.known = known
+        self._at = 0
+        self._columns = lay_out([], [], 0, 0)
+
+    @property
+    def tpu(self) -> str:
+        """The TPU whose column is marked."""
+        return self.known.tpus[self._at]
+
+    @property
+    def program(self) -> Program | None:
+        """The program whose row is marked."""
+        name = self.chosen
+        return next((one for one in self.known.programs if _id(one) == name), None)
+
+    def show_known(self, mark: Program | None = None) -> Content:
+        """Paint what is known; returns the line with the names of the TPUs."""
+        known, programs = self.known, self.known.programs
+        labels = [label(one) for one in programs]
+        cells = {tpu: [known.cell(one, tpu) for one in programs] for tpu in known.tpus}
+        widths = [
+            max(LEAST_CELL, len(tpu), *(len(one) for one, _ in column))
+            for tpu, column in cells.items()
+        ]
+        width = max(self.scrollable_content_region.width, LEAST_LABEL)
+        columns = self._columns = lay_out(labels, widths, width, self._at)
+        shown = [(known.tpus[n], columns.widths[n]) for n in columns.shown]
+        gap = " " * columns.gap
+        rows: list[Row] = []
+        for number, program in enumerate(programs):
+            line = Content(f"{cut(labels[number], columns.label):<{columns.label}}")
+            for tpu, room in shown:
+                text, status = cells[tpu][number]
+                line += Content(gap) + word(status, text, room)
+            rows.append(Row(_id(program), line))
+        before = self.program
+        if mark is None and before is None and self.chosen:  # its programs have names now
+            check = self.chosen.partition("\0")[0]
+            mark = next((one for one in programs if (one[0] or "") == check), None)
+        self.show(rows, highlight=_id(mark) if mark else None)
+        return self._names(columns, gap)
+
+    def _names(self, columns: Columns, gap: str) -> Content:
+        known = self.known.tpus
+        some = f"{columns.first + 1}-{columns.last} of {len(known)} TPUs"
+        text = cut("" if len(columns.shown) == len(known) else some, columns.label)
+        line = Content.styled(f"{text:<{columns.label}}", "dim")
+        for number in columns.shown:
+            style = "bold underline" if number == self._at else ""
+            name = Content.styled(known[number], style)
+            line += Content(gap) + name.pad_right(columns.widths[number] - len(known[number]))
+        return line
+
+    def action_move(self, by: int) -> None:
+        """Mark the next TPU, or the one before."""
+        at = min(max(self._at + by, 0), len(self.known.tpus) - 1)
+        if at != self._at:
+            self._at = at
+            self.post_message(self.Moved())
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the marked cell reversed, not its whole row."""
+        strip = OptionList.render_line(self, y)
+        first = next(iter(strip), None)
+        option = first.style.meta.get("option") if first and first.style else None
+        columns = self._columns
+        if option is None or option != self.highlighted or not self.has_focus:
+            return strip
+        if self._at not in columns.shown:
+            return strip
+        left = columns.left(self._at)
+        right = left + columns.widths[self._at]
+        marked = strip.crop(left, right).apply_style(REVERSE)
+        return Strip.join([strip.crop(0, left), marked, strip.crop(right)])
+
+
+def _id(program: Program) -> str:
+    return f"{program[0] or ''}\0{program[1]}"

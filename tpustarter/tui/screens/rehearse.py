@@ -1,0 +1,324 @@
+"""Rehearse: choose programs and TPUs that are not there; `r` compiles the ones for the others."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tpustarter import content, own_code
+from tpustarter.content import Check
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import EVERY_GENERATION, Request
+from tpustarter.report.text import visible
+from tpustarter.tpus import TOPOLOGIES
+from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.screens.page import Page
+from tpustarter.tui.screens.rehearsing import BESIDE, Rehearsing
+from tpustarter.tui.widgets import Row, Rows
+
+NAME = "rehearse"
+"""What the app keeps the screen under, so that its choices last as long as the app."""
+FUNCTION, SCRIPT = "function", "script"
+OWN = {
+    FUNCTION: (
+        "a function in a file of mine",
+        "train.py:step f32[8192,8192] bf16[8192,512]",
+        "FILE.py:FUNCTION and the type of each argument; FILE.py alone asks its programs(devices)",
+    ),
+    SCRIPT: (
+        "a script of mine, run on CPU devices",
+        "train.py --steps 2",
+        "the script, and the arguments it takes; what it gives to jax.jit is compiled as well",
+    ),
+}
+"""What can be rehearsed besides checks: its name, an example, and what is typed for it."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What was typed for one of `OWN`, and names a file."""
+
+    kind: str
+    words: tuple[str, ...]
+
+
+class ChoiceRows(Rows):
+    """Rows with a box each."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "screen.choose", "choose", key_display="Space", tooltip="in or out"),
+        Binding("enter", "select", show=False),
+    ]
+
+
+class OwnLine(Input):
+    """Where a file of the learner's is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "choose it", key_display="Enter", tooltip="the file typed"),
+    ]
+
+
+class Rehearse(Page):
+    """Programs, and TPUs to compile them for."""
+
+    HELP = """
+A rehearsal asks the real TPU compiler whether a program would run on a TPU that is not there, and
+whether it fits into its memory. **Nothing is run**: what compiles is not tested yet.
+
+* **Space** takes the marked line in or out, **a** all of a list or none. **Tab** goes to the other
+  list.
+* **Enter** or **r** starts with what is chosen.
+* **a function in a file of mine**: type `FILE.py:FUNCTION` and the type of each argument, such as
+  `train.py:step f32[8192,8192] bf16[8192,512]`. `FILE.py` alone asks its function
+  `programs(devices)`, which yields name, function and arguments; those may be pytrees and carry
+  shardings.
+* **a script of mine** runs unchanged on CPU devices. Each function it gives to `jax.jit` is
+  compiled for the TPUs as well.
+
+Your own file is run in the Python chosen in the settings, else in the first one found that has JAX.
+The compiler comes from the first environment here that has `jax` and `libtpu`;
+`tpustarter setup rehearse` makes one.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "start", "start", tooltip="tpustarter rehearse --tpu NAME,NAME"),
+        Binding("a", "all", "all or none", tooltip="tpustarter rehearse"),
+        Binding("tab,left,right,shift+tab", "other", "other list", key_display="Tab",
+                tooltip="programs or TPUs"),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__("Rehearse for a TPU that is not here")
+        self._checks: list[Check] = []
+        self._left_out: set[str] = set()
+        """Checks that are not wanted."""
+        self._tpus = set(EVERY_GENERATION)
+        self._own = ""
+        """Which of `OWN` is wanted; empty where it is checks."""
+        self._words: dict[str, tuple[str, ...]] = {}
+        """What was typed for each of `OWN`."""
+        self._typing = ""
+
+    def body(self) -> Iterable[Widget]:
+        """Return a line to type a file, both lists, and what they come to."""
+        line = OwnLine(id="search")
+        line.cursor_blink = False
+        line.display = False
+        yield line
+        with Container(id="choice"):
+            yield ChoiceRows(id="programs")
+            yield ChoiceRows(id="tpus")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        """Show the TPUs at once, and the programs once they are read."""
+        self.set_focus(self.query_one("#programs"))
+        self._show()
+
+    def on_screen_resume(self) -> None:
+        """Read the checks; others may be there by now."""
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self) -> None:
+        checks = content.read_checks(self.starter.checks)
+        self.post_message(Looked([one for one in checks if one.has_programs]))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show the checks, or take what was typed."""
+        if not isinstance(message.what, Typed):
+            first = not self._checks and message.what
+            self._checks = message.what
+            self._show(message.what[0].id if first else None)
+        elif self.query_one(OwnLine).display:  # Esc may have come first
+            self._own = message.what.kind
+            self._words[self._own] = message.what.words
+            self.action_back()
+
+    def _show(self, mark: str | None = None) -> None:
+        self.query_one("#programs", Rows).show(self._program_rows(), highlight=mark)
+        self.query_one("#tpus", Rows).show(self._tpu_rows())
+        self.query_one("#headline", Static).update(Content(self._headline()))
+        self.refresh_bindings()
+
+    def _program_rows(self) -> Iterator[Row]:
+        yield Row(None, Content.styled("Programs", "bold"))
+        for kind, (text, *_) in OWN.items():
+            typed = " ".join(self._words.get(kind, ()))
+            yield _box(kind, typed or text, chosen=self._own == kind)
+        for one in self._checks:
+            yield _box(one.id, one.id, chosen=one.id in self._wanted)
+
+    def _tpu_rows(self) -> Iterator[Row]:
+        yield Row(None, Content.styled("TPUs", "bold"))
+        for one in TOPOLOGIES:
+            devices = f"{one.devices:>3} device{'s' if one.devices > 1 else ' '}"
+            text = f"{one.name:<8}{devices} {one.hbm_gib_per_device:>6.2f} GiB"
+            yield _box(one.name, text, chosen=one.name in self._tpus)
+
+    @property
+    def _wanted(self) -> list[str]:
+        """The checks that are chosen."""
+        if self._own:
+            return []
+        return [one.id for one in self._checks if one.id not in self._left_out]
+
+    def _headline(self) -> str:
+        if self.query_one(OwnLine).display:
+            return f"Type {OWN[self._typing][2]}."
+        count = len(self._wanted)
+        what = "your own file" if self._own else f"{count} check{'' if count == 1 else 's'}"
+        if not (self._own or count):
+            return "Choose at least one program: Space takes the marked line in."
+        if not self._tpus:
+            return "Choose at least one TPU: Tab goes to their list, Space takes one in."
+        many = f"{len(self._tpus)} TPU{'' if len(self._tpus) == 1 else 's'}"
+        if self._own == SCRIPT:
+            return f"r runs your script on CPU devices, and compiles what it jits for {many}."
+        return f"r compiles {what} for {many}. Nothing is run, no TPU is needed."
+
+    @property
+    def _on_tpus(self) -> bool:
+        return self.focused is self.query_one("#tpus")
+
+    def _chosen(self) -> str:
+        rows = self.query_one("#tpus" if self._on_tpus else "#programs", Rows)
+        return rows.chosen or ""
+
+    def action_choose(self) -> None:
+        """Take the marked line in or out."""
+        name = self._chosen()
+        if self._on_tpus:
+            self._tpus ^= {name}
+        elif name in OWN:
+            if self._own == name:
+                self._own = ""
+            else:
+                self._ask(name)
+        elif self._own:
+            self._own, self._left_out = "", {one.id for one in self._checks} - {name}
+        else:
+            self._left_out ^= {name}
+        self._show()
+
+    def action_all(self) -> None:
+        """Take all of a list in, or none where all are."""
+        if self._on_tpus:
+            names = {one.name for one in TOPOLOGIES}
+            self._tpus = set[str]() if self._tpus == names else names
+        else:
+            names = {one.id for one in self._checks}
+            self._left_out = names if not self._own and not self._left_out & names else set[str]()
+            self._own = ""
+        self._show()
+
+    def action_other(self) -> None:
+        """Go to the other list."""
+        self.set_focus(self.query_one("#programs" if self._on_tpus else "#tpus"))
+
+    @on(Rows.OptionSelected)
+    def selected(self) -> None:
+        """Start; a file that is not typed yet is asked for."""
+        name = self._chosen()
+        if not self._on_tpus and name in OWN and self._own != name:
+            self._ask(name)
+        else:
+            self.action_start()
+
+    def _ask(self, kind: str) -> None:
+        """Let a file be typed."""
+        self._typing = kind
+        line = self.query_one(OwnLine)
+        line.placeholder = OWN[kind][1]
+        line.value = shlex.join(self._words.get(kind, ()))
+        line.display = True
+        self.set_focus(line)
+        line.cursor_position = len(line.value)
+        self._show()
+
+    @on(Input.Submitted)
+    def typed(self, event: Input.Submitted) -> None:
+        """Look at the file that was typed."""
+        self._read(self._typing, event.value)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
+    def _read(self, kind: str, typed: str) -> None:
+        self.post_message(Looked(Typed(kind, read_words(kind, typed))))
+
+    def action_start(self) -> None:
+        """Compile what is chosen."""
+        if not self._tpus or not (self._own or self._wanted):
+            return
+        names = tuple(one.name for one in TOPOLOGIES if one.name in self._tpus)
+        request = Request(ids=tuple(self._wanted), tpus=names)
+        if self._own:
+            first, *rest = self._words[self._own]
+            request = replace(request, python=self.starter.choices.python)
+            if self._own == SCRIPT:
+                request = replace(request, script=(first, *rest))
+            else:
+                request = replace(request, ids=(first,), arguments=tuple(rest))
+        self.starter.push_screen(Rehearsing(request))
+
+    def action_back(self) -> None:
+        """Leave the line first, then the screen."""
+        line = self.query_one(OwnLine)
+        if line.display:
+            line.display = False
+            self.set_focus(self.query_one("#programs"))
+            self._show()
+        else:
+            self.dismiss()
+
+    def on_descendant_focus(self) -> None:
+        """With room for one list only, show the one that is used."""
+        self.set_class(self._on_tpus, "-on-tpus")
+        self.refresh_bindings()
+
+    def on_resize(self) -> None:
+        """Put the lists beside each other where there is room."""
+        self.set_class(self.size.width < BESIDE, "-narrow")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works now."""
+        typing = isinstance(self.focused, OwnLine)
+        if action == "start":
+            return bool(self._tpus) and bool(self._own or self._wanted) and not typing
+        if action in ("all", "other"):
+            return not typing
+        return super().check_action(action, parameters)
+
+
+def read_words(kind: str, typed: str) -> tuple[str, ...]:
+    """Return the words typed for a function or a script; raises Problem where they name none."""
+    try:
+        words = tuple(shlex.split(typed))
+    except ValueError as error:
+        raise Problem(f"a quotation mark has no end in `{typed}`", code=ExitCode.USAGE) from error
+    example = OWN[kind][1]
+    if not words:
+        raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
+    if kind == SCRIPT:
+        if not Path(words[0]).expanduser().is_file():
+            raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
+    elif own_code.is_code(words[0]):
+        words = tuple(word for word in words if word != "--arg")  # as the command has it
+        own_code.read(words[0], words[1:])
+    else:
+        raise Problem(f"found `{words[0]}`, expected `FILE.py:FUNCTION`",
+                      hint=f"for example `{example}`", code=ExitCode.USAGE)  # fmt: skip
+    return words
+
+
+def _box(name: str, text: str, *, chosen: bool) -> Row:
+    return Row(name, f"[{'x' if chosen else ' '}] {visible(text)}")

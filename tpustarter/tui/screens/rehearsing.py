@@ -1,0 +1,307 @@
+"""A rehearsal: the table fills while the compiler works, and the marked answer stands below."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter import host, own_code
+from tpustarter.compiler import Working
+from tpustarter.own_code import Function, Printed, ScriptEnded
+from tpustarter.problem import Problem
+from tpustarter.rehearsal import Began, Event, Rehearsal, Rehearsed, Request
+from tpustarter.report import rehearsal_text
+from tpustarter.report.text import visible
+from tpustarter.tui import rehearsal_details as details
+from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
+from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.rehearsal_table import Known, Program, Table
+from tpustarter.tui.screens.page import Question
+from tpustarter.tui.screens.split import LOW, Split
+from tpustarter.tui.widgets import Rows, Stack
+
+BESIDE = 70
+"""Columns from which things stand beside each other."""
+NOTHING_RUN = "Nothing is run on a TPU."
+BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
+
+It is kept off the chips. Go on, when nothing runs on them that must not be disturbed?"""
+
+
+class Rehearsing(Split):
+    """Compiles programs, and shows what the compiler says."""
+
+    HELP = """
+Each line is a program, each column a TPU. **Nothing is run**: the words are the compiler's answers.
+
+* `ok` compiles and fits, `too big` needs more memory than one device has, `refused` is no program
+  for this TPU, `ERROR` gave no answer, `skip` needs more devices than this TPU has. `..12s` is
+  being compiled for 12 seconds.
+* The **arrow keys** choose an answer; below stands what the compiler says of it. **Enter** gives
+  that the whole screen, and back.
+* **c** compares all TPUs for the marked program, **g** shows the compiler's own words, **o** what a
+  script of yours printed and gave to `jax.jit`.
+* **x** or **Esc** stops at once. **r** goes through all of it again: what was answered is stored.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
+        Binding("g", "view('words')", "compiler's words", tooltip="tpustarter rehearse ID -v"),
+        Binding("o", "view('script')", "script", tooltip="tpustarter rehearse --script FILE.py"),
+        Binding("r", "again", "again", tooltip="tpustarter rehearse"),
+    ]
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(f"Rehearsal: nothing is run{' on a TPU' if request.script else ''}")
+        self._request = request
+        self._rehearsal: Rehearsal | None = None
+        self._inbox: Inbox[Event | list[dict[str, str]] | None] = Inbox()
+        self._known = self._empty()
+        self._now: Working | None = None
+        self._began = 0.0
+        self._clock: Timer | None = None
+        self._stopped = False
+        self._failed = False
+        self._view = self._opening = ""
+        self._functions: list[Function] = []
+        self._tail = Tail()
+        self._script_error: str | None = None
+
+    def _empty(self) -> Known:
+        """Return what is known before the first answer."""
+        programs: list[Program] = [(one, "") for one in self._request.ids]
+        return Known([(None, "")] if self._is_own else programs, self._request.tpus)
+
+    @property
+    def _is_own(self) -> bool:
+        request = self._request
+        return bool(request.script) or own_code.is_code(request.ids[0])
+
+    def body(self) -> Iterable[Widget]:
+        """Return the compiler, the table, the details and the line below them."""
+        opening = Static("", id="opening")
+        opening.display = False
+        yield opening
+        yield Static("", id="tpu-names")
+        yield Table(self._known)
+        with VerticalScroll(id="details"):
+            yield Static("", id="found")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        """Start at once: that is what the key that led here says."""
+        super().on_mount()
+        self._start()
+
+    def _start(self) -> None:
+        self._began, self._stopped, self._failed, self._now = time.monotonic(), False, False, None
+        self._rehearsal, self._inbox, self._known = None, Inbox(), self._empty()
+        self._functions, self._tail, self._script_error = [], Tail(), None
+        self.query_one(Table).known = self._known
+        self._clock = self.set_interval(1.0, self._tick)
+        self._show()
+        self.refresh_bindings()
+        self._work(self._request, self._inbox)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=REHEARSE)
+    def _work(self, request: Request, inbox: Inbox[Event | list[dict[str, str]] | None]) -> None:
+        app = self.starter
+        try:
+            if host.chips(app.machine):
+                if not request.beside_tpu:
+                    self.post_message(Looked(BESIDE_TPU))
+                    return
+                app.live.release()
+            rehearsal = Rehearsal(request, machine=app.machine, checks=app.checks)
+            self._rehearsal = rehearsal
+            if self._stopped:
+                rehearsal.stop()
+            for event in rehearsal.events():
+                feed(self, inbox, [event])
+                if isinstance(event, Began | Rehearsed):
+                    feed(self, inbox, [list(rehearsal.skipped)])
+            feed(self, inbox, [list(rehearsal.skipped)])
+        finally:
+            feed(self, inbox, [None])
+
+    def on_looked(self, message: Looked) -> None:
+        """Ask before the compiler is used beside a TPU."""
+        self.starter.push_screen(Question("TPU chips", str(message.what)), self._answered)
+
+    def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer:
+            self._request = replace(self._request, beside_tpu=True)
+            self._start()
+        else:
+            self.dismiss()
+
+    def show_error(self, error: BaseException) -> None:
+        """Show why nothing was compiled; that it was stopped is no error."""
+        if not isinstance(error, Problem):
+            super().show_error(error)
+        elif not self._stopped:
+            self._failed = True
+            self.say(plain(str(error)))
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether a rehearsal goes on that was not stopped yet."""
+        return self._known.busy and not self._stopped
+
+    def on_arrived(self, message: Arrived) -> None:
+        """Show what has happened since."""
+        if message.inbox is not self._inbox:
+            return
+        for event in message.inbox.take():
+            self._follow(event)
+        self._show()
+        self.refresh_bindings()
+
+    def _follow(self, event: Event | list[dict[str, str]] | None) -> None:
+        if isinstance(event, Began):
+            names = ("jax", "libtpu")
+            versions = ", ".join(f"{name} {event.versions[name]}" for name in names)
+            line = f"compiler {event.compiler} {event.versions['python']}, {versions}"
+            self._opening = visible(line)
+            self._show_opening()
+        elif isinstance(event, Working):
+            self._now = event
+            check = getattr(event, "check", None)
+            self._known.working(check, event.program, event.tpu, event.seconds)
+        elif isinstance(event, Rehearsed):
+            self._known.answer(event.result)
+        elif isinstance(event, list):
+            self._known.skip(event)
+        elif event is None:
+            self._finish()
+        else:
+            self._follow_script(event)
+
+    def _follow_script(self, event: Function | Printed | ScriptEnded) -> None:
+        if isinstance(event, Function):
+            self._functions.append(event)
+        elif isinstance(event, Printed):
+            self._tail.add(event.data.decode("utf-8", "replace"))
+        else:
+            self._script_error = event.error
+
+    def _finish(self) -> None:
+        if self._clock:
+            self._clock.stop()
+        self._clock, self._now, self._rehearsal = None, None, None
+        self._known.busy = False
+
+    def _tick(self) -> None:
+        """Say what is waited for; runs only while the compiler does."""
+        self.say(self._headline())
+
+    def _headline(self) -> str:
+        results = self._known.results
+        if not self._known.busy:
+            text = rehearsal_text.headline(results, own=self._is_own, stopped=self._stopped)
+            return text if results else f"{text} {'It was stopped.' if self._stopped else ''}"
+        if self._stopped:
+            return "stopping"
+        if self._now is None:
+            seconds = time.monotonic() - self._began
+            return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
+        now = self._now
+        if now.tpu not in self._known.tpus:
+            return f"lowering your code, {now.seconds:.0f} s. {NOTHING_RUN}"
+        return visible(
+            f"{len(results)} answered, {self._known.waiting} wait; {now.program} for {now.tpu}, "
+            f"{now.seconds:.0f} s. {NOTHING_RUN}"
+        )
+
+    def _show_opening(self) -> None:
+        """Say which compiler it is, where there is room."""
+        room = self.size.height >= LOW and self.size.width >= BESIDE
+        self.say(self._opening if room else "", where="opening")
+
+    def _show(self) -> None:
+        """Paint the table, the details and how far it is."""
+        names = self.query_one(Table).show_known()
+        self.query_one("#tpu-names", Static).update(names)
+        if not self._failed:
+            self.say(self._headline())
+        self._show_details()
+
+    @on(Rows.OptionHighlighted)
+    @on(Table.Moved)
+    def marked(self, event: Rows.OptionHighlighted | Table.Moved) -> None:
+        """Show what is known of the marked cell."""
+        if isinstance(event, Table.Moved):
+            self._show()
+        else:
+            self._show_details()
+        self.refresh_bindings()
+
+    def _show_details(self) -> None:
+        table = self.query_one(Table)
+        program, tpu = table.program, table.tpu
+        if self._view == "script":
+            told = details.of_script(self._functions, self._script_error, self._tail.text)
+            self.show_found(Stack(told))
+        elif program is None:
+            self.show_found("")
+        elif self._view == "words" and (said := self._words()):
+            self.show_found(Content(said))
+        elif self._view == "compare":
+            self.show_found(Stack(details.comparison(self._known, program, tpu)))
+        else:
+            self.show_found(Stack(details.of_cell(self._known, program, tpu)))
+
+    def _words(self) -> str:
+        table = self.query_one(Table)
+        return details.words(self._known.result(table.program, table.tpu))
+
+    def action_view(self, view: str) -> None:
+        """Show something else of the marked cell, and back."""
+        self._view = "" if self._view == view else view
+        self.set_class(self._view == "compare", "-compare")
+        self._show_details()
+        self.query_one("#details").scroll_home(animate=False)
+
+    def action_again(self) -> None:
+        """Go through all of it again."""
+        if not self._known.busy:
+            self._start()
+
+    def stop_work(self) -> bool:
+        """Stop the compiler."""
+        if not self.can_stop:
+            return False
+        self._stopped = True
+        if self._rehearsal:
+            self._rehearsal.stop()
+        return True
+
+    def action_stop(self) -> None:
+        """Stop the compiler, and say so at once."""
+        super().action_stop()
+        self._tick()
+
+    def on_resize(self) -> None:
+        """Lay the table out anew."""
+        super().on_resize()
+        self._show_opening()
+        self.call_after_refresh(self._show)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works now."""
+        if action == "again":
+            return not self._known.busy
+        if action == "view":
+            if parameters == ("script",):
+                return bool(self._request.script)
+            return parameters != ("words",) or bool(self._words())
+        return super().check_action(action, parameters)
