@@ -154,6 +154,7 @@ def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, st
             await pilot.press("r")
             await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
             seen = on_screen(pilot.app)
+            assert re.search(r"hangs: breaks +\.+\ds", seen)
             assert "x stop" in seen
             assert "Esc back" not in seen
             seen = await press(pilot, "escape")
@@ -332,6 +333,8 @@ def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -
             seen = await press(pilot, "r")
             assert "no Python found here has the TPU compiler" in seen
             assert "`tpustarter setup rehearse`" in seen
+            assert "s set up" in seen
+            assert "Set up the TPU compiler" in await press(pilot, "s")
             assert isinstance(pilot.app.screen, Rehearsing)
             assert "r again" in seen
 

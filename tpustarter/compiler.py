@@ -63,6 +63,8 @@ class Working:
     program: str
     tpu: str
     seconds: float
+    check: str | None = None
+    """Whose program it is, if it is a check's."""
 
 
 class Compiler:
@@ -122,14 +124,14 @@ class Compiler:
         probe = self._ready()
         position = self._log.size if self._log else 0
         probe.send(self._command(task, done))
-        program, began = task.name, time.monotonic()
+        program, began, check = task.name, time.monotonic(), task.source.get("check")
         compiling: str | None = None  # what ends the process before that would end the next one
         limit_s = self._timeout_s + START_S
         while True:
             passed_s = time.monotonic() - began
             event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
             if event is None and passed_s < limit_s:
-                yield Working(program, task.tpu, passed_s)
+                yield Working(program, task.tpu, passed_s, check)
             elif event is None:
                 self._end(gently=False)
                 yield failure(task, program, f"not compiled within {self._timeout_s:g} s", passed_s)
@@ -137,7 +139,7 @@ class Compiler:
             elif event["event"] == "compiling":
                 program = compiling = str(event["program"])
                 began, limit_s = time.monotonic(), self._timeout_s
-                yield Working(program, task.tpu, 0.0)
+                yield Working(program, task.tpu, 0.0, check)
             elif event["event"] == "rehearsed":
                 done.append(program)
                 yield from self._look_again(task, self._session.redact.value(event["result"]))
@@ -190,7 +192,7 @@ class Compiler:
             while not self.stopped and (passed_s := time.monotonic() - began) < self._timeout_s:
                 event = self._asked.read(TICK_S)
                 if event is None:
-                    yield Working(result["program"], task.tpu, passed_s)
+                    yield Working(result["program"], task.tpu, passed_s, result["check"])
                 elif event["event"] == "output":
                     said = (said + event["data"])[-memory_report.MOST_BYTES :]
                 elif event["event"] in ("end", "gone"):

@@ -45,6 +45,8 @@ def _anywhere(app: Starter) -> Iterator[tuple[str, str, Callable[[], None]]]:
     yield "Lessons", "tpustarter learn", partial(open_lessons, app)
     yield "Rehearse for a TPU that is not here", "tpustarter rehearse", partial(open_rehearse, app)
     yield "Set up an environment", "tpustarter setup jax", partial(open_setup, app)
+    setup = partial(open_setup, app, "rehearse")
+    yield "Set up the TPU compiler, to rehearse", "tpustarter setup rehearse", setup
     command = "tpustarter check --python PATH --devices N"
     yield "Settings", command, partial(open_settings, app)
 
@@ -88,11 +90,11 @@ def open_instead(app: Starter, lesson: str) -> None:
     cast("Any", app).switch_screen(Reader(lesson))
 
 
-def open_setup(app: Starter) -> None:
-    """Show the set-up plan; nothing is run for that."""
+def open_setup(app: Starter, profile: str = "jax") -> None:
+    """Show the plan of a set-up; nothing is run for that."""
     from tpustarter.tui.screens.setup import SetupPlan
 
-    app.push_screen(SetupPlan())
+    app.push_screen(SetupPlan(profile))
 
 
 def open_rehearse(app: Starter) -> None:

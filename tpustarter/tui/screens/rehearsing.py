@@ -22,6 +22,7 @@ from tpustarter.problem import Problem
 from tpustarter.rehearsal import Began, Event, Rehearsal, Rehearsed, Request
 from tpustarter.report import rehearsal_text
 from tpustarter.report.text import visible
+from tpustarter.tui import commands
 from tpustarter.tui import rehearsal_details as details
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
@@ -58,12 +59,14 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         Binding("g", "view('words')", "compiler's words", tooltip="tpustarter rehearse ID -v"),
         Binding("o", "view('script')", "script", tooltip="tpustarter rehearse --script FILE.py"),
         Binding("r", "again", "again", tooltip="tpustarter rehearse"),
+        Binding("s", "setup", "set up", tooltip="tpustarter setup rehearse"),
     ]
 
     def __init__(self, request: Request) -> None:
         super().__init__(f"Rehearsal: nothing is run{' on a TPU' if request.script else ''}")
         self._request = request
         self._rehearsal: Rehearsal | None = None
+        self._without_compiler = False
         self._inbox: Inbox[Event | list[dict[str, str]] | None] = Inbox()
         self._known = self._empty()
         self._now: Working | None = None
@@ -150,7 +153,13 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
             super().show_error(error)
         elif not self._stopped:
             self._failed = True
+            self._without_compiler = "setup rehearse" in str(error.hint)
             self.say(plain(str(error)))
+            self.refresh_bindings()
+
+    def action_setup(self) -> None:
+        """Show how the compiler gets here."""
+        commands.open_setup(self.starter, "rehearse")
 
     @property
     def can_stop(self) -> bool:
@@ -175,8 +184,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
             self._show_opening()
         elif isinstance(event, Working):
             self._now = event
-            check = getattr(event, "check", None)
-            self._known.working(check, event.program, event.tpu, event.seconds)
+            self._known.working(event.check, event.program, event.tpu, event.seconds)
         elif isinstance(event, Rehearsed):
             self._known.answer(event.result)
         elif isinstance(event, list):
@@ -298,6 +306,8 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
+        if action == "setup":
+            return self._without_compiler
         if action == "again":
             return not self._known.busy
         if action == "view":

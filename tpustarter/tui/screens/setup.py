@@ -23,7 +23,6 @@ from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import Split
 from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, Stack, word
 
-PROFILE = "jax"
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
 Event = StepStarted | StepOutput | StepEnded | None
 """None: the run is over."""
@@ -50,8 +49,10 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         Binding("z", "undo", "undo", tooltip="tpustarter setup jax --undo"),
     ]
 
-    def __init__(self) -> None:
-        super().__init__("Set up an environment")
+    def __init__(self, profile: str = "jax") -> None:
+        titles = {"jax": "Set up an environment", "rehearse": "Set up the TPU compiler"}
+        super().__init__(titles[profile])
+        self._profile = profile
         self._setup: Setup | None = None
         self._inbox: Inbox[Event] = Inbox()
         self._now: str | None = None
@@ -72,7 +73,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _plan(self) -> None:
         app = self.starter
         try:
-            made = Setup(PROFILE, machine=app.machine, lessons=app.lessons, checks=app.checks)
+            made = Setup(self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks)
         except Problem as problem:
             self.post_message(Looked(problem))
         else:
@@ -112,7 +113,9 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         try:
             app.live.release()
             # Once stopped a set-up stays so: each run has one of its own.
-            setup = Setup(PROFILE, machine=app.machine, lessons=app.lessons, checks=app.checks)
+            setup = Setup(
+                self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks
+            )
             self._setup = setup
             if self._stopped:
                 setup.stop()
@@ -189,7 +192,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         if any(one.state == "undone" for one in setup.steps):
             return f"{visible(setup.short(setup.folder))} is gone. y makes it again."
         if not todo:
-            return "Everything is done. Checks and lessons use this environment from now on."
+            users = {"jax": "Checks and lessons use", "rehearse": "`tpustarter rehearse` uses"}
+            return f"Everything is done. {users[self._profile]} this environment from now on."
         left = f"{len(todo)} of {len(setup.steps)} steps are left"
         if self._ended:
             return f"{left}; y goes on.{log}"

@@ -1,0 +1,132 @@
+"""Makes the pictures of `.github/screens`: every screen on 80x24, on machines laid out for it.
+
+    python tests/pictures.py FOLDER
+
+FOLDER gets an SVG for each. They show no path of the machine they were made on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+if "PICTURES" not in os.environ:  # again from a home of its own, so that paths are short
+    WORK = Path(tempfile.mkdtemp(prefix="pictures-"))
+    HOME = WORK / "home"
+    HOME.mkdir()
+    (HOME / "tpu").symlink_to(sys.prefix)
+    os.environ |= {
+        "HOME": str(HOME), "TPUSTARTER_HOME": str(WORK / "state"), "PICTURES": str(WORK),
+        "JAX_PLATFORMS": "cpu", "VIRTUAL_ENV": str(HOME / "tpu"),
+    }  # fmt: skip
+    os.environ.pop("NO_COLOR", None)
+    os.execv(HOME / "tpu/bin/python", [str(HOME / "tpu/bin/python"), *sys.argv])
+
+WORK = Path(os.environ["PICTURES"])
+
+from fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
+from machines import lay_out  # noqa: E402
+from textual.pilot import Pilot  # noqa: E402
+from tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
+
+from tpustarter.tui import commands  # noqa: E402
+from tpustarter.tui.app import Starter  # noqa: E402
+
+CHECKS = Path(__file__).parent / "samples" / "machine_checks"
+FOLDER = Path(sys.argv[1])
+
+
+@contextlib.asynccontextmanager
+async def app(**given: Any) -> AsyncGenerator[Pilot[None]]:
+    """Start the app on a terminal of 80x24."""
+    starter = Starter(**given)
+    try:
+        async with starter.run_test(size=(80, 24), notifications=True) as pilot:
+            await settle(pilot)
+            yield pilot
+    finally:
+        starter.live.release()
+
+
+async def take(pilot: Pilot[None], name: str) -> None:
+    """Write one picture; refuses one that shows where it was made."""
+    await pilot.pause(0.2)
+    seen = on_screen(pilot.app)  # type: ignore[arg-type]
+    assert str(WORK) not in seen.replace("\n", ""), f"{name} shows {WORK}"
+    svg = pilot.app.export_screenshot(title="tpustarter")
+    (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+
+def laptop(name: str, **tools: Any) -> Any:
+    """Return a laptop with uv, a Python, and a home of its own."""
+    found = lay_tools(WORK / name / "bin", uv=True, python=True)
+    behave(found, **tools)
+    (WORK / name / "machine").mkdir(parents=True)
+    os.environ["TPUSTARTER_HOME"] = str(WORK / name / ".local/state/tpustarter")
+    env = {"PATH": str(found), "HOME": str(WORK / name)}
+    return lay_out(WORK / name / "machine", env=env)
+
+
+async def lessons() -> None:
+    """Take home, a lesson before, during and after a run, and blocks that fail."""
+    async with app() as pilot:
+        await take(pilot, "home")
+        commands.open_lesson(pilot.app, "jax/is-it-really-the-tpu")  # type: ignore[arg-type]
+        await settle(pilot)
+        await take(pilot, "lesson-before")
+        await pilot.press("r")
+        await pilot.pause(0.5)
+        await take(pilot, "lesson-running")
+        await settle(pilot)
+        await take(pilot, "lesson")
+        await press(pilot, "e", *"print(devicess)", "ctrl+r")
+        await take(pilot, "lesson-error")
+    wrong = write_lessons(WORK / "lessons", hello=HELLO.replace("hello you\n", "hello nobody\n"))
+    async with app(lessons=wrong) as pilot:
+        await press(pilot, "enter", "r")
+        await take(pilot, "lesson-failed")
+
+
+async def checks() -> None:
+    """Take checks while they run, done and failed, and home on a machine with a TPU."""
+    async with app() as pilot:
+        await pilot.press("c")
+        await until(pilot, lambda: "RUN " in on_screen(pilot.app))  # type: ignore[arg-type]
+        await take(pilot, "checks-running")
+        await settle(pilot)
+        await take(pilot, "checks")
+    async with app(checks=write_checks(WORK / "checks", "passes", "fails", "raises")) as pilot:
+        await press(pilot, "c")
+        await take(pilot, "checks-failed")
+    (WORK / "tpu").mkdir()
+    async with app(machine=lay_out(WORK / "tpu", "v5e", chips=8, env=dict(os.environ))) as pilot:
+        await take(pilot, "home-tpu")
+
+
+async def setup() -> None:
+    """Take the plan of a set-up, the set-up while it runs, and one that fails."""
+    said = "Collecting jax\nDownloading jax-0.12.0.1-py3-none-any.whl (2.9 MB)\n"
+    machine = laptop("good", pip={"say": said, "sleep": 3})
+    async with app(machine=machine, checks=CHECKS) as pilot:
+        await press(pilot, "s")
+        await take(pilot, "setup")
+        await pilot.press("y")
+        await until(pilot, lambda: "Downloading" in on_screen(pilot.app))  # type: ignore[arg-type]
+        await take(pilot, "setup-running")
+        await settle(pilot)
+    said = "ERROR: Could not install packages due to an OSError: No space left on device\n"
+    async with app(machine=laptop("bad", pip={"say": said, "code": 1}), checks=CHECKS) as pilot:
+        await press(pilot, "s", "y")
+        await take(pilot, "setup-failed")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for scenes in (lessons, checks, setup):
+        asyncio.run(scenes())
