@@ -1,0 +1,114 @@
+"""One row of devices, what each of them sends, and what is wrong with what each then holds.
+
+The rule to know: every device sends blocks of random whole numbers of its own, so a block that is
+found in the wrong place, is missing in a sum, or counts twice, tells whose it is.
+"""
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from tpustarter.checks.jax._shares import label
+
+WIDTH = 128
+"""Numbers in a block."""
+
+LARGEST = 2**22
+"""Sums of 256 such numbers fit int32."""
+
+
+def blocks(*shape):
+    """Return random whole numbers `int32[*shape, w]`, the same in every run."""
+    return np.random.default_rng(0).integers(-LARGEST, LARGEST, (*shape, WIDTH), np.int32)
+
+
+def argument(mesh, cut, *shape, dtype=np.int32):
+    """Return an abstract array that is cut over a mesh."""
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, cut))
+
+
+def placed(arrays, arguments):
+    """Return NumPy arrays as JAX arrays with the types and shardings of abstract ones."""
+    pairs = zip(arrays, arguments, strict=True)
+    return [jax.device_put(array.astype(one.dtype), one.sharding) for array, one in pairs]
+
+
+def spread(function, devices, *shape):
+    """Return `function` mapped over a row of devices, and its argument `int32[d, *shape, w]`.
+
+    The function gets and returns arrays with one row: the device's own.
+    """
+    mesh = Mesh(np.array(devices), ("d",))
+    mapped = jax.shard_map(function, mesh=mesh, in_specs=P("d"), out_specs=P("d"))
+    return mapped, argument(mesh, P("d"), len(devices), *shape, WIDTH)
+
+
+def execute(programs, *numbers):
+    """Return what the one program of a check makes of `numbers`, as JAX arrays."""
+    [(_, function, arguments)] = programs
+    return jax.jit(function)(*placed(numbers, arguments))
+
+
+def held(output, devices):
+    """Return the rows `[d, ...]` of a sharded array as NumPy, in the order of `devices`."""
+    rows = {shard.device: np.asarray(shard.data) for shard in output.addressable_shards}
+    return np.concatenate([rows[device] for device in devices])
+
+
+def wrong_shards(output, expected):
+    """Return which devices hold another part of an array than they should, or an empty text."""
+    if output.shape != expected.shape:
+        return f"shape {list(output.shape)}"
+    lost = [
+        label(shard.device)
+        for shard in output.addressable_shards
+        if not np.array_equal(np.asarray(shard.data), expected[shard.index])
+    ]
+    return f"wrong on {', '.join(lost)}" if lost else ""
+
+
+def owners(numbers, devices):
+    """Return whose each block is: `numbers[i, j]` is block j of device i."""
+    named, many = {}, numbers[0].ndim > 1
+    for device, own in zip(devices, numbers, strict=True):
+        for place, block in enumerate(own.reshape(-1, own.shape[-1])):
+            named[block.astype(np.int32).tobytes()] = (
+                f"block {place} of {label(device)}" if many else label(device)
+            )
+    return named
+
+
+def wrong(found, expected, named, devices):
+    """Return for each device how its blocks differ from the expected ones, or an empty text.
+
+    `found` and `expected` are NumPy arrays `int32[d, k, w]`, with k blocks on each device; `named`
+    is what `owners` returns.
+    """
+    if found.shape != expected.shape:
+        return {label(device): f"shape {list(found.shape[1:])}" for device in devices}
+    return {
+        label(device): difference(one, right, named)
+        for device, one, right in zip(devices, found, expected, strict=True)
+    }
+
+
+def difference(found, expected, named):
+    """Return how many of some blocks are wrong, and what stands in place of the first."""
+    places = np.flatnonzero((found != expected).any(axis=1))
+    if not len(places):
+        return ""
+    first = places[0]
+    text = describe(found[first], expected[first], named)
+    return text if len(found) == 1 else f"place {first}: {text} ({len(places)} of {len(found)})"
+
+
+def describe(found, expected, named):
+    """Return what a wrong block is: zeros, another's, without another's, or so many numbers."""
+    if not found.any():
+        return "zeros"
+    candidates = {"{}": found, "lacks {}": expected - found, "{} twice": found - expected}
+    for text, block in candidates.items():
+        if owner := named.get(block.astype(np.int32).tobytes()):
+            return text.format(owner)
+    return f"{np.count_nonzero(found != expected)} of {found.size} numbers wrong"

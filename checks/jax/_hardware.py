@@ -1,0 +1,102 @@
+"""What devices say of their places and their memory, beside what is known of their generation."""
+
+import collections
+import math
+
+from tpustarter import tpus
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding, compare
+
+LEAST, MOST = 0.9, 1.05
+"""Part of the documented memory that `bytes_limit` may be: the runtime keeps some for itself.
+
+The TPU compiler leaves programs 0.935 (v2) to 1.008 (v5p) of it (`tpus.TOPOLOGIES`); people show
+0.961 for a v4 (the issue above) and 0.976 for a v6e (https://github.com/vllm-project/vllm/pull/16211).
+"""
+
+FLAGS = "`env | grep -E 'LIBTPU_INIT_ARGS|XLA_|TPU_'` shows what may limit it"
+
+LINKS = "`tpustarter check host.chips host.one_host -v` shows chips and slice without JAX"
+
+
+def places(devices):
+    """Yield whether each device has a place of its own, and the chips fill the box they span.
+
+    Several slices may be joined: coordinates count within the slice of the first device.
+    """
+    own = slice_of(devices[0])
+    devices = [device for device in devices if slice_of(device) == own]
+    kind = devices[0].device_kind
+    if not all(hasattr(device, "core_on_chip") for device in devices):
+        yield Finding("JAX-PLACE-BOX", f"coordinates of {kind}", "info", "none on this device")
+        return
+    seats = {label(device): (*device.coords, device.core_on_chip) for device in devices}
+    times, chips = collections.Counter(seats.values()), {seat[:3] for seat in seats.values()}
+    lost = {name: shared(times[seat], seat) for name, seat in seats.items()}
+    yield from tally("JAX-PLACE-OWN", "devices with a place of their own", lost, LINKS)
+    sides = [max(axis) - min(axis) + 1 for axis in zip(*chips, strict=True)]
+    name = f"chips in the box {text(sides)} they span"
+    yield compare("JAX-PLACE-BOX", name, len(chips), math.prod(sides), hint=LINKS)
+    yield from shape(tpus.by_device_kind(kind), len(devices) / len(chips), len(chips), sides)
+
+
+def slice_of(device):
+    """Return the slice that a device belongs to, where several are joined."""
+    return getattr(device, "slice_index", None)
+
+
+def shared(times, seat):
+    """Return how many devices say that they sit at one place, where it is more than one."""
+    return "" if times == 1 else f"{times} devices at x, y, z, core {seat}"
+
+
+def text(sides):
+    """Return the sides of a box as people write them."""
+    return "x".join(map(str, sides))
+
+
+def shape(known, each, chips, sides):
+    """Yield devices per chip and the shape of a slice, beside those of the generation."""
+    if known is None or known.devices_per_chip is None:
+        yield Finding("JAX-PLACE-CORES", "devices on a chip", "info", f"{each:g}, no reference")
+        return
+    name, expected = f"devices on a {known.title} chip", known.devices_per_chip
+    yield compare("JAX-PLACE-CORES", name, each, expected, hint=LINKS)
+    shapes = [
+        [int(side) for side in (row.topology_name.partition(":")[2] + "x1").split("x")[:3]]
+        for row in tpus.TOPOLOGIES
+        if row.name.startswith(f"{known.name}-") and row.devices == chips * expected
+    ]
+    same = any(sorted(one) == sorted(sides) for one in shapes)
+    usual = " or ".join(map(text, shapes)) or None
+    verdict = "ok" if same else "info"
+    yield Finding("JAX-PLACE-SHAPE", f"shape of {chips} chips", verdict, text(sides), usual)
+
+
+def memory(devices):
+    """Yield what the devices say of their memory, judged where a document says what it must be."""
+    limits = {label(one): (one.memory_stats() or {}).get("bytes_limit", 0) for one in devices}
+    known, name = tpus.by_device_kind(devices[0].device_kind), f"memory of {devices[0].device_kind}"
+    if not all(limits.values()):
+        yield Finding("JAX-MEMORY-LIMIT", name, "info", "not told: no reference for this device")
+        return
+    sizes = {device: limit / 2**30 for device, limit in limits.items()}
+    common = collections.Counter(sizes.values()).most_common(1)[0][0]
+    name = "memory of most devices"
+    if known is None or known.hbm_gib is None or known.devices_per_chip is None:
+        yield Finding("JAX-MEMORY-LIMIT", name, "info", round(common, 2), unit="GiB")
+        lost = {device: unequal(size, common, common) for device, size in sizes.items()}
+        yield from tally("JAX-MEMORY-ALIKE", "devices with the same memory", lost, FLAGS)
+        return
+    figures = [known.hbm_gib.value, *(figure for figure, _ in known.hbm_gib.others)]
+    low, high = min(figures) / known.devices_per_chip, max(figures) / known.devices_per_chip
+    expected = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    yield Finding("JAX-MEMORY-LIMIT", name, "info", round(common, 2), expected, unit="GiB")
+    lost = {device: unequal(size, LEAST * low, MOST * high) for device, size in sizes.items()}
+    yield from tally("JAX-MEMORY-SIZE", f"devices with the memory of a {known.title}", lost, FLAGS)
+
+
+def unequal(size, least, most):
+    """Return a size in GiB that is not within bounds, or an empty text."""
+    return "" if least <= size <= most else f"{size:.2f} GiB"

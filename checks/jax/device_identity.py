@@ -1,0 +1,80 @@
+"""Each device is one, and answers for itself."""
+
+import collections
+
+import jax
+import numpy as np
+
+from tpustarter.checks.jax import _collectives
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "start/chips-cores-devices"
+SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
+AFTER = ["jax.devices_visible"]
+
+OTHERS = "`env | grep -E 'TPU_|JAX_'` shows what tells this process about other ones"
+
+
+def answer(x):
+    """Return a device's place in the row, added to `x: int32[1, w]`, the numbers it was given."""
+    return x + jax.lax.axis_index("d")
+
+
+def programs(devices):
+    """Yield what all devices run at once: `x: int32[d, w]`, a row for each."""
+    function, x = _collectives.spread(answer, devices)
+    yield "answer", function, (x,)
+
+
+def run():
+    """Count ids and processes, then let each device answer with its place and its own row."""
+    devices, local = jax.devices(), jax.local_devices()
+    yield from numbered(devices)
+    yield from processes(devices, local, jax.process_index(), jax.process_count())
+
+    numbers = _collectives.blocks(len(local))
+    output = _collectives.execute(programs(local), numbers)
+    expected = numbers + np.arange(len(local), dtype=np.int32)[:, None]
+    named = _collectives.owners(expected, local)
+    found = _collectives.held(output, local)
+    lost = _collectives.wrong(found[:, None], expected[:, None], named, local)
+    yield from tally("JAX-IDENTITY-ANSWER", "devices that answer for themselves", lost)
+
+
+def numbered(devices):
+    """Compare the ids with the devices: no two may share one."""
+    times = collections.Counter(device.id for device in devices)
+    lost = {label(device): shared(times[device.id]) for device in devices}
+    yield from tally("JAX-IDENTITY-ID", "devices with an id of their own", lost, OTHERS)
+    hardware = [device.local_hardware_id for device in devices]
+    text = ", ".join(map(str, dict.fromkeys(hardware)))
+    yield Finding("JAX-IDENTITY-HARDWARE", "numbers the driver gives them", "info", text)
+
+
+def shared(times):
+    """Return how many devices have an id, where it is more than one."""
+    return "" if times == 1 else f"{times} devices have this id"
+
+
+def processes(devices, local, own, count):
+    """Compare process and host numbers of all devices with what JAX says of the processes."""
+    known = sorted({device.process_index for device in devices})
+    text = "processes that have devices"
+    yield compare("JAX-IDENTITY-PROCESSES", text, str(known), str([*range(count)]), hint=OTHERS)
+    lost = {label(one): foreign(one.process_index, own) for one in local}
+    yield from tally("JAX-IDENTITY-LOCAL", "local devices of this process", lost, OTHERS)
+    sizes = collections.Counter(device.process_index for device in devices)
+    found, each = sorted(set(sizes.values())), len(devices) // len(sizes)
+    text = "devices of each process"
+    yield compare("JAX-IDENTITY-EVEN", text, str(found), str([each]), hint=OTHERS)
+
+
+def foreign(process, own):
+    """Return whose a device is, where it is not this process's own."""
+    return "" if process == own else f"process {process}, this is {own}"

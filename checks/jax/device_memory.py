@@ -1,0 +1,57 @@
+"""Each device has its memory and keeps data."""
+
+import jax
+import jax.numpy as jnp
+
+from tpustarter.checks.jax import _collectives, _hardware
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import tally
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "start/chips-cores-devices"
+SOURCE = "https://github.com/jax-ml/jax/issues/1491"
+AFTER = ["jax.devices_visible"]
+
+WORDS = 2**18
+
+
+def pattern(x):
+    """Return `int32[1, words]`, which follow from the first of a device's numbers `x: [1, w]`."""
+    words = jax.lax.broadcasted_iota(jnp.int32, (1, WORDS), 1)
+    return (words * 40503) ^ x[:, :1]
+
+
+def fill(x):
+    """Return a device's pattern, to be kept in its memory."""
+    return pattern(x)
+
+
+def count_wrong(words, x):
+    """Return how many of a device's `words: int32[1, words]` are not its pattern."""
+    return jnp.sum(words != pattern(x), axis=1, keepdims=True)
+
+
+def programs(devices):
+    """Yield what writes 1 MiB on each device, and what reads them back there."""
+    write, x = _collectives.spread(fill, devices)
+    read, _ = _collectives.spread(count_wrong, devices)
+    words = _collectives.argument(x.sharding.mesh, x.sharding.spec, len(devices), WORDS)
+    yield "fill", write, (x,)
+    yield "count_wrong", read, (words, x)
+
+
+def run():
+    """Compare each device's memory with its generation's, then write a pattern and its inverse."""
+    devices = jax.local_devices()
+    yield from _hardware.memory(devices)
+    (_, write, (x, *_)), (_, read, _) = programs(devices)
+    write, read, numbers = jax.jit(write), jax.jit(read), _collectives.blocks(len(devices))
+    lost = dict.fromkeys(map(label, devices), "")
+    for seed in (numbers, ~numbers):
+        own = jax.device_put(seed, x.sharding)
+        wrong = _collectives.held(read(write(own), own), devices)[:, 0]
+        lost |= {label(one): f"{n} words wrong" for one, n in zip(devices, wrong, strict=True) if n}
+    yield from tally("JAX-MEMORY-PATTERN", "devices that hold 1 MiB as written", lost)

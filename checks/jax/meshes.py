@@ -1,0 +1,78 @@
+"""Every mesh shape gives the right answer."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+
+from tpustarter.checks.jax._collectives import argument, placed, wrong_shards
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 240
+LESSON = "jax/every-device"
+SOURCE = "https://docs.jax.dev/en/latest/notebooks/shard_map.html"
+AFTER = ["jax.devices_visible"]
+
+AXES = ("k", "m", "n")
+"""A mesh has the first one, two or three; the sum of `x @ y` runs over `k`."""
+
+MOST = 8
+"""Shapes that are compiled; 64 devices have 16."""
+
+
+def shapes(count):
+    """Return by name every way to lay devices along one, two and three axes, even ones first."""
+    sizes = [size for size in range(2, count + 1) if count % size == 0]
+    every = itertools.chain(*(itertools.product(sizes, repeat=axes) for axes in (2, 3)))
+    fitting = [(count,), *sorted((one for one in every if np.prod(one) == count), key=max)]
+    return {"x".join(map(str, shape)): shape for shape in fitting}
+
+
+def product(x, y):
+    """Return `x @ y`, added up over the devices along `k`; blocks `float32[m, k]`, `[k, n]`."""
+    return jax.lax.psum(jnp.matmul(x, y), "k")
+
+
+def order(axes):
+    """Return the places `int32[1, d]` of all devices, gathered over all axes of the mesh."""
+    return jax.lax.all_gather(jax.lax.axis_index(axes), axes)[None]
+
+
+def programs(devices):
+    """Yield a program for each mesh: `x, y: float32[2 d, 2 d]`, cut along its axes."""
+    size = 2 * len(devices)
+    for name, shape in list(shapes(len(devices)).items())[:MOST]:
+        mesh = Mesh(np.array(devices).reshape(shape), AXES[: len(shape)])
+        m, n = (axis if axis in mesh.axis_names else None for axis in ("m", "n"))
+
+        def multiply(x, y, axes=mesh.axis_names):
+            return product(x, y), order(axes)
+
+        cuts, results = (P(m, "k"), P("k", n)), (P(m, n), P(mesh.axis_names))
+        function = jax.shard_map(multiply, mesh=mesh, in_specs=cuts, out_specs=results)
+        sides = [argument(mesh, cut, size, size, dtype=np.float32) for cut in cuts]
+        yield name, function, tuple(sides)
+
+
+def run():
+    """Compare product and order on every mesh with NumPy's; the numbers are exact in bfloat16."""
+    devices = jax.local_devices()
+    count = len(devices)
+    x, y = np.random.default_rng(0).integers(-8, 9, (2, 2 * count, 2 * count))
+    in_order = np.broadcast_to(np.arange(count), (count, count))
+    products, places = {}, {}
+    for name, function, arguments in programs(devices):
+        found, gathered = jax.jit(function)(*placed((x, y), arguments))
+        products[f"mesh:{name}"] = wrong_shards(found, x @ y)
+        places[f"mesh:{name}"] = wrong_shards(gathered, in_order)
+    yield from tally("JAX-MESH-PRODUCT", "mesh shapes with the exact product", products)
+    yield from tally("JAX-MESH-ORDER", "mesh shapes in row-major order", places)
+    left = ", ".join(list(shapes(count))[MOST:])
+    yield Finding("JAX-MESH-SKIPPED", "mesh shapes not tried", "info", left or "none")

@@ -1,0 +1,63 @@
+"""Blocks reach the device they are sent to."""
+
+import jax
+import numpy as np
+
+from tpustarter.checks.jax import _collectives
+from tpustarter.checks.jax._tally import tally
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/every-device"
+SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.lax.ppermute.html"
+AFTER = ["jax.devices_visible"]
+
+ROUTES = {
+    "NEXT": "devices reached by the one before",
+    "PREVIOUS": "devices reached by the one after",
+    "ACROSS": "devices reached from the other end",
+    "ONE": "devices right when one sends to one",
+}
+
+
+def routes(count):
+    """Return who sends to whom, in the order of `ROUTES`; devices by their place in the row."""
+    places = range(count)
+    return (
+        [(place, (place + 1) % count) for place in places],
+        [((place + 1) % count, place) for place in places],
+        [(place, count - 1 - place) for place in places],
+        [(0, count - 1)],
+    )
+
+
+def send(x, route):
+    """Return what this device is sent, `x: int32[1, w]`; zeros where nobody sends to it."""
+    return jax.lax.ppermute(x, "d", route)
+
+
+def programs(devices):
+    """Yield one program for all routes: `x: int32[d, w]`, a row for each device."""
+
+    def send_all(x):
+        return tuple(send(x, route) for route in routes(len(devices)))
+
+    function, x = _collectives.spread(send_all, devices)
+    yield "send_all", function, (x,)
+
+
+def run():
+    """Compare what each device was sent with what the sender had."""
+    devices = jax.local_devices()
+    numbers = _collectives.blocks(len(devices))
+    named = _collectives.owners(numbers, devices)
+    outputs = _collectives.execute(programs(devices), numbers)
+    alone = np.zeros_like(numbers)
+    alone[-1] = numbers[0]
+    right = (np.roll(numbers, 1, axis=0), np.roll(numbers, -1, axis=0), numbers[::-1], alone)
+    for (code, name), output, expected in zip(ROUTES.items(), outputs, right, strict=True):
+        found = _collectives.held(output, devices)
+        lost = _collectives.wrong(found[:, None], expected[:, None], named, devices)
+        yield from tally(f"JAX-PERMUTE-{code}", name, lost)

@@ -1,0 +1,75 @@
+"""All devices compute the same, bit for bit."""
+
+import collections
+import zlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+
+from tpustarter.checks.jax import _collectives
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/every-device"
+SOURCE = "https://docs.jax.dev/en/latest/notebooks/shard_map.html"
+AFTER = ["jax.devices_visible"]
+
+SIZE = 256
+PARTS = {
+    "MATMUL": "matrix product",
+    "FUNCTIONS": "exp, tanh and rsqrt",
+    "SUMS": "sums and quotients",
+}
+
+
+def compute(x):
+    """Return three results whose rounding shows; they and `x` are `float32[n, n]`."""
+    product = x @ x.T
+    functions = jnp.exp(-jnp.abs(x)) + jnp.tanh(x) * jax.lax.rsqrt(1 + x * x)
+    return product, functions, x / jnp.sum(jnp.abs(x), axis=1, keepdims=True)
+
+
+def each_alone(x):
+    """Return `compute(x)` as this device makes it, without a word from another one."""
+    return tuple(result[None] for result in compute(x))
+
+
+def programs(devices):
+    """Yield one program in which every device does the same: `x: float32[n, n]` is on each."""
+    mesh = Mesh(np.array(devices), ("d",))
+    function = jax.shard_map(each_alone, mesh=mesh, in_specs=P(), out_specs=P("d"), check_vma=False)
+    x = _collectives.argument(mesh, P(), SIZE, SIZE, dtype=np.float32)
+    yield "each_alone", function, (x,)
+
+
+def run():
+    """Compare the bits of each device's results with those that most devices have."""
+    devices = jax.local_devices()
+    numbers = np.random.default_rng(0).standard_normal((SIZE, SIZE), np.float32)
+    outputs = _collectives.execute(programs(devices), numbers)
+    for (code, name), output in zip(PARTS.items(), outputs, strict=True):
+        found = _collectives.held(output, devices)
+        common, lost = odd_ones(found, devices)
+        yield from tally(f"JAX-SAME-{code}", f"devices with the same {name}", lost)
+        yield Finding(f"JAX-SAME-{code}-CRC", f"CRC-32 of the {name}", "info", f"{common:08x}")
+
+
+def odd_ones(found, devices):
+    """Return the checksum that most devices have, and for each device how its bits differ."""
+    sums = [zlib.crc32(one.tobytes()) for one in found]
+    common, count = collections.Counter(sums).most_common(1)[0]
+    usual, lost = found[sums.index(common)], {}
+    for device, checksum, one in zip(devices, sums, found, strict=True):
+        bits = np.count_nonzero(one.view(np.uint32) != usual.view(np.uint32))
+        lost[label(device)] = f"{bits} of {one.size} numbers differ" if checksum != common else ""
+        if count * 2 <= len(devices) and len(devices) > 1:
+            lost[label(device)] = f"checksum {checksum:08x}, and no majority"
+    return common, lost
