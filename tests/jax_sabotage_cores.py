@@ -106,7 +106,7 @@ SABOTAGE: dict[str, Break] = {
     "all_reduce": before("total", without_three),
     "all_to_all": after("stacked", exchange_rows),
     "axis_types": after("combine", lambda results, *_: (results[0], results[1] + 1)),
-    "device_coordinates": ring_skips_one,
+    "coordinates": ring_skips_one,
     "device_identity": after("answer", lambda found, _: swapped(found)),
     "device_memory": after("fill", lose_a_word),
     "meshes": half_of_k_is_lost,
