@@ -14,7 +14,7 @@ import pytest
 
 import tpustarter
 from tpustarter import archive, content, locations
-from tpustarter.report.text import TITLE_WIDTH
+from tpustarter.report.text import ID_WIDTH, TITLE_WIDTH
 
 PACKAGE = Path(tpustarter.__file__).parent
 CHECKS = locations.content("checks")
@@ -188,9 +188,9 @@ def test_every_module_says_what_it_is_for() -> None:
 
 def test_every_claim_fits_one_line_of_a_report() -> None:
     """What holds is told in one line of 80 columns."""
-    long = [
-        f"{one.id}: {one.title}" for one in content.read_checks() if len(one.title) > TITLE_WIDTH
-    ]
+    checks = content.read_checks()
+    long = [f"{one.id}: {one.title}" for one in checks
+            if len(one.title) > TITLE_WIDTH or len(one.id) >= ID_WIDTH]  # fmt: skip
 
     assert long == []
 

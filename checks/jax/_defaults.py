@@ -1,0 +1,26 @@
+"""JAX's own settings, for claims about JAX as it is documented.
+
+The rule to know: who sets JAX_DISABLE_JIT or JAX_DEBUG_NANS gets another JAX on purpose, which
+`host.environment` reports. These claims are about the one it is without.
+"""
+
+import contextlib
+import functools
+
+import jax
+
+
+def with_defaults(run):
+    """Return a check's `run` that meets JAX with its own settings, and leaves them as they were."""
+
+    @functools.wraps(run)
+    def run_with_defaults():
+        with contextlib.ExitStack() as stack:
+            for setting in (jax.debug_nans, jax.debug_infs, jax.disable_jit, jax.debug_key_reuse):
+                stack.enter_context(setting(False))  # noqa: FBT003  each names it differently
+            stack.enter_context(jax.threefry_partitionable(new_val=True))
+            stack.enter_context(jax.numpy_dtype_promotion("standard"))
+            stack.enter_context(jax.transfer_guard("allow"))
+            yield from run()
+
+    return run_with_defaults

@@ -1,0 +1,64 @@
+"""FFT and matrix factors: how far they are from giving back what they were made of.
+
+The rule to know: everything is put together again by NumPy in float64, so that only the error of
+the factors counts. It is divided by `n * 2**-24 * |A|` as in LAPACK's own tests, which pass below
+30: https://github.com/Reference-LAPACK/lapack/blob/master/TESTING/LIN/spot01.f. JAX calls LAPACK
+on a CPU; for a TPU or a GPU no page states a bound.
+"""
+
+import numpy as np
+
+SIZE = 64
+"""Rows and columns of the matrices, and numbers in each row that is transformed."""
+
+PASSES = 30
+"""Threshold of those tests. Source: TESTING/stest.in in the same repository."""
+
+WAVES = ("fft", "ifft of fft", "irfft of rfft")
+"""What is no part of LAPACK, and has no bound anywhere."""
+
+UNIT = SIZE * 2.0**-24
+"""Relative error that counts as one."""
+
+NOTHING = 0.1 / UNIT
+"""What no arithmetic explains: numbers of one digit."""
+
+
+def matrices():
+    """Return a matrix, one like a covariance, and right-hand sides; `float32[64, 64]`, thrice."""
+    draw = np.random.default_rng(0)
+    a, b = draw.standard_normal((2, SIZE, SIZE), np.float32)
+    a += 24 * np.eye(SIZE, dtype=np.float32)  # no equation is nearly the same as others
+    c = (a.astype(np.float64) @ a.T.astype(np.float64) / SIZE).astype(np.float32)
+    return a, (c + c.T) / 2, b
+
+
+def identity(q):
+    """Return `q q^H` less the identity."""
+    return q @ q.conj().T - np.eye(len(q))
+
+
+def residuals(found, a, c, b):
+    """Return the error of each result in units of `UNIT`; NaN where it holds one.
+
+    `found` are the results by name, as `float64` or `complex128` arrays.
+    """
+    q, r = found["qr"]
+    values, vectors = found["eigh"]
+    u, s, v = found["svd"]
+    lower, x = found["cholesky"][0], found["solve"][0]
+    size = np.linalg.norm
+    errors = {
+        "cholesky": size(lower @ lower.T - c) / size(c),
+        "qr": size(q @ r - a) / size(a),
+        "q of qr": size(identity(q)),
+        "solve": size(a @ x - b) / (size(a, 2) * size(x)),
+        "eigh": size(vectors * values @ vectors.T - c) / size(c),
+        "vectors of eigh": size(identity(vectors)),
+        "svd": size(u * s @ v - a) / size(a),
+        "vectors of svd": size(identity(u)) + size(identity(v)),
+        "fft": size(found["fft"][0] - np.fft.fft(a)) / size(np.fft.fft(a)),
+        "ifft of fft": size(found["fft"][1] - a) / size(a),
+        "irfft of rfft": size(found["rfft"][0] - a) / size(a),
+    }
+    return {name: float(error) / UNIT for name, error in errors.items()}

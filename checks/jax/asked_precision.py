@@ -1,0 +1,68 @@
+"""Each way to ask for precision works."""
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax import _precision, _requests
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/precision"
+SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
+AFTER = ["jax.devices_visible"]
+
+USE = "`jnp.matmul(x, y, precision='highest')` is the way that needs nothing round it"
+DO = _precision.AGAIN.replace("matmul_precision", "asked_precision")
+
+
+def multiply_all_ways(x, y):
+    """Return `x @ y` once for each way to ask; `x, y: float32[512, 512]`."""
+    return [way.multiply(x, y) for way in _requests.WAYS.values()]
+
+
+def programs(devices):
+    """Yield one program that asks in every way."""
+    shape, place = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
+    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=place)
+    yield "multiply_all_ways", multiply_all_ways, (x, x)
+
+
+def run():
+    """Read what each way asks for, then measure which arithmetic it got."""
+    device, pair = jax.local_devices()[0], _precision.scattered()
+    lost = {}
+    for name, way in _requests.WAYS.items():
+        found = _requests.asked(way.multiply, *pair)
+        lost[f"way:{name}"] = "" if found == way.asks else f"asks for {found}, not {way.asks}"
+    yield from tally("JAX-REQUEST-ASKED", "ways that ask for what they say", lost, USE)
+
+    lost = {}
+    products = jax.jit(multiply_all_ways)(*jax.device_put(pair, device))
+    kinds = _requests.computed(products, pair)
+    for (name, way), kind in zip(_requests.WAYS.items(), kinds, strict=True):
+        lost[f"way:{name}"] = difference(kind, documented(way.asks))
+        if way.asks in _requests.PRESETS:
+            entity = f"way:{name}"
+            yield Finding("JAX-REQUEST-PRESET", "arithmetic", "info", kind, entity=entity)
+    yield from tally("JAX-REQUEST-DONE", "ways that are computed as documented", lost, DO)
+
+
+def documented(asks):
+    """Return the coarsest arithmetic that a request may be given on this platform.
+
+    A CPU is documented to ignore levels, and none of its pages says what it makes of presets.
+    """
+    level = _requests.LEVELS.index(_requests.PRESETS.get(asks, asks))
+    preset = asks in _requests.PRESETS and target().platform != "tpu"
+    return _precision.DOCUMENTED["tpu" if preset else target().platform][level]
+
+
+def difference(kind, expected):
+    """Return what was computed where that is coarser than documented, or an empty text."""
+    return f"{kind}, not {expected}" if _precision.worse(kind, expected) else ""

@@ -1,0 +1,57 @@
+"""The environment sets every precision."""
+
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax import _precision, _requests
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "jax"
+LEVEL = "full"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/precision"
+SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
+AFTER = ["jax.devices_visible"]
+ENV = {"JAX_DEFAULT_MATMUL_PRECISION": "highest"}
+
+CALL = "`jnp.matmul(x, y, precision='highest')` asks in the code; something resets the variable"
+DO = _precision.AGAIN.replace("matmul_precision", "default_precision")
+
+
+def multiply_plain(x, y):
+    """Return `x @ y` as code that says nothing about precision; `x, y: float32[512, 512]`."""
+    return jnp.matmul(x, y)
+
+
+def programs(devices):
+    """Yield the product of plain code."""
+    shape, place = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
+    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=place)
+    yield "multiply_plain", multiply_plain, (x, x)
+
+
+def run():
+    """Compare the variable with JAX's setting, what plain code asks for, and what it gets."""
+    variable = os.environ.get("JAX_DEFAULT_MATMUL_PRECISION") or "not set"
+    setting = jax.config.values["jax_default_matmul_precision"] or "not set"
+    name = "setting that JAX_DEFAULT_MATMUL_PRECISION makes"
+    yield compare("JAX-ENVIRONMENT-SETTING", name, setting, variable, hint=CALL)
+
+    pair, highest = _precision.scattered(), variable == "highest"
+    asks = _requests.asked(multiply_plain, *pair)
+    expected = "HIGHEST" if highest else "nothing"
+    if variable in ("highest", "not set"):
+        yield compare("JAX-ENVIRONMENT-ASKED", "plain code asks for", asks, expected, hint=CALL)
+
+    product = jax.jit(multiply_plain)(*jax.device_put(pair, jax.local_devices()[0]))
+    kind = _precision.classify(_precision.relative_error(product, pair))
+    documented = _precision.DOCUMENTED[target().platform][2 if highest else 0]
+    verdict = "fail" if _precision.worse(kind, documented) else "ok"
+    hint = DO if verdict == "fail" else None
+    yield Finding("JAX-ENVIRONMENT-DONE", "plain code gets", verdict, kind, documented, hint=hint)

@@ -1,0 +1,75 @@
+"""Every shape of product matches NumPy."""
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax import _precision, _products
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/precision"
+SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
+AFTER = ["jax.devices_visible"]
+
+
+def multiply_all(*operands):
+    """Return every product of `_products`; two operands `float32[...]` for each, in its order."""
+    pairs = zip(operands[::2], operands[1::2], strict=True)
+    return [one.device(*pair) for one, pair in zip(_products.PRODUCTS.values(), pairs, strict=True)]
+
+
+def programs(devices):
+    """Yield one program with all products."""
+    place = SingleDeviceSharding(devices[0])
+    shapes = [shape for one in _products.PRODUCTS.values() for shape in (one.x, one.y)]
+    arguments = [jax.ShapeDtypeStruct(one, np.float32, sharding=place) for one in shapes]
+    yield "multiply_all", multiply_all, tuple(arguments)
+
+
+def run():
+    """Multiply whole numbers, which must be exact, then any numbers as exactly as documented."""
+    device, multiply = jax.local_devices()[0], jax.jit(multiply_all)
+    random = np.random.default_rng(0)
+    operands = _products.draw(lambda shape: random.integers(-8, 9, shape))
+    found = multiply(*jax.device_put(operands, device))
+    lost = {f"shape:{name}": text for name, text in differences(found, operands)}
+    yield from tally("JAX-SHAPES-EXACT", "products of whole numbers as in NumPy", lost)
+
+    setting = jax.config.values["jax_default_matmul_precision"]
+    documented = "one bfloat16 pass" if setting else _precision.DOCUMENTED[target().platform][0]
+    rounding = _products.ROUNDING[documented]
+    operands = _products.draw(random.standard_normal)
+    found = multiply(*jax.device_put(operands, device))
+    ratios = {}
+    for name, one, result, pair in results(found, operands):
+        ratios[f"shape:{name}"] = _products.excess(result, one, pair, rounding)
+    lost = {name: "" if ratio <= 1 else f"{ratio:.3g} times the error documented"
+            for name, ratio in ratios.items()}  # fmt: skip
+    yield from tally("JAX-SHAPES-ERROR", f"products as exact as {documented}", lost)
+    worst = max(ratios, key=lambda name: ratios[name])
+    yield Finding("JAX-SHAPES-WORST", "largest error, in parts of what is allowed", "info",
+                  float(f"{ratios[worst]:.2g}"), entity=worst)  # fmt: skip
+
+
+def results(found, operands):
+    """Yield name, kind, result and operands of each product."""
+    pairs = zip(operands[::2], operands[1::2], strict=True)
+    for (name, one), result, pair in zip(_products.PRODUCTS.items(), found, pairs, strict=True):
+        yield name, one, result, pair
+
+
+def differences(found, operands):
+    """Yield name, and how a product of whole numbers differs from NumPy's, or an empty text."""
+    for name, one, result, pair in results(found, operands):
+        expected = np.asarray(one.host(*pair))
+        if result.shape != expected.shape:
+            yield name, f"{list(result.shape)} in place of {list(expected.shape)}"
+        else:
+            wrong = np.count_nonzero(np.asarray(result) != expected)
+            yield name, f"{wrong} of {expected.size} numbers wrong" if wrong else ""
