@@ -143,8 +143,8 @@ def test_a_check_runs_what_it_lists_as_programs(name: str, monkeypatch: pytest.M
     ran = set()
     compile_ = jax.jit
 
-    def recording(function: Callable[..., Any]) -> Callable[..., Any]:
-        program = compile_(function)
+    def recording(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        program = compile_(function, **options)
 
         def call(*arguments: Any) -> Any:
             ran.add(signature(function, arguments))

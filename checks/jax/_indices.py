@@ -1,0 +1,94 @@
+"""What NumPy makes of indices, as JAX documents them.
+
+The rule to know: negative indices count from the end first. What then lies outside is taken from
+the nearest place when reading, or filled where that is asked for, and left out when writing.
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.at.html
+"""
+
+import jax
+import numpy as np
+
+COUNT = 10
+
+READ = (0, 9, -1, -10, 10, -11, 99)
+"""The first and the last place, counted from both ends, and places past both ends."""
+
+WRITE = (1, 8, -3, 10, 99, -11, -99)
+"""Places there are, and places past both ends of which the nearest are not among them."""
+
+LIST = [0, 10, 20, 30]
+
+
+def reads(x, i):
+    """Return what each way of `read` is to give; `x: int32[10]`, `i: int32[7]`."""
+    inside, clipped = _places(i)
+    y, lowest = x.astype(np.float32), np.iinfo(np.int32).min
+    filled = np.where(inside, y[clipped], np.nan).astype(np.float32)
+    fills = [np.where(inside, x[clipped], fill).astype(np.int32) for fill in (lowest, -1)]
+    return {
+        "x[i]": x[clipped],
+        "x[99]": x[9],
+        "x.at[i].get(mode='clip')": x[clipped],
+        "x.at[i].get(mode='fill')": fills[0],
+        "x.at[i].get(mode='fill', fill_value=-1)": fills[1],
+        "y.at[i].get(mode='fill')": filled,
+        "jnp.take(y, i)": filled,
+        "x[8:99]": x[8:],
+        "lax.dynamic_slice(x, (i[6],), (4,))": x[6:],
+    }
+
+
+def writes(x, i):
+    """Return what each way of `write` is to give; `x: int32[10]`, `i: int32[7]`."""
+    inside, clipped = _places(i)
+    there, added, most, twice = (x.copy() for _ in range(4))
+    there[clipped[inside]] = -5
+    np.maximum.at(most, clipped[inside], 50)
+    np.add.at(added, clipped[inside], 7)
+    np.add.at(twice, clipped, 7)
+    return {
+        "x.at[i].set(-5)": there,
+        "x.at[i].add(7)": added,
+        "x.at[i].max(50)": most,
+        "x.at[i].set(-5, mode='drop')": there,
+        "x.at[i].add(7, mode='clip')": twice,
+        "x.at[99].set(-5)": x,
+    }
+
+
+def _places(i):
+    place = np.where(i < 0, i + COUNT, i)
+    return (place >= 0) & (place < COUNT), np.clip(place, 0, COUNT - 1)
+
+
+def differs(found, right):
+    """Return the numbers found where they are not the right ones, else an empty text."""
+    found, right = np.asarray(found), np.asarray(right)
+    floats = right.dtype.kind == "f"
+    if found.dtype == right.dtype and np.array_equal(found, right, equal_nan=floats):
+        return ""
+    if found.size > len(READ) + COUNT:
+        return f"other numbers, {found.dtype}{list(found.shape)}"
+    return f"{found.tolist()}, expected {right.tolist()}"
+
+
+def mix(x, index, mask, place, other):
+    """Return the NumPy array `x` and its copy `other(x)` indexed by one another's library.
+
+    `index: int32[2, 3]`, `mask: bool[6]` and `place: int32[]` are NumPy arrays as well.
+    """
+    y = other(x)
+    return {
+        "NumPy array [JAX array]": x[other(index)],
+        "JAX array [NumPy array]": y[index],
+        "NumPy array [JAX scalar]": x[other(place)],
+        "JAX array [NumPy mask]": y[mask],
+        "NumPy array [JAX mask]": x[other(mask)],
+        "list [JAX scalar]": LIST[other(place)],
+    }
+
+
+def owner(way, found):
+    """Return whose array the result is where it is not the indexed one's, else an empty text."""
+    whose = "JAX" if isinstance(found, jax.Array) else "NumPy"
+    return "" if way.startswith((whose, "list")) else f"an array of {whose}"

@@ -1,0 +1,69 @@
+"""NumPy arrays that hold the same numbers in different memory.
+
+The rule to know: every layout of a type holds `numbers(dtype)` in the same places, so that only the
+way in which a reader walks through memory can make a difference.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+
+SHAPE = (48, 130)
+"""No multiple of a tile of a TPU, which is 8 by 128."""
+
+SHAPES = {"a scalar": (), "an empty array": (0, 3), "a plane": SHAPE}
+
+DTYPES = ("bool", "int8", "bfloat16", "uint32")
+"""One type for each size in memory, and the one that NumPy itself does not have."""
+
+
+def numbers(dtype):
+    """Return `[48, 130]` numbers of a type of which no neighbours are equal."""
+    count = np.arange(SHAPE[0] * SHAPE[1]).reshape(SHAPE) * 31 + 1
+    if dtype == "uint32":
+        return count.astype(np.uint32) * np.uint32(2654435761)
+    return (count % (2 if dtype == "bool" else 127)).astype(getattr(jnp, dtype, None) or np.bool_)
+
+
+def arrays(dtype):
+    """Return one array for each memory layout, by name, and those of other shapes."""
+    plain = numbers(dtype)
+    rows, columns = SHAPE
+    wide = np.zeros((2 * rows, 3 * columns), plain.dtype)
+    spread, window = wide[::2, ::3], wide.copy()[3 : 3 + rows, 5 : 5 + columns]
+    spread[...] = window[...] = plain
+    read_only = plain.copy()
+    read_only.flags.writeable = False
+    return {
+        "rows first (C)": plain,
+        "columns first (Fortran)": np.asfortranarray(plain),
+        "reversed": np.ascontiguousarray(plain[::-1, ::-1])[::-1, ::-1],
+        "every third of every second": spread,
+        "a window of a larger array": window,
+        "repeated": np.broadcast_to(plain[:1], plain.shape),
+        "not aligned": shifted(plain),
+        "read-only": read_only,
+        "a scalar": plain[3, 5].reshape(()),
+        "empty": np.zeros(SHAPES["an empty array"], plain.dtype),
+    }
+
+
+def shifted(array):
+    """Return an array whose memory starts one byte after where its type should."""
+    memory = np.zeros(array.nbytes + 1, np.uint8)
+    memory[1:] = np.frombuffer(array.tobytes(), np.uint8)
+    return memory[1:].view(array.dtype).reshape(array.shape)
+
+
+def said(found, expected):
+    """Return both of two numbers where they differ, else an empty text."""
+    return "" if found == expected else f"{found}, expected {expected}"
+
+
+def changed(sent, back):
+    """Return how what came back differs, else an empty text; bits of numbers are compared."""
+    if (sent.dtype, sent.shape) != (back.dtype, back.shape):
+        return f"{back.dtype.name}{list(back.shape)}"
+    if sent.dtype != np.uint32:
+        sent, back = (np.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in (sent, back))
+    count = int(np.count_nonzero(sent != back))
+    return f"{count} of {sent.size} changed" if count else ""

@@ -1,0 +1,80 @@
+"""A donated array is gone, all others stay."""
+
+import functools
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._refusals import refusal
+from tpustarter.checks.jax._tally import AGAIN
+from tpustarter.probe.finding import compare
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/first-arrays"
+SOURCE = "https://docs.jax.dev/en/latest/buffer_donation.html"
+AFTER = ["jax.devices_visible"]
+
+SHAPE = "donate an array of the shape and type of a result, or do not donate"
+
+
+def add_one(x):
+    """Return `x + 1` for `x: float32[1024]`, which fits into the memory of `x`."""
+    return x + 1
+
+
+def total(x):
+    """Return the sum of `x: float32[1024]`, for which the memory of `x` is no use."""
+    return jnp.sum(x)
+
+
+def programs(devices):
+    """Yield the program whose argument can be reused, and the one whose cannot."""
+    x = jax.ShapeDtypeStruct((1024,), np.float32, sharding=SingleDeviceSharding(devices[0]))
+    yield "add_one", add_one, (x,)
+    yield "total", total, (x,)
+
+
+def donate(function, x):
+    """Return the result of a function that is given its argument for good, and the warnings."""
+
+    @functools.wraps(function)
+    def given(x):  # JAX warns once for a function it knows
+        return function(x)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = np.array(jax.jit(given, donate_argnums=0)(x))
+    return result, " ".join(str(one.message) for one in caught)
+
+
+@with_defaults
+def run():
+    """Lend an array, then donate it, then donate one whose memory fits no result."""
+    sent, numbers = np.arange(1024, dtype=np.float32), np.arange(1024, dtype=np.float32)
+    x, y = jax.device_put((sent, numbers), jax.local_devices()[0])
+    jax.block_until_ready(jax.jit(add_one)(x))
+    found = "gone" if x.is_deleted() else same(np.array(x), numbers)
+    yield compare("JAX-DONATION-LENT", "x after f(x)", found, "as it was", hint=AGAIN)
+
+    result, _ = donate(add_one, x)
+    found = same(result - 1, numbers)
+    yield compare("JAX-DONATION-RESULT", "f(x) - 1, with x donated", found, "as it was", hint=AGAIN)
+    found, name = refusal(lambda: np.array(x)), "reading x after donating it"
+    yield compare("JAX-DONATION-GONE", name, found, "RuntimeError", hint=AGAIN)
+    found = same(sent, numbers)
+    yield compare("JAX-DONATION-NUMPY", "NumPy array x is from", found, "as it was", hint=AGAIN)
+    _, said = donate(total, y)
+    found, name = "warned of" if "not usable" in said else "silent", "donating what fits no result"
+    yield compare("JAX-DONATION-UNUSED", name, found, "warned of", hint=SHAPE)
+
+
+def same(found, right):
+    """Return whether numbers are as they were."""
+    return "as it was" if np.array_equal(found, right) else "other numbers"

@@ -1,0 +1,80 @@
+"""Files give back every bit of an array."""
+
+import tempfile
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
+from jax.sharding import PartitionSpec as P
+
+from tpustarter.checks.jax import _arrays, _files
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._tally import AGAIN, tally
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "jax"
+LEVEL = "full"
+NEEDS = {}
+TIMEOUT_S = 180
+LESSON = "jax/array-conversion"
+SOURCE = "https://github.com/jax-ml/ml_dtypes/issues/41"
+AFTER = ["jax.devices_visible"]
+OWN_PROCESS = True
+
+STATE = ("weights", "momentum")
+VIEW = "save `x.view(np.uint16)`, and `.view(jnp.bfloat16)` what you load: that loses nothing"
+
+
+def next_step(weights, momentum):
+    """Return a training step's `weights: float32[1024]` and `momentum: bfloat16[1024]`."""
+    momentum = momentum * 0.5 + weights.astype(jnp.bfloat16)
+    return weights - 0.125 * momentum.astype(jnp.float32), momentum
+
+
+def programs(devices):
+    """Yield the step that goes on from a file."""
+    place = SingleDeviceSharding(devices[0])
+    kinds = np.float32, jnp.bfloat16
+    yield (
+        "next_step",
+        next_step,
+        tuple(jax.ShapeDtypeStruct((1024,), kind, sharding=place) for kind in kinds),
+    )
+
+
+def arrays(devices):
+    """Return an array of each type on the first device, the words of a key, and a sharded array."""
+    made = {name: jax.device_put(_arrays.ordinary(name), devices[0]) for name in _arrays.CORE}
+    line = np.linspace(-1, 1, 1024, dtype=np.float32)
+    made["weights"], made["momentum"] = jax.device_put(
+        (line, line.astype(jnp.bfloat16)), devices[0]
+    )
+    made["key"] = jax.random.key_data(jax.random.key(1701))
+    spread = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
+    made["sharded"] = jax.device_put(np.arange(8 * len(devices), dtype=np.int32), spread)
+    return made
+
+
+@with_defaults
+def run():
+    """Write and read arrays with each library that is installed, then go on computing."""
+    devices, step = jax.local_devices(), jax.jit(next_step)
+    sent = arrays(devices)
+    with tempfile.TemporaryDirectory() as folder:
+        for library, through in _files.WAYS.items():
+            code, name = f"JAX-FILE-{library.upper()}", f"arrays there and back in {library} files"
+            if not _files.installed(library):
+                yield Finding(code, name, "info", "not applicable: it is not installed")
+                continue
+            back = through(sent, Path(folder))
+            lost = {f"array:{one}": _files.difference(sent[one], back.get(one)) for one in sent}
+            yield from tally(code, name, lost)
+            state = [jax.device_put(back[one], devices[0]) for one in STATE]
+            pairs = zip(step(*(sent[one] for one in STATE)), step(*state), strict=True)
+            found = ", ".join(filter(None, (_files.difference(*pair) for pair in pairs)))
+            found, name = found or "the same", f"training step after {library} files"
+            yield compare(f"{code}-STEP", name, found, "the same", hint=AGAIN)
+        found = _files.plain_type(sent["bfloat16"], Path(folder))
+    yield Finding("JAX-FILE-TYPE", "bfloat16 from np.save and np.load is", "info", found, hint=VIEW)

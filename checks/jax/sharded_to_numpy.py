@@ -1,0 +1,58 @@
+"""Sharded arrays come back as they were sent."""
+
+import jax
+import numpy as np
+
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._spread import WAYS, difference, shardings
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/every-device"
+SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html"
+AFTER = ["jax.devices_visible"]
+
+PAD = "make the axis a multiple of the number of devices, or pad it"
+
+
+def turned(x):
+    """Return the transpose of `x: int32[2 d, 3 d]`, for which devices exchange their parts."""
+    return x.T
+
+
+def programs(devices):
+    """Yield the transpose of an array spread in each way."""
+    for name, sharding in shardings(devices).items():
+        shape = (2 * len(devices), 3 * len(devices))
+        yield name, turned, (jax.ShapeDtypeStruct(shape, np.int32, sharding=sharding),)
+
+
+@with_defaults
+def run():
+    """Spread numbers in each way, and compare every part, the whole, and its transpose."""
+    devices, program = jax.local_devices(), jax.jit(turned)
+    count, there, back = len(devices), {}, {}
+    numbers = np.arange(6 * count * count, dtype=np.int32).reshape(2 * count, 3 * count)
+    for name, sharding in shardings(devices).items():
+        for way, spread in WAYS.items():
+            there[f"sharding:{name}, {way}"] = difference(numbers, spread(numbers, sharding), count)
+        found = np.asarray(program(jax.device_put(numbers, sharding)))
+        wrong = found.shape != numbers.T.shape or (found != numbers.T).any()
+        back[f"sharding:{name}"] = "other numbers" if wrong else ""
+    yield from tally("JAX-SHARDED-PARTS", "shardings there and back", there)
+    yield from tally("JAX-SHARDED-TURNED", "shardings computed with, and back", back)
+
+    if count > 1:
+        uneven = np.zeros(count + 1, np.int32)
+        try:
+            jax.device_put(uneven, shardings(devices)["rows"])
+            found = "is spread"
+        except ValueError:
+            found = "is refused"
+        name = f"an axis of {count + 1} over {count} devices"
+        hint = PAD if found == "is refused" else None
+        yield Finding("JAX-SHARDED-UNEVEN", name, "info", found, hint=hint)
