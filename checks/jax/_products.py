@@ -55,7 +55,7 @@ def windows(x):
 
 def same(x):
     """Return images with zeros round them, as `SAME` puts them there."""
-    return np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    return np.pad(x, np.array([[0, 0], [0, 0], [1, 1], [1, 1]]))
 
 
 def sum_windows(x, y):
