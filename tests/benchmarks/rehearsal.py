@@ -1,6 +1,6 @@
-"""`tpustarter rehearse` of every check, cold and from stored answers, against bare compiler calls.
+"""`tpustarter rehearse` of six checks, cold and from stored answers, against bare compiler calls.
 
-    python tests/benchmarks/rehearsal.py COMPILER [--tpu v5e-8,...] [--repeat N]
+    python tests/benchmarks/rehearsal.py COMPILER [--tpu v5e-8,...] [--all] [--repeat N]
 
 COMPILER is a Python with jax and libtpu; this script runs where tpustarter is installed. The bare
 script makes the same topologies and compiles the same programs in one process, one after the
@@ -23,6 +23,9 @@ from tpustarter import archive, content, tpus
 from tpustarter.compiler import QUIET
 from tpustarter.rehearsal import EVERY_GENERATION
 
+SIX = ("aliasing", "array_conversion", "devices_visible", "every_device", "matmul_precision",
+       "narrowing")  # fmt: skip
+"""The checks that are compiled unless `--all` is given."""
 BARE = """
 import importlib, json, sys
 sys.path.insert(0, sys.argv[1])
@@ -43,17 +46,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("compiler")
     parser.add_argument("--tpu", default=",".join(EVERY_GENERATION))
+    parser.add_argument("--all", action="store_true", help="every check with programs")
     parser.add_argument("--repeat", type=int, default=5)
     asked = parser.parse_args()
     known = [tpus.topology(name) for name in asked.tpu.split(",")]
     names = [one.id for one in content.read_checks() if one.has_programs]
+    names = names if asked.all else [f"jax.{name}" for name in SIX]
     with tempfile.TemporaryDirectory() as folder:
         probe = archive.build(Path(folder) / "probe.pyz")
         environment = {**os.environ, **QUIET, "TPUSTARTER_HOME": f"{folder}/state"}
         bare = [asked.compiler, "-c", BARE, str(probe),
                 json.dumps([[one.topology_name, one.arguments] for one in known]),
                 json.dumps(names)]  # fmt: skip
-        rehearse = [sys.executable, "-m", "tpustarter", "rehearse", "--tpu", asked.tpu,
+        rehearse = [sys.executable, "-m", "tpustarter", "rehearse", *names, "--tpu", asked.tpu,
                     "--compiler", asked.compiler]  # fmt: skip
         commands = {
             "bare compiler calls, one process": bare,
