@@ -17,6 +17,8 @@ Findings = list[Finding]
 
 JAX = ("jax", "0.12.0.1", ["jaxlib<=0.12.0.1,>=0.11.2", 'libtpu==0.0.50.*; extra == "tpu"'])
 JAXLIB, LIBTPU = ("jaxlib", "0.12.0.1", []), ("libtpu", "0.0.50.1", [])
+TORCH_TPU = ("torch_tpu", "0.2.0", ["torch<=2.15,>=2.11", "libtpu>=0.0.50"])
+TENSORFLOW_TPU = ("tensorflow-tpu", "2.20.0", ["keras>=3.10.0", "libtpu~=0.0.14"])
 TORCH_XLA = ("torch_xla", "2.9.0", ['libtpu==0.0.21; extra == "tpu"'])
 
 
@@ -34,6 +36,13 @@ def installed(folder: Path, *packages: tuple[str, str, list[str]]) -> list[str]:
         lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {r}" for r in requires)]
         (info / "METADATA").write_text("Metadata-Version: 2.1\n" + "\n".join(lines) + "\n")
     return [str(folder)]
+
+
+def needing(part: str) -> list[tuple[str, str, list[str]]]:
+    """Return a JAX that asks for a newer version of `part` than there is beside it."""
+    name, version, requires = JAX
+    asked = part.replace("-", "_")
+    return [(name, version, [*requires, f"{asked}>=2.2"]), JAXLIB, (asked, "1.26.4", [])]
 
 
 def usage(free_gib: float) -> Callable[[Path], tuple[int, int, int]]:
@@ -63,6 +72,28 @@ def frameworks(root: Path, *packages: tuple[str, str, list[str]], **more: Any) -
     return run("frameworks", sound(root, **more), path=installed(root / "site", *packages))
 
 
+def logs(root: Path, mode: int = 0o755, **env: str) -> Findings:
+    """Run the logs check where another user made the folder."""
+    machine = sound(root, env=env)
+    folder = root / "tmp/tpu_logs"
+    folder.mkdir()
+    folder.chmod(mode)
+    return run("tpu_logs", host.Machine(root, machine.env, uid=folder.stat().st_uid + 1))
+
+
+def locking(
+    root: Path, limit: int | str, *, rights: int = 0, generation: str = "v6e", **more: Any
+) -> Findings:
+    """Run the locked-memory check under a limit, on a machine with 1 GiB of memory."""
+    machine = lay_out(root, generation, chips=4, **more)
+    own = root / "proc/self"
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "limits").write_text(f"Max locked memory         {limit}   {limit}   bytes\n")
+    (own / "status").write_text(f"Name:\tpython\nCapEff:\t{rights:016x}\n")
+    (root / "proc/meminfo").write_text("MemTotal:        1048576 kB\n")
+    return run("locked_memory", machine)
+
+
 def environment(root: Path, **env: str) -> Findings:
     """Run the environment check on a TPU VM with these variables."""
     return run("environment", sound(root, env=env))
@@ -76,10 +107,12 @@ SOUND: dict[str, Callable[[Path], Findings]] = {
     "frameworks": lambda root: frameworks(root, JAX, JAXLIB, LIBTPU),
     "holder": lambda root: run("holder", sound(root, lock="stale")),
     "huge_pages": lambda root: run("huge_pages", sound(root)),
+    "locked_memory": lambda root: locking(root, "unlimited", container="docker"),
     "metadata": lambda root: served("metadata", root, values("v5litepod-8")),
     "one_host": lambda root: served("one_host", root, values("v5litepod-8")),
     "python": lambda root: run("python", sound(root), version=(3, 12, 1)),
     "space": lambda root: run("space", sound(root), usage=usage(50)),
+    "tpu_logs": lambda root: logs(root, 0o1777),
 }
 """Each check on a machine where its claim holds."""
 
@@ -145,9 +178,36 @@ SABOTAGE: dict[str, list[Case]] = {
             ("warn", {"XLA_DOWNCAST_BF16": "1"}),
             ("warn", {"XLA_USE_32BIT_LONG": "1"}),
             ("fail", {"XLA_FLAGS": "--xla_dump_to=/x --xla_tpu_enable_x=true"}),
+            ("fail", {"XLA_FLAGS": "--xla_jf_conv_full_precision=true"}),
+            ("fail", {"XLA_FLAGS": "--megascale_x=1"}),
             ("fail", {"LIBTPU_INIT_ARGS": "--xla_gpu_autotune_level=0"}),
+            ("fail", {"LIBTPU_INIT_ARGS": "--xla_dump_to=/x"}),
             ("info", {"ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}),
             ("info", {"LD_PRELOAD": "/usr/lib/libtcmalloc.so"}),
+        ]
+    ]
+    + [
+        ("HOST-ENVIRONMENT-FLAG", verdict, lambda root, e=env: environment(root, **e))
+        for verdict, env in [
+            ("fail", {"XLA_FLAGS": "xla_dump_to=/x"}),
+            ("fail", {"XLA_FLAGS": "'--xla_dump_to=/x'"}),
+            ("fail", {"XLA_FLAGS": "/nope/flags"}),
+            ("warn", {"XLA_FLAGS": "flags"}),
+            ("fail", {"XLA_FLAGS": "-xla_dump_max_hlo_modules=3"}),
+            ("fail", {"XLA_FLAGS": "--tf_xla_auto_jit=2"}),
+            ("fail", {"XLA_FLAGS": "--Xla_dump_to=/x"}),
+            ("fail", {"XLA_FLAGS": "--xla_cpu-fast=1"}),
+            ("fail", {"XLA_FLAGS": "--xla_a=true,--xla_b=3"}),
+            ("warn", {"XLA_FLAGS": "--xla_a = true"}),
+            ("warn", {"XLA_FLAGS": "--xla_a=true '--xla_b=true'"}),
+            ("info", {"XLA_FLAGS": "--xla_dump_to=/a --xla_dump_to=/b"}),
+            ("fail", {"LIBTPU_INIT_ARGS": "--xla_tpu_a=true;--xla_tpu_b=3"}),
+            ("fail", {"LIBTPU_INIT_ARGS": "--xla_tpu_a='1024'"}),
+            ("fail", {"LIBTPU_INIT_ARGS": '--xla_tpu_a="true"'}),
+            ("fail", {"LIBTPU_INIT_ARGS": "--xla_tpu-a=true"}),
+            ("warn", {"LIBTPU_INIT_ARGS": "xla_tpu_a=true"}),
+            ("warn", {"LIBTPU_INIT_ARGS": "'--xla_tpu_a=true'"}),
+            ("info", {"LIBTPU_INIT_ARGS": "--xla_tpu_a=1 --xla_tpu_a=2"}),
         ]
     ]
     + [
@@ -202,6 +262,53 @@ SABOTAGE: dict[str, list[Case]] = {
             "warn",
             lambda root: frameworks(root, ("jax", "0.5.0", []), LIBTPU),
         ),
+        (
+            "HOST-FRAMEWORKS-TORCH-TPU-PIN",
+            "fail",
+            lambda root: frameworks(root, TORCH_TPU, ("torch", "2.9.0", []), LIBTPU),
+        ),
+        (
+            "HOST-FRAMEWORKS-LIBTPU-PIN",
+            "warn",
+            lambda root: frameworks(root, TORCH_TPU, ("libtpu", "0.0.21", [])),
+        ),
+        (
+            "HOST-FRAMEWORKS-TORCH-TPU-OTHER",
+            "warn",
+            lambda root: frameworks(root, ("torch_tpu", "2.1.0", [])),
+        ),
+        *(
+            (
+                f"HOST-FRAMEWORKS-{part.upper()}-PIN",
+                "warn",
+                lambda root, p=part: frameworks(root, *needing(p), LIBTPU),
+            )
+            for part in ("numpy", "scipy", "ml-dtypes")
+        ),
+        (
+            "HOST-FRAMEWORKS-KERAS-PIN",
+            "warn",
+            lambda root: frameworks(root, TENSORFLOW_TPU, ("keras", "2.15.0", [])),
+        ),
+        (
+            "HOST-FRAMEWORKS-TENSORFLOW-TWICE",
+            "warn",
+            lambda root: frameworks(root, TENSORFLOW_TPU, ("tensorflow", "2.21.0", [])),
+        ),
+        (
+            "HOST-FRAMEWORKS-TENSORFLOW-CPU",
+            "warn",
+            lambda root: frameworks(root, ("tensorflow", "2.21.0", [])),
+        ),
+        (
+            "HOST-FRAMEWORKS-TENSORFLOW-TPU7X",
+            "warn",
+            lambda root: run(
+                "frameworks",
+                lay_out(root, "tpu7x"),
+                path=installed(root / "site", TENSORFLOW_TPU),
+            ),
+        ),
         ("HOST-FRAMEWORKS-NONE", "info", frameworks),
     ],
     "holder": [
@@ -219,6 +326,11 @@ SABOTAGE: dict[str, list[Case]] = {
             "warn",
             lambda root: run("huge_pages", sound(root, thp="always [madvise] never")),
         ),
+    ],
+    "locked_memory": [
+        ("HOST-LOCKED-MEMORY", "warn", lambda root: locking(root, 8 << 20, container="docker")),
+        ("HOST-LOCKED-MEMORY", "warn", lambda root: locking(root, 0, container="kubernetes")),
+        ("HOST-LOCKED-MEMORY", "info", lambda root: locking(root, 8 << 20)),
     ],
     "metadata": [
         ("HOST-METADATA-ANSWER", "warn", lambda root: run("metadata", sound(root))),
@@ -254,6 +366,10 @@ SABOTAGE: dict[str, list[Case]] = {
     ],
     "space": [
         ("HOST-SPACE-DISK", "warn", lambda root: run("space", sound(root), usage=usage(3))),
+    ],
+    "tpu_logs": [
+        ("HOST-LOGS-FOLDER", "warn", logs),
+        ("HOST-LOGS-FOLDER", "warn", lambda root: logs(root, TPU_LOG_DIR="/home/alice/logs")),
     ],
 }
 """Machines on which a check does not pass: the code and verdict expected of it."""

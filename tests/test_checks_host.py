@@ -5,18 +5,23 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_metadata import values
 from host_sabotage import (
     JAX,
     JAXLIB,
+    LIBTPU,
     SABOTAGE,
     SOUND,
     Findings,
     environment,
     foreign,
     frameworks,
+    locking,
+    logs,
+    needing,
     run,
     served,
     sound,
@@ -286,3 +291,114 @@ def test_one_host_by_choice_is_not_a_missing_chip(tmp_path: Path) -> None:
     found = served("metadata", tmp_path, known, env=env)
 
     assert [finding.code for finding in found if finding.verdict == "fail"] == []
+
+
+FLAGS_TAKEN = [
+    {"XLA_FLAGS": "--xla_dump_to=/x --xla_gpu_autotune_level=0"},
+    {"XLA_FLAGS": "  --xla_dump_hlo_as_text  "},
+    {"XLA_FLAGS": "--xla_dump_to='/a b' --xla_cpu_enable_fast_math=\"true\""},
+    {"XLA_FLAGS": "--xla_dump_to=/a --xla_dump_to=/a"},
+    {"XLA_FLAGS": ""},
+    {"XLA_FLAGS": "/etc/passwd"},
+    {"LIBTPU_INIT_ARGS": "--xla_tpu_scoped_vmem_limit_kib 1024 --megascale_x=1"},
+    {"LIBTPU_INIT_ARGS": "-xla_tpu_a=true --noxla_tpu_b --v=1 --2a886c8_x=1"},
+    {"LIBTPU_INIT_ARGS": "--xla_tpu_a=1,2,3"},
+]
+
+
+@pytest.mark.parametrize("env", FLAGS_TAKEN)
+def test_flags_that_are_taken_are_no_mistake(env: dict[str, str], tmp_path: Path) -> None:
+    """What XLA and libtpu read without a word is not complained about."""
+    assert ["HOST-ENVIRONMENT-CLEAN"] == [one.code for one in environment(tmp_path, **env)]
+
+
+def test_a_flag_of_libtpu_among_those_of_xla_is_told_once(tmp_path: Path) -> None:
+    """The table of variables names it and where it belongs; it is not unknown as well."""
+    for flag in ("--xla_tpu_x=1", "--megascale_x=1", "--2a886c8_x=1", "--xla_jf_x=1"):
+        (tmp_path / flag).mkdir()
+        found = run("environment", lay_out(tmp_path / flag, env={"XLA_FLAGS": flag}))
+
+        assert ["HOST-ENVIRONMENT-VARIABLE"] == [one.code for one in found], flag
+
+
+def test_values_of_flags_are_never_shown(tmp_path: Path) -> None:
+    """Names of flags are; a value, or a word that is no flag, may be anything."""
+    secret = "s3cr3t"
+    env = {
+        "XLA_FLAGS": f"--xla_a={secret},--xla_b={secret} {secret} --xla_{secret}-x --c='{secret}",
+        "LIBTPU_INIT_ARGS": f"{secret} '--{secret}' --xla_tpu_a='7' --a={secret};--b={secret}",
+    }
+    found = environment(tmp_path, **env)
+
+    assert len(found) > 6
+    assert secret not in repr(found)
+
+
+def test_flags_for_libtpu_are_only_told_on_a_laptop(tmp_path: Path) -> None:
+    """Nothing reads them there; XLA's own are read everywhere."""
+    env = {"LIBTPU_INIT_ARGS": "xla_tpu_a=1", "XLA_FLAGS": "xla_dump_to=/x"}
+    found = run("environment", lay_out(tmp_path, env=env))
+
+    assert [("variable:XLA_FLAGS", "fail"), ("variable:LIBTPU_INIT_ARGS", "info")] == [
+        (one.entity, one.verdict) for one in found
+    ]
+
+
+LOCKING = [
+    # limit in bytes, more of the machine, verdict
+    ("unlimited", {"container": "docker"}, "ok"),
+    (1 << 30, {"container": "docker"}, "ok"),
+    (8 << 20, {"container": "docker", "rights": 1 << 14}, "ok"),
+    (8 << 20, {"container": "docker", "rights": 1 << 13}, "warn"),
+    (8 << 20, {"container": "docker", "generation": "v4"}, "ok"),
+    (8 << 20, {"container": "docker", "nodes": False}, "warn"),
+    (8 << 20, {"container": "docker", "env": {"COLAB_RELEASE_TAG": "1"}}, "info"),
+    (8 << 20, {}, "info"),
+    ("?", {"container": "docker"}, "info"),
+]
+
+
+@pytest.mark.parametrize(("limit", "more", "verdict"), LOCKING)
+def test_a_limit_of_locked_memory_matters_in_containers_with_vfio(
+    limit: int | str, more: dict[str, Any], verdict: Verdict, tmp_path: Path
+) -> None:
+    """More than this machine's memory is never locked; a right or no VFIO makes it moot."""
+    [found] = locking(tmp_path, limit, **more)
+
+    assert verdict == found.verdict
+
+
+@pytest.mark.parametrize(
+    ("mode", "env", "verdict", "found"),
+    [
+        (0o777, {}, "ok", "writable"),
+        (0o755, {"TPU_LOG_DIR": "disabled"}, "info", "logs are disabled"),
+        (0o755, {"TPU_LOG_DIR": "logs"}, "info", "a relative path"),
+        (0o755, {"TPU_LOG_DIR": "/tmp/mine"}, "ok", "not there yet"),
+        (0o755, {"TPU_LOG_DIR": "/tmp/mine/deeper"}, "info", "nothing above it"),
+        (0o755, {"TPU_LOG_DIR": "/home/alice"}, "warn", None),
+        (0o755, {"TPU_LOG_DIR": "/tmp"}, "ok", "writable"),
+    ],
+)
+def test_the_folder_of_logs_is_the_one_libtpu_would_use(
+    mode: int, env: dict[str, str], verdict: Verdict, found: str | None, tmp_path: Path
+) -> None:
+    """TPU_LOG_DIR names another one, or turns logs off."""
+    [told] = logs(tmp_path, mode, **env)
+
+    assert verdict == told.verdict
+    assert found in (None, told.found)
+
+
+def test_packages_that_fit_are_not_told_of(tmp_path: Path) -> None:
+    """NumPy and its kind are named where a framework asks for another version."""
+    found = frameworks(tmp_path, *needing("numpy")[:2], ("numpy", "2.5.5", []), LIBTPU)
+
+    assert [] == [one.code for one in found if "NUMPY" in one.code or one.name == "numpy"]
+
+
+def test_tensorflow_for_input_is_no_mistake_beside_jax(tmp_path: Path) -> None:
+    """Many read their data with it; the TPU is JAX's."""
+    found = frameworks(tmp_path, JAX, JAXLIB, LIBTPU, ("tensorflow", "2.21.0", []))
+
+    assert [] == [one.code for one in found if one.verdict not in ("ok", "info")]

@@ -111,7 +111,7 @@ class SelfCheck:
             self._interpreter.path,
             archive.build(work / "probe.pyz", self._checks_folder),
             work,
-            {**self._machine.env, **plan.own_folders(work)},
+            dict(self._machine.env),
             plan.target_of(made, self._machine),
             self._redact,
             isolate=request.isolate,

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpustarter.checks.host import _install, _versions
+from tpustarter.checks.host import _install, _pins, _versions
 from tpustarter.probe.finding import Finding, Verdict
 
 YANKED = ("0.4.32",)
 """jax and jaxlib that corrupt data on several slices. Source: JAX changelog, 0.4.33."""
 OLDEST_JAX = "0.6.2"
-TPU_EXTRAS: dict[str, str | None] = {
-    "jax": "tpu",
-    "torch-xla": "tpu",
-    "torch-tpu": None,
-    "tensorflow-tpu": None,
-}
-"""Frameworks that load libtpu, and the extra in which they name the versions they work with."""
 
 Packages = dict[str, _versions.Package]
 
@@ -24,6 +17,8 @@ Packages = dict[str, _versions.Package]
 def versions(found: Packages) -> Iterator[Finding]:
     """Tell every version; a withdrawn one fails, an unsupported JAX is a warning."""
     for name, package in found.items():
+        if name in _pins.PARTS:
+            continue
         code, verdict, expected, hint = "HOST-FRAMEWORKS-VERSION", "info", None, None
         if name in ("jax", "jaxlib") and package.version in YANKED:
             verdict, expected = "fail", "0.4.33 or newer"
@@ -44,7 +39,7 @@ def libtpu_there(found: Packages, *, elsewhere: bool) -> Iterator[Finding]:
     for name in ("jax", "torch-xla"):
         if name in found and "libtpu" not in found and not elsewhere:
             wanted = f"{name.replace('-', '_')}[tpu]=={found[name].version}"
-            asked = _versions.asked(found[name], "libtpu", TPU_EXTRAS[name])
+            asked = _versions.asked(found[name], "libtpu", _pins.TPU_EXTRAS[name])
             yield Finding(
                 code="HOST-FRAMEWORKS-LIBTPU",
                 name=f"{name} has no libtpu here and cannot reach the TPU",
@@ -54,42 +49,6 @@ def libtpu_there(found: Packages, *, elsewhere: bool) -> Iterator[Finding]:
                 entity=f"package:{name}",
                 hint=f"run `{_install.into_this_python(wanted)}`",
             )
-
-
-def pins(found: Packages, *, tpu: bool) -> Iterator[Finding]:
-    """Judge installed versions by what frameworks ask for.
-
-    jax without its jaxlib fails anywhere; another libtpu than asked for matters on a TPU.
-    """
-    soft: Verdict = "warn" if tpu else "info"
-    wanted: list[tuple[str, str, str | None, Verdict]] = [("jax", "jaxlib", None, "fail")]
-    for name, extra in TPU_EXTRAS.items():
-        wanted.append((name, "libtpu", extra, soft))
-    for name, part, extra, verdict in wanted:
-        if name not in found or part not in found:
-            continue
-        asked = _versions.asked(found[name], part, extra)
-        fits = _versions.allows(asked, found[part].version) if asked else None
-        if fits is None:
-            continue
-        yield Finding(
-            code=f"HOST-FRAMEWORKS-{part.upper()}-PIN",
-            name=f"{part}, as {name} {found[name].version} asks for it",
-            verdict="ok" if fits else verdict,
-            found=found[part].version,
-            expected=asked,
-            entity=f"package:{name}",
-            hint=None if fits else _one_each(found, name, extra),
-        )
-
-
-def _one_each(found: Packages, name: str, extra: str | None) -> str:
-    """Say how to get a fitting part: one environment per framework, where several share it."""
-    sharing = [other for other in TPU_EXTRAS if other in found]
-    if len(sharing) > 1:
-        return f"make an environment of its own for each of {', '.join(sharing)}"
-    wanted = f"{name.replace('-', '_')}{f'[{extra}]' if extra else ''}=={found[name].version}"
-    return f"run `{_install.into_this_python(wanted)}`"
 
 
 def clashes(found: Packages, *, tpu: bool) -> Iterator[Finding]:
@@ -116,13 +75,41 @@ def clashes(found: Packages, *, tpu: bool) -> Iterator[Finding]:
             expected=".".join(release.split(".")[:2]) + ".*",
             hint=None if fits else f"run `{_install.into_this_python(*wanted)}`",
         )
-    tensorflow = next((name for name in ("tensorflow", "tensorflow-tpu") if name in found), None)
-    if tensorflow and "torch-xla" in found:
+    asked = _versions.asked(found["torch-tpu"], "libtpu") if "torch-tpu" in found else ""
+    if asked is None:
         yield Finding(
-            code="HOST-FRAMEWORKS-TENSORFLOW",
-            name="may take the TPU before torch_xla does",
+            code="HOST-FRAMEWORKS-TORCH-TPU-OTHER",
+            name="torch_tpu is perhaps another company's package of this name",
             verdict="warn" if tpu else "info",
-            found=f"{tensorflow} {found[tensorflow].version}",
-            expected="no tensorflow beside torch_xla",
-            hint="make an environment of its own for each of them",
+            found=f"{found['torch-tpu'].version}, which does not ask for libtpu",
+            expected="one that asks for libtpu, as Google's does",
+            hint=f"run `{_install.into_this_python('-U', 'torch_tpu')}`",
         )
+
+
+def tensorflow(found: Packages, generation: str | None) -> Iterator[Finding]:
+    """Judge TensorFlow beside others and on this TPU; null for a machine without one."""
+    soft: Verdict = "warn" if generation else "info"
+    names = [name for name in ("tensorflow", "tensorflow-tpu") if name in found]
+    alone = not found.keys() & set(_pins.TPU_EXTRAS)
+    own = "make an environment of its own for each of them"
+    rows: list[tuple[bool, str, str, str, str]] = [
+        ("torch-xla" in found, "", "may take the TPU before torch_xla does",
+         "no tensorflow beside torch_xla", own),
+        (len(names) == 2, "-TWICE", "is a folder that two packages write to",
+         "tensorflow-tpu alone", "make a new environment: removing either breaks the other"),
+        (generation is not None and alone, "-CPU", "without TPU support, uses the CPU",
+         "tensorflow-tpu", f"run `{_install.SET_UP}`, or install tensorflow-tpu instead"),
+        (generation == "tpu7x" and "tensorflow-tpu" in found, "-TPU7X",
+         "is not supported on TPU7x", "JAX or PyTorch", f"run `{_install.SET_UP}`"),
+    ]  # fmt: skip
+    for applies, code, says, expected, hint in rows:
+        if names and applies:
+            yield Finding(
+                code=f"HOST-FRAMEWORKS-TENSORFLOW{code}",
+                name=says if not code else f"tensorflow {says}",
+                verdict=soft,
+                found=", ".join(f"{name} {found[name].version}" for name in names),
+                expected=expected,
+                hint=hint,
+            )

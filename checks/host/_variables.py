@@ -46,8 +46,8 @@ class Row(NamedTuple):
 UNSET = "unset"
 NO = r"(?i)(0|false|no)$"
 YES = r"(?i)(1|true|yes)$"
-GPU_CPU_FLAG = r"(?:.*\s)?(--xla_(?:gpu|cpu|force_host)_\w+)"
-TPU_FLAG = r"(?:.*\s)?(--(?:xla_tpu|megascale)_\w+)"
+NO_TPU_FLAG = r"(?:.*\s)?(--xla_(?:gpu|cpu|force_host|dump)_\w+)"
+TPU_FLAG = r"(?:.*\s)?(--(?:xla_tpu|xla_jf|megascale|2a886c8)_\w+)"
 
 ROWS = (
     Row("TPU_LOAD_LIBRARY", NO, "fail", "keeps libtpu from loading", UNSET,
@@ -75,8 +75,9 @@ ROWS = (
         f"{XLA}/blob/master/torch_xla/__init__.py", only_tpu=False),
     Row("XLA_FLAGS", TPU_FLAG, "fail", "ends the process: TPU flags belong in LIBTPU_INIT_ARGS",
         "no --xla_tpu_ flag", "https://github.com/openxla/xla", only_tpu=False),
-    Row("LIBTPU_INIT_ARGS", GPU_CPU_FLAG, "fail",
-        "ends the process: flags of other devices belong in XLA_FLAGS", "no --xla_gpu_ flag",
+    Row("LIBTPU_INIT_ARGS", NO_TPU_FLAG, "fail",
+        "ends the process: flags of XLA and other devices belong in XLA_FLAGS",
+        "no --xla_gpu_ or --xla_dump_ flag",
         "https://github.com/apple/axlearn/pull/1305"),
     Row("ALLOW_MULTIPLE_LIBTPU_LOAD", YES, "info",
         "lets two programs start: the later one then finds the chips busy", UNSET,

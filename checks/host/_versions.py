@@ -17,6 +17,10 @@ NAMES = (
     "torch-tpu",
     "tensorflow",
     "tensorflow-tpu",
+    "numpy",
+    "scipy",
+    "ml-dtypes",
+    "keras",
 )
 
 
@@ -48,7 +52,8 @@ def asked(package: Package, name: str, extra: str | None = None) -> str | None:
 
     Only plain requirements and `extra == "..."` are read; other markers are left aside.
     """
-    pattern = rf"{re.escape(name)}\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?"
+    spelt = name.replace("-", "[-_.]")
+    pattern = rf"{spelt}\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?"
     for line in package.requires:
         match = re.fullmatch(pattern, line.strip(), re.IGNORECASE)
         if match is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpustarter import host
-from tpustarter.checks.host import _relations, _variables
+from tpustarter.checks.host import _flags, _relations, _variables
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 
@@ -30,7 +30,7 @@ def run(machine: host.Machine | None = None):
             entity=f"variable:{name}",
             hint=_variables.fix(row, name),
         )
-    for finding in _relations.findings(machine):
+    for finding in (*_relations.findings(machine), *_flags.findings(machine)):
         found += 1
         yield finding
     if not found:

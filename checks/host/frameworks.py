@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpustarter import host
-from tpustarter.checks.host import _fit, _install, _versions
+from tpustarter.checks.host import _fit, _install, _pins, _versions
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 
@@ -36,5 +36,7 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
         library = machine.env.get("TPU_LIBRARY_PATH")
         elsewhere = bool(library) and machine.is_file(library)
         yield from _fit.libtpu_there(found, elsewhere=elsewhere)
-    yield from _fit.pins(found, tpu=tpu)
+    yield from _pins.pins(found, tpu=tpu)
     yield from _fit.clashes(found, tpu=tpu)
+    generation = host.generation(machine)
+    yield from _fit.tensorflow(found, generation.name if generation else "unknown" if tpu else None)

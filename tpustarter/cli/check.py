@@ -11,7 +11,7 @@ import click
 
 from tpustarter import content
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
-from tpustarter.problem import ExitCode
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.report import text, verdict
 from tpustarter.report.results import SCHEMA, Run, Status
 from tpustarter.runner import Ended, Started, Waiting
@@ -26,7 +26,10 @@ WAIT_LINE_S = 30
 """Seconds between two lines about a check that takes long, where no line can be rewritten."""
 
 
-@click.command(epilog="Example: tpustarter check 'jax.*' --python ~/tpu/bin/python -v")
+@click.command(
+    epilog="Example: tpustarter check 'jax.*' --python ~/tpu/bin/python -v\n\n"
+    "After a change: tpustarter check --compare last --save"
+)
 @click.argument("ids", nargs=-1, metavar="[ID ...]")
 @click.option(
     "--level",
@@ -59,6 +62,12 @@ WAIT_LINE_S = 30
     metavar="FILE",
     help="Also write JUnit XML.",
 )
+@click.option("--save", is_flag=True, help="Keep the report, and say where.")
+@click.option(
+    "--compare",
+    metavar="FILE",
+    help="Say what changed since a report that --json printed; `last` is the newest kept one.",
+)
 @click.option("--fail-on", type=click.Choice(["warn"]), help="Exit 4 when there are warnings.")
 def check(
     *,
@@ -69,6 +78,8 @@ def check(
     ndjson: bool,
     junit: Path | None,
     fail_on: str | None,
+    save: bool,
+    compare: str | None,
     **asked: Any,
 ) -> None:
     """Check this machine, and say what was proven and where.
@@ -83,28 +94,64 @@ def check(
         _list(request)
         return
     with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
-        from tpustarter import progress  # not needed to list checks
-
-        if junit:
-            from tpustarter.report import junit as xml
-
-            xml.reserve(junit)  # a path that cannot be written must not cost a whole run
-        selfcheck = SelfCheck(request)
-        with stopped_by_signals(selfcheck.stop):
-            for event in selfcheck.events():
-                platform = str(selfcheck.run.target.get("platform"))
-                _show(event, platform=platform, ndjson=ndjson, quiet=as_json or ndjson)
-        run = selfcheck.run
-        progress.remember_check(run)
-        if junit:
-            from tpustarter.report import junit as xml
-
-            xml.write(run, junit)
-        _report(run, verbose=verbose, as_json=as_json, ndjson=ndjson)
+        earlier = _earlier(compare)
+        run = _run(request, junit=junit, ndjson=ndjson, quiet=as_json or ndjson)
+        changed = _changed(run, *earlier) if earlier else None
+        _report(run, changed, verbose=verbose, as_json=as_json, ndjson=ndjson)
+    if save:
+        _save(run)
     code = verdict.exit_code(run)
     if code != ExitCode.OK:
         click.echo(text.visible(_why(run, code)), err=True)
     sys.exit(code)
+
+
+def _run(request: Request, *, junit: Path | None, ndjson: bool, quiet: bool) -> Run:
+    """Run the checks, tell every event, and remember how it ended."""
+    from tpustarter import progress  # not needed to list checks
+
+    if junit:
+        from tpustarter.report import junit as xml
+
+        xml.reserve(junit)  # a path that cannot be written must not cost a whole run
+    selfcheck = SelfCheck(request)
+    with stopped_by_signals(selfcheck.stop):
+        for event in selfcheck.events():
+            platform = str(selfcheck.run.target.get("platform"))
+            _show(event, platform=platform, ndjson=ndjson, quiet=quiet)
+    progress.remember_check(selfcheck.run)
+    if junit:
+        from tpustarter.report import junit as xml
+
+        xml.write(selfcheck.run, junit)
+    return selfcheck.run
+
+
+def _earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
+    """Read the report to compare with: what is wrong with it is told before anything runs."""
+    if name is None:
+        return None
+    from tpustarter.report import saved
+
+    return saved.read(name)
+
+
+def _changed(run: Run, file: str, before: dict[str, Any]) -> dict[str, Any]:
+    from tpustarter.report import compare, document
+
+    return compare.compare(file, before, document.document(run))
+
+
+def _save(run: Run) -> None:
+    """Keep the report; a full disk must not hide a verdict that was told already."""
+    from tpustarter.report import document, saved
+
+    try:
+        kept = saved.save(run, document.document(run))
+    except Problem as problem:
+        click.echo(str(problem), err=True)
+    else:
+        click.echo(f"kept: {text.visible(str(kept))}", err=True)
 
 
 def _list(request: Request) -> None:
@@ -136,12 +183,14 @@ def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
         click.echo(text.waiting(event.check.id, event.seconds, platform=platform), err=True)
 
 
-def _report(run: Run, *, verbose: bool, as_json: bool, ndjson: bool) -> None:
+def _report(
+    run: Run, changed: dict[str, Any] | None, *, verbose: bool, as_json: bool, ndjson: bool
+) -> None:
     if as_json or ndjson:
         from tpustarter.report import document
 
         fields = document.document(run) if as_json else document.finished_fields(run)
-        click.echo(document.line(fields))
+        click.echo(document.line({**fields, "comparison": changed} if changed else fields))
         return
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
@@ -149,6 +198,10 @@ def _report(run: Run, *, verbose: bool, as_json: bool, ndjson: bool) -> None:
         return click.style(word, fg=_COLOURS[status]) if coloured else word
 
     click.echo(text.render(run, verbose=verbose, paint=paint))
+    if changed:
+        from tpustarter.report import compare
+
+        click.echo(f"\n{compare.render(changed, paint)}")
 
 
 def _why(run: Run, code: ExitCode) -> str:

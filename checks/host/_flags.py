@@ -1,0 +1,127 @@
+"""Mistakes in XLA_FLAGS and LIBTPU_INIT_ARGS that show without a list of all flags.
+
+Each was tried with jaxlib 0.6.2, 0.10.2 and 0.12.0.1 or with libtpu 0.0.50.1, without a TPU: what
+`ends the process` did so, and what `is ignored` did not change a run. Values may hold paths and
+names: only names of flags are shown. Source: xla/parse_flags_from_env.cc in openxla/xla.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tpustarter import host
+from tpustarter.probe.finding import Finding, Verdict
+
+NAMES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
+OTHERS = r"(xla_tpu|xla_jf|megascale|2a886c8)_"
+"""Flags of libtpu that are told apart from misspelt ones, with where they belong."""
+_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+|\S+""")
+_FLAG = re.compile(r"(-{1,2})([^=\s'\"]*)(?:=(.*))?", re.DOTALL)
+_PLAIN = re.compile(r"""(['"])(true|false|[-+]?\d+(\.\d+)?)\1""", re.IGNORECASE)
+
+
+class Mistake(NamedTuple):
+    """What is wrong with one word of a variable."""
+
+    verdict: Verdict
+    says: str
+    found: str
+    expected: str
+    hint: str
+
+
+SPACES = "flags parted by spaces, each `--name=value`"
+
+
+def findings(machine: host.Machine) -> Iterator[Finding]:
+    """Yield every mistake; those in libtpu's variable matter on a machine with a TPU."""
+    tpu = host.platform_hint(machine) == "tpu"
+    for name in NAMES:
+        value = machine.env.get(name, "").strip()
+        for one in _mistakes(name, value, machine) if value else ():
+            yield Finding(
+                code="HOST-ENVIRONMENT-FLAG",
+                name=f"{name} {one.says}",
+                verdict=one.verdict if tpu or name == "XLA_FLAGS" else "info",
+                found=one.found,
+                expected=one.expected,
+                entity=f"variable:{name}",
+                hint=one.hint,
+            )
+
+
+def _mistakes(name: str, value: str, machine: host.Machine) -> Iterator[Mistake]:
+    if name == "XLA_FLAGS" and not value.startswith("-"):
+        if not machine.is_file(value):
+            yield _no_file(value)
+        return
+    words = _WORD.findall(value)
+    for index, word in enumerate(words):
+        before = words[index - 1] if index else ""
+        mistake = _flag(name, word) if word.startswith("-") else _stray(name, before)
+        if mistake:
+            yield mistake
+    yield from _twice(name, words)
+
+
+def _no_file(value: str) -> Mistake:
+    """XLA takes a value that does not begin with `--` for the name of a file with flags in it."""
+    sure = value.startswith("/") or any(sign in value for sign in "='\"")
+    says = "does not begin with `--` and is taken for a file's name, which ends the process"
+    hint = "write `export XLA_FLAGS=--name=value`, without quotes inside the value"
+    return Mistake("fail" if sure else "warn", says, "no such file", SPACES, hint)
+
+
+def _flag(name: str, word: str) -> Mistake | None:
+    """Return what is wrong with a word that begins with a dash."""
+    match = _FLAG.match(word)
+    dashes, flag, value = match.groups(default="") if match else ("", "", "")
+    shown = f"{dashes}{flag}" if re.fullmatch(r"\w{1,60}", flag) else "a flag with other signs"
+    if re.search(r"[,;]\s*--", word):
+        says = "joins two flags, which ends the process"
+        return Mistake("fail", says, shown, SPACES, f"put a space between the flags in {name}")
+    if name == "XLA_FLAGS":
+        return _xla_flag(dashes, flag, shown)
+    if _PLAIN.fullmatch(value):
+        says = "has quotes in a value, which ends the process"
+        return Mistake("fail", says, shown, "a value without quotes", f"take them out of {name}")
+    if not re.fullmatch(r"\w*", flag):
+        return _unknown(name, shown)
+    return None
+
+
+def _xla_flag(dashes: str, flag: str, shown: str) -> Mistake | None:
+    """All flags that XLA reads from there begin with `--xla_`; libtpu's are another row's."""
+    if dashes == "--" and (re.fullmatch(r"xla_\w+", flag) or re.match(OTHERS, flag)):
+        return None
+    return _unknown("XLA_FLAGS", shown)
+
+
+def _unknown(name: str, shown: str) -> Mistake:
+    says = "holds what is no flag, which ends the process"
+    expected = "--xla_..." if name == "XLA_FLAGS" else "--name=value"
+    return Mistake("fail", says, shown, expected, f"take it out of {name}")
+
+
+def _stray(name: str, before: str) -> Mistake | None:
+    """Return what is wrong with a word without a dash; libtpu may take it for a flag's value."""
+    if name != "XLA_FLAGS" and before.startswith("-") and "=" not in before:
+        return None
+    says = "holds a word that is no flag and is ignored"
+    hint = f"look for quotes, or spaces around `=`, in `echo ${name}`"
+    return Mistake("warn", says, "a word without `--`", SPACES, hint)
+
+
+def _twice(name: str, words: list[str]) -> Iterator[Mistake]:
+    """Yield flags given with two values: a script may add one to override another."""
+    values: dict[str, set[str]] = {}
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if equals and re.fullmatch(r"--\w{1,60}", flag):
+            values.setdefault(flag, set()).add(value)
+    for flag, given in values.items():
+        if len(given) > 1:
+            says = "gives a flag more than one value, and the last one counts"
+            yield Mistake("info", says, flag, "one value", f"take the others out of {name}")

@@ -1,0 +1,86 @@
+"""Installed versions, judged by what the packages beside them ask for in their own metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tpustarter.checks.host import _install, _versions
+from tpustarter.probe.finding import Finding, Verdict
+
+TPU_EXTRAS: dict[str, str | None] = {
+    "jax": "tpu",
+    "torch-xla": "tpu",
+    "torch-tpu": None,
+    "tensorflow-tpu": None,
+}
+"""Frameworks that load libtpu, and the extra in which they name the versions they work with."""
+
+PARTS = ("numpy", "scipy", "ml-dtypes", "keras")
+"""Told of only where a framework asks for another version."""
+
+
+class Pair(NamedTuple):
+    """A package that asks for versions of another one."""
+
+    name: str
+    part: str
+    extra: str | None
+    verdict: Verdict | None
+    """Where the version is another one; null: a warning on a TPU machine, else told."""
+
+
+PAIRS = (
+    Pair("jax", "jaxlib", None, "fail"),
+    Pair("torch-tpu", "torch", None, "fail"),
+    *(Pair(name, "libtpu", extra, None) for name, extra in TPU_EXTRAS.items()),
+    Pair("jax", "numpy", None, "warn"),
+    Pair("jax", "scipy", None, "warn"),
+    Pair("jax", "ml-dtypes", None, "warn"),
+    Pair("jaxlib", "numpy", None, "warn"),
+    Pair("jaxlib", "scipy", None, "warn"),
+    Pair("jaxlib", "ml-dtypes", None, "warn"),
+    Pair("tensorflow-tpu", "keras", None, "warn"),
+    Pair("tensorflow-tpu", "numpy", None, "warn"),
+    Pair("tensorflow-tpu", "ml-dtypes", None, "warn"),
+)
+"""Built against each other (`fail`), or needed by calls that the older version has not."""
+
+Packages = dict[str, _versions.Package]
+
+
+def pins(found: Packages, *, tpu: bool) -> Iterator[Finding]:
+    """Judge every pair that is installed; of parts that fit nothing is said."""
+    for name, part, extra, verdict in PAIRS:
+        if name not in found or part not in found:
+            continue
+        asked = _versions.asked(found[name], part, extra)
+        fits = _versions.allows(asked, found[part].version) if asked else None
+        if fits is None or (fits and part in PARTS):
+            continue
+        yield Finding(
+            code=f"HOST-FRAMEWORKS-{_code(name, part)}-PIN",
+            name=f"{part}, as {name} {found[name].version} asks for it",
+            verdict="ok" if fits else verdict or ("warn" if tpu else "info"),
+            found=found[part].version,
+            expected=asked,
+            entity=f"package:{name}",
+            hint=None if fits else _fitting(found, name, part, extra),
+        )
+
+
+def _code(name: str, part: str) -> str:
+    """Return the middle of the code: PyTorch/XLA's pin on torch had `TORCH` first."""
+    return "TORCH-TPU" if (name, part) == ("torch-tpu", "torch") else part.upper()
+
+
+def _fitting(found: Packages, name: str, part: str, extra: str | None) -> str:
+    """Say how to get a fitting part: one environment per framework, where several share it."""
+    sharing = [other for other in TPU_EXTRAS if other in found]
+    if len(sharing) > 1:
+        return f"make an environment of its own for each of {', '.join(sharing)}"
+    if part in PARTS:
+        asked = _versions.asked(found[name], part, extra)
+        return f"run `{_install.into_this_python(f'{part}{asked}')}`"
+    wanted = f"{name.replace('-', '_')}{f'[{extra}]' if extra else ''}=={found[name].version}"
+    return f"run `{_install.into_this_python(wanted)}`"

@@ -1,0 +1,78 @@
+"""The TPU may lock memory in this container."""
+
+from __future__ import annotations
+
+import re
+
+from tpustarter import host
+from tpustarter.checks.host import _docker
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"container": True, "chips": 1}
+TIMEOUT_S = 10
+LESSON = "trouble/when-it-does-not-start"
+SOURCE = "https://docs.cloud.google.com/kubernetes-engine/docs/how-to/tpus#privileged-mode"
+OPTIONAL = True
+
+IPC_LOCK = 1 << 14
+"""The right to lock memory without a limit: CAP_IPC_LOCK of linux/capability.h."""
+POD = "make the pod privileged, or give it SYS_RESOURCE and run `ulimit -l 68719476736` in it"
+
+
+def run(machine: host.Machine | None = None):
+    """Compare the limit with the memory of this machine: more than that is never locked.
+
+    The kernel counts what a program maps for a device on /dev/vfio. Google asks for a higher limit
+    in containers; for a TPU VM no public page names one.
+    """
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
+    limit, memory, inside = _limit(machine), _memory(machine), host.container(machine)
+    vfio = any(path.startswith("/dev/vfio/") for path in _paths(machine))
+    enough = _may_lock_all(machine) or limit == "unlimited" or not vfio
+    enough = enough or (isinstance(limit, int) and memory is not None and limit >= memory)
+    low = isinstance(limit, int) and not enough
+    judged = low and inside is not None and not _docker.managed(machine)
+    hint = POD if inside and inside.kind == "kubernetes" else inside and _docker.restart(inside)
+    yield Finding(
+        code="HOST-LOCKED-MEMORY",
+        name="limit of locked memory, `ulimit -l`",
+        verdict="warn" if judged else "info" if low or limit is None else "ok",
+        found=_words(machine, limit),
+        expected="unlimited, or as much as this machine has" if judged else None,
+        hint=hint if judged else None,
+    )
+
+
+def _paths(machine: host.Machine) -> list[str]:
+    """Return the device nodes that are here, and those that the chips should have."""
+    wanted = [path for chip in host.chips(machine) for path in chip.nodes]
+    return [*wanted, *(node.path for node in host.nodes(machine))]
+
+
+def _limit(machine: host.Machine) -> int | str | None:
+    """Return the soft limit in bytes, `unlimited`, or null where the kernel does not say."""
+    text = machine.text("/proc/self/limits") or ""
+    match = re.search(r"^Max locked memory\s+(\d+|unlimited)\s", text, re.MULTILINE)
+    return (int(match[1]) if match[1].isdecimal() else match[1]) if match else None
+
+
+def _memory(machine: host.Machine) -> int | None:
+    match = re.search(r"^MemTotal:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
+
+
+def _may_lock_all(machine: host.Machine) -> bool:
+    text = machine.text("/proc/self/status") or ""
+    match = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", text, re.MULTILINE)
+    return bool(match and int(match[1], 16) & IPC_LOCK)
+
+
+def _words(machine: host.Machine, limit: int | str | None) -> str:
+    if _may_lock_all(machine):
+        return "none: this process has CAP_IPC_LOCK"
+    if isinstance(limit, int):
+        return f"{limit // 1024} KiB"
+    return limit or "unknown: this kernel does not say"

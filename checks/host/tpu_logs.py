@@ -1,0 +1,47 @@
+"""No other user's folder stops libtpu's logs."""
+
+from __future__ import annotations
+
+import os
+
+from tpustarter import host
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {"chips": 1}
+TIMEOUT_S = 10
+LESSON = "trouble/when-it-does-not-start"
+SOURCE = "https://github.com/skypilot-org/skypilot/pull/3947"
+OPTIONAL = True
+
+USUAL = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise; only looked at
+
+
+def run(machine: host.Machine | None = None):
+    """Look at the folder; the first user, often root, makes it so that no other may write there.
+
+    A folder that is not there is made by libtpu, the one above it is not (libtpu 0.0.50.1, tried).
+    """
+    machine = machine or host.Machine(root=target().root, uid=target().uid)
+    folder = machine.env.get("TPU_LOG_DIR") or USUAL
+    name = USUAL if folder == USUAL else "the folder in TPU_LOG_DIR"
+    if not folder.startswith("/"):
+        found = "logs are disabled" if folder == "disabled" else "a relative path"
+        yield Finding("HOST-LOGS-FOLDER", "TPU_LOG_DIR", "info", found)
+        return
+    there = machine.status(folder)
+    place = folder if there else folder.rstrip("/").rpartition("/")[0] or "/"
+    about = machine.status(place)
+    writable = about is not None and machine.may(place, os.W_OK)
+    owner = f"a folder of user {machine.user_name(about.st_uid)}" if about else "nothing above it"
+    yield Finding(
+        code="HOST-LOGS-FOLDER",
+        name=name,
+        verdict="ok" if writable else "warn" if about else "info",
+        found=("writable" if there else "not there yet") if writable else owner,
+        expected=None if writable else "one that this user may write to, or logs are lost",
+        entity=USUAL if folder == USUAL else None,
+        hint=None if writable else "run `export TPU_LOG_DIR=$HOME/tpu_logs`",
+    )
