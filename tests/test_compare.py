@@ -385,7 +385,7 @@ def test_a_run_is_kept_and_compared_with(home: Path) -> None:
     first = check("host.passes", "--save")
     second = check("host.passes", "host.fails", "--save", "--compare", "last")
     third = check("host.passes", "--compare", "last", "--json")
-    kept = sorted((home / "state").glob("saved-*.json"))
+    kept = sorted((home / "state").glob("saved-*.json"), key=lambda path: path.stem)
 
     assert 2 == len(kept)
     assert (0, f"kept: {kept[0]}\n") == (first.returncode, first.stderr)
