@@ -88,7 +88,9 @@ def test_every_check_compiles_and_the_store_says_the_same(libtpu: str) -> None:
     assert known == {one["check"] for one in first.results}
     assert all("T(" in one["buffers"][0]["layout"] for one in first.results)
     assert fields[0] == fields[1]
-    assert ({False}, {True}) == tuple({one["cached"] for one in r.results} for r in (first, second))
+    # Two checks may list the same program, so that the first run answers one from the store.
+    assert any(not one["cached"] for one in first.results)
+    assert {True} == {one["cached"] for one in second.results}
 
 
 def test_what_does_not_fit_names_the_biggest_arrays(libtpu: str, tmp_path: Path) -> None:
