@@ -196,7 +196,7 @@ def test_a_stored_answer_that_cannot_be_read_is_as_good_as_none(stub: str) -> No
     rehearse(stub, *names)
     stored = list(answers.folder().glob("*.json"))
     for path, text in zip(stored, (b"", b'{"status"', b'{"status": "error"}', b"\x00\xff"),
-                          strict=True):  # fmt: skip
+                          strict=False):  # fmt: skip
         path.write_bytes(text)
     again = rehearse(stub, *names)
 

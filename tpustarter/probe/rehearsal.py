@@ -185,7 +185,7 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         return result | _refusal(error)
     except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
         return result | {"reason": first_line(error), "detail": str(error)}
-    result["key"] = key = _key(lowered.text, known)
+    result["key"] = key = _key(lowered.text, known, f"{command.get('check')} {name}")
     result["devices"] = lowered.devices
     stored = _stored(command.get("cache"), key)
     if stored:
@@ -200,13 +200,17 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     return result | {"status": "compiles", "seconds": seconds, **facts}
 
 
-def _key(text: str | bytes, known: Mapping[str, Any]) -> str:
-    """Return what decides the compiler's answer as one hash."""
+def _key(text: str | bytes, known: Mapping[str, Any], program: str) -> str:
+    """Return what decides the compiler's answer as one hash.
+
+    The name is part of it: an answer names lines of the program's own file.
+    """
     from tpustarter.probe import frameworks
 
     versions = frameworks.versions()["frameworks"]
     decided = {
         "format": FORMAT,
+        "program": program,
         "versions": {name: versions.get(name) for name in ("jax", "jaxlib", "libtpu")},
         "topology": dict(known),
         "flags": {name: os.environ.get(name) for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")},
