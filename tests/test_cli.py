@@ -42,6 +42,8 @@ def tpustarter(
         (("check", "host.passes"), 0, ""),
         (("check", "host.fails"), 1, "host.fails failed; next: count again"),
         (("check", "--level", "deep"), 2, "Invalid value for '--level'"),
+        (("check", "--minutes", "5"), 2, "--minutes is for checks of level soak"),
+        (("check", "--level", "soak", "--minutes", "0"), 2, "Invalid value for '--minutes'"),
         (("check", "host.raises"), 3, "host.raises has no verdict (exception: RuntimeError"),
         (("check", "host.warns", "--fail-on", "warn"), 4, "there are warnings"),
         (

@@ -15,7 +15,8 @@ from sessions import SAMPLES, make_session, run_samples, sample
 
 from tpustarter import lease
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.runner import Ended, Runner, Started, in_order
+from tpustarter.report.results import Result
+from tpustarter.runner import Ended, Runner, Started, Waiting, in_order
 
 OUTCOMES = {
     # name: status, reason, part of the detail, bound on wall time in seconds
@@ -45,6 +46,8 @@ OUTCOMES = {
     "with_env": ("pass", None, "", 10),
     "after_fails": ("pass", None, "", 10),
     "tells_a_secret": ("fail", None, "", 10),
+    "soaks": ("pass", None, "", 10),
+    "soaks_deaf": ("error", "timeout", "within 2 s", 15),
 }
 
 
@@ -169,6 +172,52 @@ def test_stop_ends_a_run_and_the_rest_is_reported(tmp_path: Path) -> None:
     assert results == [("notrun", "interrupted")] * 2
     assert time.monotonic() - began < 15
     assert ours(str(tmp_path)) == []
+
+
+def soak(
+    folder: Path, name: str, minutes: float, stops: int
+) -> tuple[list[str], list[Result], float]:
+    """Run a soaking check; stop it so often as it tells progress; return progress and results."""
+    session = make_session(folder)
+    session.target = {**session.target, "minutes": minutes}
+    runner, began = Runner(session), time.monotonic()
+    told: list[str] = []
+    results: list[Result] = []
+    for event in runner.run([sample(name), sample("passes")]):
+        if isinstance(event, Waiting) and event.progress:
+            told.append(event.progress)
+            if len(told) <= stops:
+                runner.stop(signal.SIGINT)
+        elif isinstance(event, Ended):
+            results.append(event.result)
+    return told, results, time.monotonic() - began
+
+
+def test_a_soaking_check_goes_on_for_its_minutes_on_top_of_its_time_out(tmp_path: Path) -> None:
+    """It tells how far it is about once a second, and the next check runs after it."""
+    told, results, _ = soak(tmp_path, "soaks", 2.5 / 60, stops=0)
+
+    assert len(told) in (2, 3)
+    assert [one.status for one in results] == ["pass", "pass"]
+    assert results[0].findings[0]["found"] > int(told[-1].split()[0])
+
+
+def test_a_stopped_soaking_check_ends_with_what_it_has_shown(tmp_path: Path) -> None:
+    """An hour is asked, the first stop ends it: its findings stand, the rest was not run."""
+    _, results, seconds = soak(tmp_path, "soaks", 60, stops=1)
+
+    assert [one.status for one in results] == ["pass", "notrun"]
+    assert results[0].findings[0]["code"] == "SAMPLE-ROUNDS"
+    assert seconds < 10
+
+
+def test_a_second_stop_ends_a_soaking_check_that_does_not_listen(tmp_path: Path) -> None:
+    """What it told before stands; it has no verdict."""
+    _, results, seconds = soak(tmp_path, "soaks_deaf", 60, stops=2)
+
+    assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")] * 2
+    assert len(results[0].findings) == 1
+    assert seconds < 20
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])

@@ -7,7 +7,8 @@ The map, and who may import whom:
     tui/        the full-screen app; the only user of textual
     selfcheck   from a bare machine to a verdict, as one stream of events
     plan        what will happen on this machine, and why
-    runner      runs checks in probes, streams their events, times out, judges
+    runner      runs checks in probes, streams their events, times out, stops them
+    outcomes    how one check ended, judged from what its process said or did
     process     one supervised process: started, talked to, listened to, ended
     report/     results, verdict, and every way to show them
     setup       makes an environment step by step: steps (what is left), command (runs one),

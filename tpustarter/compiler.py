@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter import host, interpreters, memory_report
+from tpustarter.outcomes import went
 from tpustarter.probe.rehearsal import GIB
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
-from tpustarter.runner import START_S, Session, no_python, start, went
+from tpustarter.runner import START_S, Session, no_python, start
 
 QUIET = {
     "JAX_PLATFORMS": "cpu",

@@ -33,6 +33,8 @@ class Check:
     level: str = "quick"
     needs: dict[str, Any] = field(default_factory=dict[str, Any])
     timeout_s: float = 120.0
+    estimate_s: float | None = None
+    """About how long it takes on 8 virtual CPU devices, compilation included."""
     lesson: str = ""
     source: str = ""
     after: tuple[str, ...] = ()
@@ -51,6 +53,7 @@ _CONSTANTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "LEVEL": ("level", str),
     "NEEDS": ("needs", dict),
     "TIMEOUT_S": ("timeout_s", (int, float)),
+    "ESTIMATE_S": ("estimate_s", (int, float)),
     "LESSON": ("lesson", str),
     "SOURCE": ("source", str),
     "AFTER": ("after", list),
@@ -153,6 +156,11 @@ def select(
             raise _unknown_check(pattern, [check.id for check in checks], level)
         wanted |= matching
     return [check for check in checks if check.id in wanted]
+
+
+def seconds(checks: Iterable[Check], minutes: float) -> float:
+    """Return about how long checks take; those of the level `soak` go on for some minutes."""
+    return sum((one.estimate_s or 0) + 60 * minutes * (one.level == "soak") for one in checks)
 
 
 def is_glob(pattern: str) -> bool:

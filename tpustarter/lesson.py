@@ -18,12 +18,13 @@ from typing import Any, Literal, TypeGuard, cast
 from tpustarter import archive, host, interpreters, lease, locations, plan
 from tpustarter.blocks import Block, mismatch
 from tpustarter.content import Lesson
+from tpustarter.outcomes import went
 from tpustarter.output import FLUSH_S, BlockOutput, Output
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked, Reason
-from tpustarter.runner import Session, no_python, start, went
+from tpustarter.runner import Session, no_python, start
 
 Status = Literal["pass", "fail", "error", "skip", "notrun"]
 

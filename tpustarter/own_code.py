@@ -10,9 +10,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from tpustarter.outcomes import went
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import Event, Probe
-from tpustarter.runner import START_S, Session, start, went
+from tpustarter.runner import START_S, Session, start
 
 TYPES = {
     "f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "float64",

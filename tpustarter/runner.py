@@ -17,15 +17,18 @@ from types import MappingProxyType
 from typing import Any
 
 from tpustarter.content import Check
+from tpustarter.outcomes import Ending, ended, judge, outcome, timed_out, went
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.process import CappedLog, Event, Probe, signal_name
+from tpustarter.process import CappedLog, Event, Probe
 from tpustarter.report.redact import Redactor
-from tpustarter.report.results import Blocked, Reason, Result, Status
+from tpustarter.report.results import Blocked, Result
 
 TICK_S = 1.0
 """Seconds between two `Waiting` events."""
 START_S = 60.0
 """Longest wait for a fresh interpreter's first word."""
+FINISH_S = 30.0
+"""Longest wait for a check that was told to end with what it has shown so far."""
 MAX_EVENTS = 10_000
 """Most events one check may tell: findings are facts, not a stream."""
 LOG_TAIL_CHARACTERS = 6000
@@ -46,6 +49,8 @@ class Waiting:
 
     check: Check
     seconds: float
+    progress: str = ""
+    """How far it says it has come."""
 
 
 @dataclass(frozen=True)
@@ -201,29 +206,8 @@ class Runner:
             return outcome(check, "error", "protocol", problem.what)
         start = self._log.size if self._log else 0
         began = time.monotonic()
-        probe.send({"do": "check", "id": check.id, "framework": check.framework,
-                    "needs": check.needs, "timeout_s": check.timeout_s})  # fmt: skip
         findings: list[dict[str, Any]] = []
-        told = 0
-        while True:
-            passed_s = time.monotonic() - began
-            event = probe.read(min(TICK_S, check.timeout_s - passed_s))
-            if event is None and passed_s < check.timeout_s:
-                yield Waiting(check, time.monotonic() - began)
-                continue
-            if event is None:
-                end = self._timed_out(check)
-                break
-            told += 1
-            if told > MAX_EVENTS:
-                end = ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
-                break
-            if event["event"] == "finding":
-                findings.append(session.redact.value(event.get("finding")))
-                yield Seen(check.id, findings[-1])
-            elif event["event"] != "start":
-                end = self._ending(event)
-                break
+        end = yield from self._follow(probe, check, findings)
         seconds = time.monotonic() - began
         log = self._tail(start)
         if fresh or end[0] not in ("pass", "skip"):
@@ -235,19 +219,48 @@ class Runner:
         result = judge(check, findings, end)
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
 
+    def _follow(
+        self, probe: Probe, check: Check, findings: list[dict[str, Any]]
+    ) -> Generator[Waiting | Seen, None, Ending]:
+        """Give a check to a process, collect what it finds, and return how it ended."""
+        redact, limit_s = self._session.redact, time_limit_s(check, self._session.target)
+        probe.send({"do": "check", "id": check.id, "framework": check.framework,
+                    "needs": check.needs, "timeout_s": limit_s})  # fmt: skip
+        began = time.monotonic()
+        tick_s, progress, told_to_end = TICK_S, "", False
+        for _ in range(MAX_EVENTS):
+            event = None
+            while event is None:
+                passed_s = time.monotonic() - began
+                if passed_s >= tick_s:
+                    yield Waiting(check, passed_s, progress)
+                    tick_s = passed_s + TICK_S
+                event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
+                if event is None and passed_s >= limit_s:
+                    return timed_out(limit_s)
+            kind = event["event"]
+            if kind == "finding":
+                findings.append(redact.value(event.get("finding")))
+                yield Seen(check.id, findings[-1])
+            elif kind == "progress":
+                progress = redact.text(str(event.get("text")))
+            elif kind == "interrupted" and check.level == "soak" and not told_to_end:
+                probe.send({"do": "finish"})  # it has something to show for the time it ran
+                told_to_end, limit_s = True, time.monotonic() - began + FINISH_S
+            elif kind != "start":
+                return self._ending(event)
+        return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
+
     def _ending(self, event: Event) -> Ending:
         kind = event["event"]
         if kind == "end":
-            return _ended(event, self._session.redact)
+            return ended(event, self._session.redact)
         if kind == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
             return went(event)
         text = self._session.redact.text(str(event.get("text", event)))
         return ("error", "protocol", f"wrote what is no event: {text[:80]!r}", None)
-
-    def _timed_out(self, check: Check) -> Ending:
-        return ("error", "timeout", f"no verdict within {check.timeout_s:g} s", None)
 
     def _ready(self, extra: Mapping[str, str]) -> Probe:
         """Return the warm process, or start one."""
@@ -279,65 +292,10 @@ class Runner:
         return self._session.redact.text(text[-2 * LOG_TAIL_CHARACTERS :])[-LOG_TAIL_CHARACTERS:]
 
 
-Ending = tuple[Status, Reason | None, str, dict[str, Any] | None]
-"""How the run of a check ended: status, reason, detail, and where it ran."""
-
-
-def _ended(event: Event, redact: Redactor) -> Ending:
-    detail = redact.text(str(event.get("detail", "")))
-    kinds: dict[str, tuple[Status, Reason | None]] = {
-        "done": ("pass", None),
-        "unmet": ("skip", "not-applicable"),
-        "exception": ("error", "exception"),
-        "load": ("error", "load"),
-        "changed": ("error", "protocol"),
-        "protocol": ("error", "protocol"),
-    }
-    status, reason = kinds.get(str(event.get("outcome")), ("error", "protocol"))
-    return (status, reason, detail, event.get("ran_on"))
-
-
-def went(gone: Event) -> Ending:
-    """Say how a process ended that should not have."""
-    if gone["signal"]:
-        name = signal_name(gone["signal"])
-        return ("error", "crashed", f"the process was ended by {name}", None)
-    if gone["code"]:
-        return ("error", "crashed", f"the process ended with exit code {gone['code']}", None)
-    if gone["code"] is None:
-        return ("error", "lost", "the supervisor was killed from outside", None)
-    return ("error", "protocol", "the process ended without a verdict, exit code 0", None)
-
-
-def judge(check: Check, findings: list[dict[str, Any]], end: Ending) -> Result:
-    """Turn findings and the way the run ended into a result.
-
-    A finding that failed refutes the claim however the run ended; no finding proves nothing.
-    """
-    status, reason, detail, ran_on = end
-    verdicts = {finding["verdict"] for finding in findings}
-    if status != "skip" and "fail" in verdicts:
-        status, reason, detail = "fail", None, detail if status != "pass" else ""
-    elif status == "pass" and not findings:
-        status, reason, detail = "error", "protocol", "it ended without a finding"
-    elif status == "pass" and "warn" in verdicts:
-        status = "warn"
-    result = outcome(check, status, reason, detail)
-    return replace(result, ran_on=ran_on, findings=tuple(findings))
-
-
-def outcome(check: Check, status: Status, reason: Reason | None = None, detail: str = "") -> Result:
-    """Return the result of a check that told nothing."""
-    return Result(
-        check.id,
-        check.title or check.id,
-        status,
-        reason,
-        detail,
-        lesson=check.lesson,
-        framework=check.framework,
-        optional=check.optional,
-    )
+def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
+    """Return how long a check may take; one of the level `soak` as long as was asked on top."""
+    minutes = target.get("minutes") if check.level == "soak" else None
+    return check.timeout_s + 60 * (minutes or 0)
 
 
 def skip_all(checks: list[Check], blocked: Blocked) -> Iterator[Ended]:

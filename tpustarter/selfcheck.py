@@ -35,6 +35,8 @@ class Request:
     this_host: bool = False
     require: str | None = None
     isolate: bool = False
+    minutes: float = 10.0
+    """How long checks of the level `soak` go on."""
     fail_on_warn: bool = False
 
 
@@ -112,7 +114,7 @@ class SelfCheck:
             archive.build(work / "probe.pyz", self._checks_folder),
             work,
             dict(self._machine.env),
-            plan.target_of(made, self._machine),
+            {**plan.target_of(made, self._machine), "minutes": request.minutes},
             self._redact,
             isolate=request.isolate,
             results={},

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tpustarter import content
+from tpustarter import content, plan
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.report import text, verdict
@@ -33,11 +34,18 @@ WAIT_LINE_S = 30
 @click.argument("ids", nargs=-1, metavar="[ID ...]")
 @click.option(
     "--level",
-    type=click.Choice(content.LEVELS[:3]),
+    type=click.Choice(content.LEVELS),
     default="quick",
     show_default=True,
     help="static: nothing is started, safe beside a job. quick: half a minute on a TPU. "
-    "full: slow ones too.",
+    "full: with speed, about three minutes. soak: with repeated work for --minutes.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0, 7 * 24 * 60, min_open=True),
+    metavar="N",
+    help="How long checks of level soak go on, 10 unless told. Ctrl-C ends them early, with "
+    "what they have shown.",
 )
 @click.option("--framework", type=click.Choice(["jax"]), help="Only this framework's checks.")
 @click.option(
@@ -80,6 +88,7 @@ def check(
     fail_on: str | None,
     save: bool,
     compare: str | None,
+    minutes: float | None,
     **asked: Any,
 ) -> None:
     """Check this machine, and say what was proven and where.
@@ -90,6 +99,10 @@ def check(
     if as_json and ndjson:
         raise click.UsageError("--json and --ndjson exclude each other")
     request = Request(ids=ids, fail_on_warn=fail_on == "warn", **asked)
+    if minutes is not None:
+        request = replace(request, minutes=minutes)
+        if not any(one.level == "soak" for one in _chosen(request)):
+            raise click.UsageError("--minutes is for checks of level soak: add --level soak")
     if listing:
         _list(request)
         return
@@ -154,10 +167,20 @@ def _save(run: Run) -> None:
         click.echo(f"kept: {text.visible(str(kept))}", err=True)
 
 
-def _list(request: Request) -> None:
+def _chosen(request: Request) -> list[content.Check]:
     checks = content.read_checks()
-    for one in content.select(checks, request.ids, request.level, request.framework):
-        click.echo(f"{one.id:<26} {one.level:<7} {one.broken or one.title}")
+    return content.select(checks, request.ids, request.level, request.framework)
+
+
+def _list(request: Request) -> None:
+    """Show each check with its level, about how long it takes, and its claim."""
+    chosen = _chosen(request)
+    for one in chosen:
+        about = text.about(content.seconds([one], request.minutes)) if one.estimate_s else ""
+        click.echo(f"{one.id:<22} {one.level:<6} {about:>7}  {one.broken or one.title}")
+    total = text.about(content.seconds(chosen, request.minutes))
+    number = plan.count(len(chosen), "check")
+    click.echo(f"{number}, about {total} on 8 virtual CPU devices", err=True)
 
 
 def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
@@ -172,15 +195,19 @@ def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
     if isinstance(event, Began):
         click.echo(text.opening(event.run))
         click.echo()
+    line = ""
+    if isinstance(event, Started | Waiting):
+        seconds, progress = (
+            (event.seconds, event.progress) if isinstance(event, Waiting) else (0, "")
+        )
+        line = text.waiting(event.check.id, seconds, platform=platform, progress=progress)
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        if isinstance(event, Started | Waiting):
-            seconds = event.seconds if isinstance(event, Waiting) else 0
-            line = text.waiting(event.check.id, seconds, platform=platform)
+        if line:
             click.echo(f"\r\x1b[K{line}", nl=False, err=True)
         elif isinstance(event, Ended):
             click.echo("\r\x1b[K", nl=False, err=True)
     elif isinstance(event, Waiting) and int(event.seconds) % WAIT_LINE_S == 0:
-        click.echo(text.waiting(event.check.id, event.seconds, platform=platform), err=True)
+        click.echo(line, err=True)
 
 
 def _report(

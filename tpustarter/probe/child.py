@@ -11,15 +11,16 @@ import faulthandler
 import importlib
 import json
 import os
+import select
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tpustarter.probe import frameworks
-from tpustarter.probe.finding import Finding, clip
+from tpustarter.probe.finding import Finding, Progress, clip
 from tpustarter.probe.target import Target, set_target, target
 
 STACK_BEFORE_S = 1.0
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
         elif command["do"] == "versions":
             emit({"event": "versions", **frameworks.versions()})
         elif command["do"] == "check":
-            _serve(command, emit, lambda command: _run(command, emit))
+            _serve(command, emit, lambda command: _run(command, emit, control))
         elif command["do"] == "block":
             from tpustarter.probe import blocks
 
@@ -113,7 +114,7 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def _run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
+def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
     framework, needs = command["framework"], command["needs"]
     before = frameworks.settings(framework)
     try:
@@ -124,15 +125,33 @@ def _run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
     unmet = frameworks.unmet(framework, needs)
     if unmet:
         return {"outcome": "unmet", "detail": unmet}
-    for finding in module.run():
-        if not isinstance(finding, Finding):
-            detail = f"`run()` yielded a {type(finding).__name__}, expected a Finding"
+    for told in _answered(module.run(), control):
+        if isinstance(told, Finding):
+            emit({"event": "finding", "id": command["id"], "finding": told.as_dict()})
+        elif isinstance(told, Progress):
+            emit({"event": "progress", "id": command["id"], "text": clip(told.text)})
+        else:
+            detail = f"`run()` yielded a {type(told).__name__}, expected a Finding"
             return {"outcome": "protocol", "detail": detail}
-        emit({"event": "finding", "id": command["id"], "finding": finding.as_dict()})
     changed = _changes(before, frameworks.settings(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
     return {"outcome": "done", "ran_on": frameworks.ran_on(framework, virtual=target().virtual)}
+
+
+def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:
+    """Yield what a check yields; each `Progress` is answered with whether to end now.
+
+    Whatever is to be read there ends it: the word to finish, or the closed pipe of a parent gone.
+    """
+    answer: bool | None = None
+    with contextlib.suppress(StopIteration):
+        while True:
+            told = run.send(answer)
+            yield told
+            answer = None
+            if isinstance(told, Progress):
+                answer = bool(select.select([control], [], [], 0)[0])
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -52,6 +52,18 @@ class Finding:
         return {key: clip(value) for key, value in asdict(self).items()}
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a check that takes minutes has come; yielded by its `run()` among the findings.
+
+    `if (yield Progress(...)):` is true when the run should end now: the check then yields what it
+    has shown so far, and returns.
+    """
+
+    text: str
+    """What was done, in a few words: `3.2 of 30 min, 18240 rounds`."""
+
+
 def compare(code: str, name: str, found: Value, expected: Value, **more: Any) -> Finding:
     """Return an `ok` finding where `found == expected`, else a `fail` with its hint."""
     if found == expected:

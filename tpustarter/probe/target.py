@@ -20,6 +20,8 @@ class Target:
     """True for virtual CPU devices."""
     root: Path = Path("/")
     """Where the machine's file system starts; another folder for a laid-out fake machine."""
+    minutes: float | None = None
+    """How long checks of the level `soak` go on; null where nothing was said."""
     uid: int | None = None
     """Whose rights are judged; null for the user this process runs as."""
 

@@ -45,10 +45,12 @@ def event_fields(event: Event) -> dict[str, Any]:
         case Began(run=run):
             return {"event": "began", **_head(run)}
         case Started(check=check):
-            limit_s = check.timeout_s
-            return {"event": "started", "id": check.id, "title": check.title, "timeout_s": limit_s}
-        case Waiting(check=check, seconds=seconds):
-            return {"event": "waiting", "id": check.id, "seconds": round(seconds, 1)}
+            limit_s, about_s = check.timeout_s, check.estimate_s
+            return {"event": "started", "id": check.id, "title": check.title,
+                    "timeout_s": limit_s, "estimate_s": about_s}  # fmt: skip
+        case Waiting(check=check, seconds=seconds, progress=progress):
+            fields = {"event": "waiting", "id": check.id, "seconds": round(seconds, 1)}
+            return {**fields, "progress": progress} if progress else fields
         case Seen(id=check_id, finding=finding):
             return {"event": "finding", "id": check_id, "finding": finding}
         case Ended(result=result):

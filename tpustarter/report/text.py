@@ -69,16 +69,24 @@ def opening(run: Run) -> str:
     return "\n".join(lines)
 
 
-def waiting(check_id: str, seconds: float, *, platform: str) -> str:
+def about(seconds: float) -> str:
+    """Return a time as it is estimated: `0.5 s`, `12 s`, `3 min`."""
+    if seconds >= 90:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds >= 2 else f"{max(seconds, 0.1):.1f} s"
+
+
+def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "") -> str:
     """Return what a check that takes long is doing, as far as can be told, and what is usual."""
-    doing = "working"
-    if check_id == "jax.devices_visible":
-        doing = "starting JAX, usually 1 to 3 s"
-        if platform == "tpu":
-            doing = "starting the TPU runtime, usually 5 to 15 s"
-    elif platform == "tpu" and not check_id.startswith("host."):
+    doing = visible(progress)
+    if not doing and check_id == "jax.devices_visible":
+        usual = (
+            "the TPU runtime, usually 5 to 15 s" if platform == "tpu" else "JAX, usually 1 to 3 s"
+        )
+        doing = f"starting {usual}"
+    elif not doing and platform == "tpu" and not check_id.startswith("host."):
         doing = "compiling, 20 to 60 s the first time"
-    return f"{check_id}  {seconds:.0f} s, {doing}"
+    return f"{check_id}  {seconds:.0f} s, {doing or 'working'}"
 
 
 def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:

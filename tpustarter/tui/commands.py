@@ -38,7 +38,8 @@ def _anywhere(app: Starter) -> Iterator[tuple[str, str, Callable[[], None]]]:
     from tpustarter.selfcheck import Request
 
     yield "Check this machine", "tpustarter check", partial(open_checks, app)
-    for level, how in (("static", "nothing is started, safe beside a job"), ("full", "with speed")):
+    for level, how in (("static", "nothing is started, safe beside a job"), ("full", "with speed"),
+                       ("soak", "with ten minutes of repeated work")):  # fmt: skip
         request = Request(level=level, devices=app.choices.devices)
         command = f"tpustarter check --level {level}"
         yield f"Check this machine, {level}: {how}", command, partial(open_checks, app, request)

@@ -19,7 +19,7 @@ from tpustarter.problem import Problem
 from tpustarter.report import text
 from tpustarter.report.results import Result, Run
 from tpustarter.report.text import visible
-from tpustarter.runner import Ended, Started
+from tpustarter.runner import Ended, Started, Waiting
 from tpustarter.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.tui import commands
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
@@ -65,6 +65,8 @@ Each line is one claim about this machine. Below stands what was found for the m
         self._inbox: Inbox[Event | Run | list[Check]] = Inbox()
         self._now: str | None = None
         """The check that runs."""
+        self._progress = ""
+        """How far it says it has come."""
         self._began = 0.0
         self._clock: Timer | None = None
         self._stopped = False
@@ -151,8 +153,10 @@ Each line is one claim about this machine. Below stands what was found for the m
         elif isinstance(event, Began):
             self.say(re.sub(r"\n {2,}", " ", text.opening(event.run)), where="opening")
         elif isinstance(event, Started):
-            self._now, self._began = event.check.id, time.monotonic()
+            self._now, self._began, self._progress = event.check.id, time.monotonic(), ""
             self._results.pop(event.check.id, None)
+        elif isinstance(event, Waiting):
+            self._progress = event.progress
         elif isinstance(event, Ended):
             self._results[event.result.id] = event.result
             self._warm.add(event.result.framework)
@@ -219,6 +223,8 @@ Each line is one claim about this machine. Below stands what was found for the m
     def _waiting(self, check: str) -> str:
         """Say what the check that runs is most likely doing."""
         framework = self._checks[check].framework
+        if self._progress:
+            return visible(self._progress)
         if framework == "host":
             return "looking"
         if framework in self._warm:

@@ -1,0 +1,90 @@
+"""How long a loop takes: on each device alone, then on all at once; warmed up and repeated.
+
+The rule to know: the loop runs on the device, and each device is told how often. So one program is
+compiled, warms up, finds out how often is long enough, and is measured; and a device that is told
+zero waits while another is measured, so that no clock but the host's is needed.
+
+A loop is `function(times, x, *others) -> (x, sample)`, mapped over a row of devices:
+`times: int32[d]` says each device how often, `x` is what every round changes, `others` stay as
+they are, and `sample` is a small part of the last `x`.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+ALONE, TOGETHER = 3, 5
+"""How often is measured: each device alone, and all at once."""
+
+LASTS_S = {"cpu": 0.02}
+"""How long one measurement lasts at least, by platform; on others `LONG_S`."""
+
+LONG_S = 0.1
+"""Seconds beside which the start of a program (0.1 to 1 ms) is little."""
+
+MOST_ROUNDS = 2**20
+
+
+@dataclass
+class Timing:
+    """What was measured of one loop, in seconds of one round."""
+
+    alone: list[list[float]] = field(default_factory=list)
+    """For each device, what each repeat took while the others waited."""
+    together: list[float] = field(default_factory=list)
+    """What each repeat took until the last device was done."""
+    rounds: int = 0
+    """Rounds that every device made since the first `x`."""
+    sample: Any = None
+    """The small part of the last `x`: an array cut over the devices."""
+
+    @property
+    def best(self) -> list[float]:
+        """The least seconds of a round on each device alone."""
+        return [min(times) for times in self.alone]
+
+    @property
+    def usual(self) -> list[float]:
+        """The median seconds of a round on each device alone."""
+        return [statistics.median(times) for times in self.alone]
+
+
+def measure(loop: Callable, arguments: tuple, *, platform: str, alone: bool = True) -> Timing:
+    """Compile a loop and measure its rounds.
+
+    Args:
+        loop: A loop, not jitted; its `x` is donated, so it is needed in memory once or twice.
+        arguments: Abstract `times`, then `x` and what else it takes, on the devices.
+        platform: Where this is, for how long a measurement should last.
+        alone: Whether devices are measured by themselves too; not where they work together.
+    """
+    times, x, *others = arguments
+    compiled = jax.jit(loop, donate_argnums=1)
+    everyone, least_s = np.ones(times.shape, np.int32), LASTS_S.get(platform, LONG_S)
+    found = Timing()
+
+    def run(often: np.ndarray) -> float:
+        """Return the seconds until every device has made as many rounds as it is told."""
+        nonlocal x
+        told = jax.device_put(often, times.sharding)
+        jax.block_until_ready((told, x, *others))
+        began = time.perf_counter()
+        x, found.sample = jax.block_until_ready(compiled(told, x, *others))
+        return time.perf_counter() - began
+
+    run(everyone)
+    rounds, made = 1, 1
+    while (passed_s := run(rounds * everyone)) < least_s and rounds < MOST_ROUNDS:
+        made += rounds
+        wanted = int(rounds * least_s / passed_s) + 1  # short runs overrate what a round takes
+        rounds = min(MOST_ROUNDS, max(2 * rounds, min(16 * rounds, wanted)))
+    found.together = [run(rounds * everyone) / rounds for _ in range(TOGETHER)]
+    for own in np.eye(len(everyone), dtype=np.int32) if alone else ():
+        found.alone.append([run(rounds * own) / rounds for _ in range(ALONE)])
+    found.rounds = made + rounds * (1 + TOGETHER + (ALONE if alone else 0))
+    return found
