@@ -1,7 +1,8 @@
 """Reads a lesson's runnable blocks and what they should print, and judges what they printed.
 
 A lesson is Markdown that reads well on GitHub. A fence `python run id=NAME` can be run; fences
-`output of=NAME on=cpu|tpu|gpu|any` below it say what comes out. Nothing here runs anything.
+`output of=NAME on=cpu|tpu|gpu|any` below it say what comes out; a fence `quiz id=NAME` is a
+question, see `quiz.py`. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any, Literal, cast
 
 from tpustarter.content import Lesson
 from tpustarter.problem import Problem
+from tpustarter.quiz import Quiz
+from tpustarter.quiz import parse as parse_quiz
 
 PLATFORMS = ("any", "cpu", "tpu", "gpu")
 """Where an expected output holds."""
@@ -23,7 +26,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _MAX_SHOWN = 200
 """Characters of a line that are told where it differs."""
-_KEYS = {"run": {"id", "timeout"}, "output": {"of", "on", "rtol"}}
+_KEYS = {"run": {"id", "timeout"}, "output": {"of", "on", "rtol"}, "quiz": {"id"}}
 """What may stand behind the first word of a fence."""
 
 
@@ -50,6 +53,8 @@ class Block:
     """Line of its fence in the lesson's file."""
     timeout_s: float
     expected: tuple[Expected, ...]
+    alone: bool = False
+    """Whether it shares no names with blocks that ran before it."""
 
     def expected_on(self, platform: str) -> Expected | None:
         """Return what it should print on this platform; None where the lesson does not say."""
@@ -59,12 +64,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a lesson, in order: Markdown to show, or a block to run."""
+    """A piece of a lesson, in order: Markdown to show, a block to run, or a question."""
 
-    kind: Literal["markdown", "block"]
+    kind: Literal["markdown", "block", "quiz"]
     text: str
-    """The Markdown, or the block's code."""
+    """The Markdown, the block's code, or the question."""
     block: Block | None = None
+    quiz: Quiz | None = None
 
 
 @dataclass
@@ -89,23 +95,30 @@ def parse(lesson: Lesson) -> list[Part]:
     """
     lines = source_lines(lesson)
     blocks: dict[str, _Fence] = {}
+    named: set[str] = set()
     taken: list[_Fence] = []
     for fence in _fences(lesson, lines):
+        name = fence.values.get("id")
         if fence.words[0] == "output":
             _add_expected(lesson, blocks, fence)
-        elif "id" not in fence.values:
-            raise _broken(lesson, fence.start, "a block that runs has no `id=`")
-        elif fence.values["id"] in blocks:
-            raise _broken(lesson, fence.start, f"there is already a block `{fence.values['id']}`")
+        elif name is None:
+            raise _broken(lesson, fence.start, "a block that runs, or a quiz, has no `id=`")
+        elif name in named:
+            raise _broken(lesson, fence.start, f"there is already a block `{name}`")
         else:
-            blocks[fence.values["id"]] = fence
+            named.add(name)
+            if fence.words[0] != "quiz":
+                blocks[name] = fence
         taken.append(fence)
     parts: list[Part] = []
     position = 0
     for fence in taken:
         _add_markdown(parts, lines[position : fence.start])
         position = fence.end
-        if fence.words[0] != "output":
+        if fence.words[0] == "quiz":
+            quiz = _quiz(lesson, fence)
+            parts.append(Part("quiz", quiz.question, quiz=quiz))
+        elif fence.words[0] != "output":
             block = _block(lesson, fence)
             parts.append(Part("block", block.code, block))
     _add_markdown(parts, lines[position:])
@@ -144,7 +157,7 @@ def _fences(lesson: Lesson, lines: list[str]) -> Iterator[_Fence]:
         if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
             raise _broken(lesson, start, "a fence is opened and never closed")
         words = token.info.split()
-        if not words or (words[0] != "output" and "run" not in words[1:2]):
+        if not words or (words[0] not in ("output", "quiz") and "run" not in words[1:2]):
             continue
         if token.level > 0:
             raise _broken(lesson, start, "a fence that runs must not stand in a list or a quote")
@@ -153,11 +166,11 @@ def _fences(lesson: Lesson, lines: list[str]) -> Iterator[_Fence]:
 
 
 def _values(lesson: Lesson, start: int, words: list[str]) -> dict[str, str]:
-    kind = "output" if words[0] == "output" else "run"
+    kind = words[0] if words[0] in ("output", "quiz") else "run"
     if kind == "run" and words[0] != "python":
         raise _broken(lesson, start, f"only `python` runs, found `{words[0]}`")
     values: dict[str, str] = {}
-    for word in words[1 if kind == "output" else 2 :]:
+    for word in words[2 if kind == "run" else 1 :]:
         key, equals, value = word.partition("=")
         if key not in _KEYS[kind] or not equals or not value or key in values:
             known = ", ".join(f"{one}=" for one in sorted(_KEYS[kind]))
@@ -203,6 +216,18 @@ def _block(lesson: Lesson, fence: _Fence) -> Block:
         timeout_s,
         tuple(fence.expected),
     )
+
+
+def _quiz(lesson: Lesson, fence: _Fence) -> Quiz:
+    try:
+        return parse_quiz(fence.values["id"], fence.content, lesson.first_line + fence.start)
+    except ValueError as error:
+        raise _broken(lesson, fence.start, str(error)) from None
+
+
+def quizzes_of(lesson: Lesson) -> list[Quiz]:
+    """Return the questions of a lesson, in order; raises Problem as `parse` does."""
+    return [part.quiz for part in parse(lesson) if part.quiz]
 
 
 def _add_markdown(parts: list[Part], lines: Sequence[str]) -> None:

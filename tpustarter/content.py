@@ -179,7 +179,7 @@ def _unknown_check(pattern: str, ids: list[str], level: str) -> Problem:
 
 HEADER: dict[str, type] = {
     "title": str, "minutes": int, "needs": dict, "checks": list, "next": str, "sources": list,
-    "profile": str, "steps": list,
+    "profile": str, "steps": list, "exercises": list,
 }  # fmt: skip
 """Keys of a lesson's header, and what each holds; a list holds texts, steps aside."""
 MAX_DEPTH = 20
@@ -216,7 +216,7 @@ def read_lesson(path: Path) -> Lesson:
     try:
         text = locations.read_text(path)
         match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
-        header = _yaml(match[1]) if match else None
+        header = read_yaml(match[1]) if match else None
         _refuse_types(header)
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the lesson `{path}`: {error}") from error
@@ -258,7 +258,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
     """Return the paths in `paths.yml`, in order; raises Problem naming what cannot be used."""
     file = (folder or locations.content("lessons")) / "paths.yml"
     try:
-        entries = _yaml(locations.read_text(file))
+        entries = read_yaml(locations.read_text(file))
         return [
             LessonPath(
                 str(entry["id"]),
@@ -275,7 +275,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
         raise Problem(f"the paths in `{file}` are no list of entries with {keys}") from error
 
 
-def _yaml(text: str) -> Any:
+def read_yaml(text: str) -> Any:
     """Return what a YAML text says; raises ValueError for one that is broken."""
     import yaml
 

@@ -254,8 +254,9 @@ class LessonSession:
             return
         self.blocked = None
         began = time.monotonic()
+        name = f"{self.lesson.id}, block {block.id}"
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
-                    "file": f"{self.lesson.id}, block {block.id}"})  # fmt: skip
+                    "alone": block.alone, "file": name})  # fmt: skip
         if self._stopped:  # stop() came before there was a process to stop
             probe.interrupt()
         while True:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import content, interpreters, locations
+from tpustarter import content, documented, exercises, interpreters, locations
 from tpustarter.blocks import anchor, blocks_of, source_lines, tokens
 from tpustarter.content import Lesson
 from tpustarter.problem import Problem
@@ -55,6 +55,7 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
     ids = [lesson.id for lesson in lessons]
     found = [f"{one}: {ids.count(one)} lessons have this id" for one in sorted(set(ids))
              if ids.count(one) > 1]  # fmt: skip
+    commands = documented.read(lessons[0].path.parents[1]) if lessons else []
     for lesson in lessons:
         rules: list[Callable[[], Complaints]] = [
             lambda lesson=lesson: _header(lesson, check_ids, set(ids)),
@@ -62,6 +63,8 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
             lambda lesson=lesson: _links(lesson.path, lesson.text, lesson.first_line),
             lambda lesson=lesson: _prose(lesson),
             lambda lesson=lesson: _checks_to_run(lesson, check_ids),
+            lambda lesson=lesson: documented.complaints(lesson, commands),
+            lambda lesson=lesson: _exercises(lesson),
         ]
         name = f"{lesson.path.parent.name}/{lesson.path.name}"
         complaints = [complaint for rule in rules for complaint in rule()]
@@ -203,6 +206,13 @@ def _checks_to_run(lesson: Lesson, check_ids: set[str]) -> Complaints:
             for name in told.replace("'", "").split():
                 if not any(fnmatchcase(one, name) for one in check_ids):
                     yield lesson.first_line + number, f"`tpustarter check {name}` matches no check"
+
+
+def _exercises(lesson: Lesson) -> Complaints:
+    try:
+        exercises.read(lesson)
+    except Problem as problem:
+        yield 1, problem.what
 
 
 def _paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:

@@ -112,6 +112,50 @@ def started(lesson_id: str) -> bool:
     return lesson_id in read().lessons
 
 
+def exercise(lesson_id: str, name: str) -> Fields:
+    """Return what is remembered of an exercise: `status`, `hints` and `when`."""
+    fields = _lessons(state.load("progress")).get(lesson_id, {})
+    return _dicts(fields.get("exercises")).get(name, {})
+
+
+def exercise_judged(lesson_id: str, name: str, *, is_right: bool) -> None:
+    """Remember what an answer came to; one that was right once stays right."""
+    known = exercise(lesson_id, name).get("status")
+    if known != "pass" and (is_right or known != "shown"):
+        _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
+
+
+def solution_shown(lesson_id: str, name: str) -> None:
+    """Remember that the solution was looked at."""
+    _change_exercise(lesson_id, name, status="shown")
+
+
+def hint_told(lesson_id: str, name: str, count: int) -> None:
+    """Remember how many hints were told."""
+    _change_exercise(lesson_id, name, hints=count)
+
+
+def quiz_answered(lesson_id: str, name: str, *, is_right: bool) -> None:
+    """Remember the last answer to a question."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson_id, {})
+        entry = {"right": is_right, "when": _now()}
+        fields["quizzes"] = {**_dicts(fields.get("quizzes")), name: entry}
+
+    _update(change)
+
+
+def _change_exercise(lesson_id: str, name: str, **more: Any) -> None:
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson_id, {})
+        known = _dicts(fields.get("exercises"))
+        entry = {**known.get(name, {}), **more, "when": _now()}
+        fields["exercises"] = {**known, name: entry}
+
+    _update(change)
+
+
 def next_lesson(path: Sequence[str]) -> str | None:
     """Return the first lesson of a path that is not done; None when all are."""
     lessons = read().lessons
@@ -150,13 +194,20 @@ def merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     for name in sorted({*left, *right}):
         pair = [side[name] for side in (left, right) if name in side]
         dates = [date for fields in pair if (date := _date(fields.get("done")))]
-        blocks: dict[str, Fields] = {}
-        for fields in pair:
-            for block, entry in _dicts(fields.get("blocks")).items():
-                blocks[block] = max(blocks.get(block, {}), entry, key=_age)
         more = {key: value for fields in pair for key, value in fields.items()}
-        lessons[name] = {**more, "done": min(dates, default=None), "blocks": blocks}
+        newest = {kind: _newest(pair, kind) for kind in ("blocks", "exercises", "quizzes")
+                  if kind == "blocks" or kind in more}  # fmt: skip
+        lessons[name] = {**more, "done": min(dates, default=None), **newest}
     return {"schema": SCHEMA, "lessons": lessons}
+
+
+def _newest(pair: Sequence[Fields], kind: str) -> Fields:
+    """Return the newer entry of each block, exercise or quiz."""
+    newest: dict[str, Fields] = {}
+    for fields in pair:
+        for name, entry in _dicts(fields.get(kind)).items():
+            newest[name] = max(newest.get(name, {}), entry, key=_age)
+    return newest
 
 
 def remember_check(run: Run) -> None:

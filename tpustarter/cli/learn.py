@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import click
 
@@ -31,6 +32,18 @@ _TRACKS = ("start", "setup", "jax", "trouble")
     metavar="N",
     help="Use N virtual CPU devices, even beside a TPU.",
 )
+@click.option(
+    "--exercise",
+    metavar="ID",
+    is_flag=False,
+    flag_value="",
+    help="Work on an exercise: its file is yours to edit, and judged each time. "
+    "Without an ID, list them.",
+)
+@click.option("--watch", is_flag=True, help="Judge the exercise whenever you save it.")
+@click.option("--hint", is_flag=True, help="Show the exercise's next hint.")
+@click.option("--solution", is_flag=True, help="Show the exercise's solution.")
+@click.option("--reset", is_flag=True, help="Begin the exercise anew; your file is kept aside.")
 @click.option("--search", metavar="TEXT", help="Show the lines of all lessons that hold TEXT.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--plain", is_flag=True, hidden=True, help="Plain text; what is printed anyway.")
@@ -54,6 +67,11 @@ def learn(
     export: bool,
     exported: TextIO | None,
     lint: bool,
+    exercise: str | None,
+    watch: bool,
+    hint: bool,
+    solution: bool,
+    reset: bool,
     **where: Any,
 ) -> None:
     """List the lessons, or print one of them; with --run, run its blocks.
@@ -66,33 +84,53 @@ def learn(
         raise click.UsageError("name a lesson or give --all, not both")
     if running and not (lesson or every):
         raise click.UsageError("--run needs a lesson, or --all")
-    alone = [search is not None, export, exported is not None, lint]
-    with_json = as_json and not export  # which is JSON anyway
-    if any(alone) and sum((*alone, running, every, with_json, lesson is not None)) > 1:
-        raise click.UsageError("--search, --export, --import and --lint each go alone")
-    if lint:
-        _lint()
-    elif export:
-        from tpustarter import progress
-        from tpustarter.report import document
+    how = {"watch": watch, "hint": hint, "solution": solution, "reset": reset}
+    if sum(how.values()) > bool(exercise):
+        raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
+    alone: dict[str, tuple[bool, Callable[[], None]]] = {
+        "--search": (search is not None, lambda: _search(search or "")),
+        "--exercise": (exercise is not None, lambda: _exercise(exercise or "", **how, **where)),
+        "--export": (export, _export),
+        "--import": (exported is not None, lambda: _import(cast("TextIO", exported))),
+        "--lint": (lint, _lint),
+    }
+    actions = [action for is_wanted, action in alone.values() if is_wanted]
+    if actions:
+        with_json = as_json and not export  # which is JSON anyway
+        if len(actions) + sum((running, every, with_json, lesson is not None)) > 1:
+            *most, last = alone
+            raise click.UsageError(f"{', '.join(most)} and {last} each go alone")
+        actions[0]()
+        return
+    with json_even_if_it_breaks(LEARN_SCHEMA, wanted=as_json):
+        lessons = content.read_lessons()
+        chosen = [_named(lesson, lessons)] if lesson else lessons
+        if running:
+            _run(chosen, as_json=as_json, **where)
+        elif as_json:
+            _describe(chosen)
+        elif lesson or every:
+            _print(chosen)
+        else:
+            _list(lessons)
 
-        click.echo(document.line(progress.export()))
-    elif exported is not None:
-        _import(exported)
-    elif search is not None:
-        _search(search)
+
+def _exercise(name: str, **how: Any) -> None:
+    from tpustarter import exercises
+    from tpustarter.cli import exercise
+
+    lessons = content.read_lessons()
+    if name:
+        exercise.work(exercises.find(lessons, name), **how)
     else:
-        with json_even_if_it_breaks(LEARN_SCHEMA, wanted=as_json):
-            lessons = content.read_lessons()
-            chosen = [_named(lesson, lessons)] if lesson else lessons
-            if running:
-                _run(chosen, as_json=as_json, **where)
-            elif as_json:
-                _describe(chosen)
-            elif lesson or every:
-                _print(chosen)
-            else:
-                _list(lessons)
+        exercise.show_all(lessons)
+
+
+def _export() -> None:
+    from tpustarter import progress
+    from tpustarter.report import document
+
+    click.echo(document.line(progress.export()))
 
 
 def _named(name: str, lessons: list[Lesson]) -> Lesson:

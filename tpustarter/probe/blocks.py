@@ -25,11 +25,12 @@ _kept = {number: os.dup(number) for number in (1, 2)}
 def run(command: dict[str, Any]) -> dict[str, Any]:
     """Run one block; whatever it raises is left to the caller."""
     name, code = command["file"], command["code"]
-    sys.modules["__main__"] = _program
+    program = types.ModuleType("__main__") if command.get("alone") else _program
+    sys.modules["__main__"] = program
     # Without a time of change the entry stays: tracebacks show the lesson's own lines.
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     try:
-        exec(compile(code, name, "exec", dont_inherit=True), _program.__dict__)  # noqa: S102  what it is for
+        exec(compile(code, name, "exec", dont_inherit=True), program.__dict__)  # noqa: S102  what it is for
     finally:
         _restore_streams()
     where = None

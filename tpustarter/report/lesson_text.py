@@ -18,6 +18,7 @@ from tpustarter import locations
 from tpustarter.blocks import Block, Expected, anchor, parse, tokens
 from tpustarter.content import Lesson
 from tpustarter.progress import LessonProgress
+from tpustarter.quiz import Quiz
 
 WIDTH = 80
 _INDENT = " " * 4
@@ -49,13 +50,17 @@ def render(lesson: Lesson, known: LessonProgress) -> Iterator[str]:
     """Yield the lines of a lesson, with what the learner did so far."""
     text = _Text(lesson.path.parent)
     yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
-    for part in parse(lesson):
+    parts = parse(lesson)
+    for part in parts:
         if part.block:
             yield from _block(part.block, known.status(part.block))
+        elif part.quiz:
+            yield from _question(part.quiz)
         else:
             yield from _markdown(part.text, text)
+    yield from _answers([part.quiz for part in parts if part.quiz])
     yield from _glossary(text)
-    if any(part.block for part in parse(lesson)):
+    if any(part.block for part in parts):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
     if following := lesson.header.get("next"):
         yield from ("", f"Next: tpustarter learn {following}")
@@ -82,6 +87,23 @@ def _block(block: Block, status: str | None) -> Iterator[str]:
     for expected in block.expected:
         yield from ("", _announced(expected), "")
         yield from _indented(expected.text)
+
+
+def _question(quiz: Quiz) -> Iterator[str]:
+    """Yield a question; its answer stands at the end, so that one can think first."""
+    yield from ("", *_wrapped(f"Question: {quiz.question}", "", ""), "")
+    for number, answer in enumerate(quiz.answers, 1):
+        yield from _wrapped(answer.text, f"{number}. ", "   ")
+
+
+def _answers(quizzes: list[Quiz]) -> Iterator[str]:
+    if quizzes:
+        yield from ("", "Section: Answers")
+    for quiz in quizzes:
+        yield from ("", *_wrapped(quiz.question, "", ""))
+        for number, answer in enumerate(quiz.answers, 1):
+            verdict = "Right" if answer.is_right else "No"
+            yield from _wrapped(f"{verdict}: {answer.why}", f"{number}. ", "   ")
 
 
 def _announced(expected: Expected) -> str:

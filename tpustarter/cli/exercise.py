@@ -1,0 +1,108 @@
+"""`tpustarter learn --exercise`: an exercise in your own editor, judged when asked or saved."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tpustarter import exercises
+from tpustarter.content import Lesson
+from tpustarter.exercises import Exercise, Judged
+from tpustarter.lesson import LessonSession
+from tpustarter.problem import ExitCode
+from tpustarter.report.text import visible
+
+WORDS = {"new": "", "begun": "begun", "fail": "begun", "pass": "done", "shown": "shown"}
+
+
+def show_all(lessons: list[Lesson]) -> None:
+    """List every exercise with how far the learner is."""
+    for lesson in lessons:
+        for one in exercises.read(lesson):
+            click.echo(visible(f"{WORDS[exercises.state(one)]:<6}{one.id:<32} {one.title}"))
+    click.echo("\nTry one: tpustarter learn --exercise ID")
+
+
+def work(
+    exercise: Exercise, *, watch: bool, hint: bool, solution: bool, reset: bool, **where: Any
+) -> None:
+    """Show the next hint or the solution, begin anew, or judge the learner's file."""
+    if hint:
+        _hint(exercise)
+    elif solution:
+        click.echo(exercises.show_solution(exercise), nl=False)
+    elif reset:
+        path = exercises.open_file(exercise, anew=True)
+        click.echo(f"begun anew: {path}; what was there is kept as {path.name}.old")
+    else:
+        _judge(exercise, watch=watch, **where)
+
+
+def _hint(exercise: Exercise) -> None:
+    text = exercises.next_hint(exercise)
+    number, count = exercises.hints_told(exercise), len(exercise.hints)
+    if text is None:
+        click.echo("that was the last hint; `--solution` shows the whole answer", err=True)
+        text = exercise.hints[-1]
+    click.echo(visible(f"hint {number} of {count}: {text}"))
+
+
+def _judge(exercise: Exercise, *, watch: bool, **where: Any) -> None:
+    """Judge the file as it is, and with `watch` whenever it is saved until it is right."""
+    is_new = exercises.state(exercise) == "new"
+    path = exercises.open_file(exercise)
+    click.echo(visible(f"{exercise.title}\n\n{exercise.task}\n\nYour file: {path}\n"))
+    if is_new and not watch:
+        click.echo("Open it in your editor and fill the gap. Then run this command again.")
+        click.echo("With --watch it is judged whenever you save. --hint gives a hint.")
+        return
+    session = LessonSession(exercise.lesson, **where)
+    with contextlib.closing(session):
+        before = exercises.saved(path)
+        judged = _once(exercise, session)
+        while watch and judged.result.status in ("fail", "error"):
+            click.echo("\nwatching: save the file, or press Enter, to try again", err=True)
+            _wait(path, before)
+            before = exercises.saved(path)
+            judged = _once(exercise, session)
+    sys.exit(_code(judged))
+
+
+def _once(exercise: Exercise, session: LessonSession) -> Judged:
+    judged = None
+    for item in exercises.judge(exercise, session):
+        if isinstance(item, Judged):
+            judged = item
+        else:
+            click.echo(_lines(item.text), nl=False)
+    assert judged is not None  # noqa: S101  the last item is the verdict
+    words = {"pass": "RIGHT", "fail": "NOT YET", "error": "BROKEN"}
+    word = words.get(judged.result.status, "NOT RUN")
+    click.echo(visible(f"{word}  {judged.why}".rstrip()))
+    return judged
+
+
+def _lines(text: str) -> str:
+    """Return what an answer printed, without what could change the terminal."""
+    return "\n".join(visible(one) for one in text.split("\n"))
+
+
+def _wait(path: Path, before: tuple[int, int] | None) -> None:
+    """Wait until a file was saved since, or Enter is pressed."""
+    keys = [sys.stdin] if sys.stdin.isatty() else []
+    while (now := exercises.saved(path)) == before or now is None:
+        if select.select(keys, [], [], exercises.LOOK_S)[0]:
+            sys.stdin.readline()
+            return
+
+
+def _code(judged: Judged) -> ExitCode:
+    """Return the exit code: that of a check with this result."""
+    if judged.is_right:
+        return ExitCode.OK
+    return ExitCode.FAILED if judged.result.status == "fail" else ExitCode.INCONCLUSIVE
