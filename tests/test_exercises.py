@@ -69,7 +69,7 @@ def judge(exercise: Exercise, *answers: str | None) -> Iterator[Judged]:
     session = make_session(exercise.lesson)
     try:
         for answer in answers:
-            *_, judged = exercises.judge(exercise, session, answer)
+            *_, judged = exercises.judge(exercise, session.run, answer)
             assert isinstance(judged, Judged)
 
             yield judged

@@ -8,15 +8,15 @@ a copy. The copy is judged down to the mark, with the shipped part below: editin
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tpustarter import locations, progress
 from tpustarter.blocks import Block
 from tpustarter.content import Lesson
-from tpustarter.lesson import BlockResult, LessonSession
+from tpustarter.lesson import BlockResult
 from tpustarter.output import Output
 from tpustarter.problem import ExitCode, Problem
 
@@ -144,18 +144,23 @@ def state(exercise: Exercise) -> State:
 
 
 def judge(
-    exercise: Exercise, session: LessonSession, text: str | None = None
+    exercise: Exercise, run: Callable[[Block], Iterator[Any]], text: str | None = None
 ) -> Iterator[Output | Judged]:
     """Run an answer, the learner's file unless a text is given; the last item is the verdict.
 
     What comes of the learner's file is remembered.
+
+    Args:
+        exercise: The exercise.
+        run: Runs a block, as `LessonSession.run` does.
+        text: Another answer than the learner's file.
 
     Raises:
         Problem: the file cannot be read.
     """
     answer = _own_text(exercise) if text is None else text
     code = answer.partition(MARK)[0] + exercise.judged
-    for item in session.run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True)):
+    for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True)):
         if isinstance(item, Output):
             yield item
         elif isinstance(item, BlockResult):

@@ -75,7 +75,7 @@ def _judge(exercise: Exercise, *, watch: bool, **where: Any) -> None:
 
 def _once(exercise: Exercise, session: LessonSession) -> Judged:
     judged = None
-    for item in exercises.judge(exercise, session):
+    for item in exercises.judge(exercise, session.run):
         if isinstance(item, Judged):
             judged = item
         else:

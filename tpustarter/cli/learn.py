@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 import click
@@ -16,7 +17,7 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import LEARN_SCHEMA
 from tpustarter.report.text import visible
 
-_TRACKS = ("start", "setup", "jax", "trouble")
+_TRACKS = ("start", "setup", "jax", "slices", "trouble")
 
 # What reads and runs lessons is imported where it is used: every command loads this file.
 
@@ -47,6 +48,13 @@ _TRACKS = ("start", "setup", "jax", "trouble")
 @click.option("--search", metavar="TEXT", help="Show the lines of all lessons that hold TEXT.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--plain", is_flag=True, hidden=True, help="Plain text; what is printed anyway.")
+@click.option(
+    "--notebook",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the lesson as a Jupyter notebook, which Colab opens too.",
+)
+@click.option("--which", is_flag=True, help="Say which lessons fit this machine, in order.")
 @click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
 @click.option(
     "--import",
@@ -72,6 +80,8 @@ def learn(
     hint: bool,
     solution: bool,
     reset: bool,
+    notebook: Path | None,
+    which: bool,
     **where: Any,
 ) -> None:
     """List the lessons, or print one of them; with --run, run its blocks.
@@ -84,12 +94,15 @@ def learn(
         raise click.UsageError("name a lesson or give --all, not both")
     if running and not (lesson or every):
         raise click.UsageError("--run needs a lesson, or --all")
+    if notebook and (not lesson or running or as_json):
+        raise click.UsageError("--notebook needs a lesson, and goes with nothing else")
     how = {"watch": watch, "hint": hint, "solution": solution, "reset": reset}
     if sum(how.values()) > bool(exercise):
         raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
     alone: dict[str, tuple[bool, Callable[[], None]]] = {
         "--search": (search is not None, lambda: _search(search or "")),
         "--exercise": (exercise is not None, lambda: _exercise(exercise or "", **how, **where)),
+        "--which": (which, _which),
         "--export": (export, _export),
         "--import": (exported is not None, lambda: _import(cast("TextIO", exported))),
         "--lint": (lint, _lint),
@@ -105,7 +118,9 @@ def learn(
     with json_even_if_it_breaks(LEARN_SCHEMA, wanted=as_json):
         lessons = content.read_lessons()
         chosen = [_named(lesson, lessons)] if lesson else lessons
-        if running:
+        if notebook:
+            _write_notebook(chosen[0], notebook)
+        elif running:
             _run(chosen, as_json=as_json, **where)
         elif as_json:
             _describe(chosen)
@@ -124,6 +139,38 @@ def _exercise(name: str, **how: Any) -> None:
         exercise.work(exercises.find(lessons, name), **how)
     else:
         exercise.show_all(lessons)
+
+
+def _write_notebook(lesson: Lesson, file: Path) -> None:
+    from tpustarter import notebook
+
+    text = notebook.text(lesson)
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"cannot write `{file}`: {error.strerror or error}") from error
+    click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
+
+
+def _which() -> None:
+    """Print the path that fits this machine, and where the learner is on it."""
+    from tpustarter import progress
+
+    lessons = {one.id: one for one in content.read_lessons()}
+    paths = content.read_paths()
+    path = _path_here(paths)
+    known = progress.read().lessons
+    following = progress.next_lesson(path.lessons)
+    click.echo(visible(f"{path.title}. {path.who}"))
+    click.echo()
+    for name in path.lessons:
+        is_done = name in known and known[name].done
+        mark = "done" if is_done else "next" if name == following else ""
+        lesson = lessons[name]
+        click.echo(visible(f"  {mark:<5} {name:<30} {lesson.header.get('minutes', '?'):>3} min"))
+    others = ", ".join(f"`{one.title}`" for one in paths if one is not path)
+    click.echo()
+    click.echo(visible(f"Other paths: {others}: tpustarter learn"))
 
 
 def _export() -> None:

@@ -11,7 +11,6 @@ from tpustarter.lesson import BlockResult, Status
 from tpustarter.output import Output
 from tpustarter.practice import Began, Event, Finished, Opened, Practice
 from tpustarter.problem import ExitCode
-from tpustarter.report import lesson_text
 from tpustarter.report.results import LEARN_SCHEMA
 from tpustarter.report.text import WIDTH, closing, place, visible
 from tpustarter.report.verdict import verified_on, without_verdict
@@ -148,16 +147,17 @@ def _lesson(lesson: Lesson, practice: Practice) -> dict[str, Any]:
     results = practice.results[lesson.id]
     told = [results.get(block.id, BlockResult(block.id, "notrun"))
             for block in practice.blocks[lesson.id]]  # fmt: skip
+    track = lesson.id.partition("/")[0]
     return {
         "id": lesson.id,
-        "track": lesson.id.split("/")[0],
+        "track": track,
         "title": lesson.title,
         "minutes": lesson.header.get("minutes"),
         "checks": lesson.header.get("checks", []),
         "next": lesson.header.get("next"),
         "status": next((one for one in _WORST if any(r.status == one for r in told)), "skip"),
         "blocks": [_block(one) for one in told],
-        "exercises": lesson_text.section(lesson, "Try it"),
+        "exercises": [f"{track}/{name}" for name in lesson.header.get("exercises") or ()],
     }
 
 

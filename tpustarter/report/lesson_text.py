@@ -62,22 +62,11 @@ def render(lesson: Lesson, known: LessonProgress) -> Iterator[str]:
     yield from _glossary(text)
     if any(part.block for part in parts):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
+    for name in lesson.header.get("exercises") or ():
+        track = lesson.id.partition("/")[0]
+        yield from ("", f"Exercise: tpustarter learn --exercise {track}/{name}")
     if following := lesson.header.get("next"):
         yield from ("", f"Next: tpustarter learn {following}")
-
-
-def section(lesson: Lesson, title: str) -> list[str]:
-    """Return the paragraphs below a heading, each in one line."""
-    text = _Text(lesson.path.parent)
-    found: list[str] = []
-    inside = False
-    stream = tokens(lesson.text)
-    for before, token in pairwise(stream):
-        if before.type == "heading_open":
-            inside = token.content == title
-        elif inside and token.type == "inline":
-            found.append(_inline(token, text))
-    return found
 
 
 def _block(block: Block, status: str | None) -> Iterator[str]:

@@ -74,6 +74,13 @@ def open_lesson(app: Starter, lesson: str, *, at: str = "") -> None:
     app.push_screen(Reader(lesson, at=at))
 
 
+def open_exercise(app: Starter, exercise: str) -> None:
+    """Work on an exercise."""
+    from tpustarter.tui.screens.exercise import ExercisePage
+
+    app.push_screen(ExercisePage(exercise))
+
+
 def go_back_to_lesson(app: Starter, lesson: str) -> bool:
     """Return to a lesson that is open below what is in front; returns whether one is."""
     from tpustarter.tui.screens.reader import Reader

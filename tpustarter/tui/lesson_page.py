@@ -15,6 +15,7 @@ from textual.widgets.markdown import MarkdownBlock
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain_source
+from tpustarter.tui.question import QuestionView
 from tpustarter.tui.reading import LessonText
 
 
@@ -55,6 +56,12 @@ class LessonPage(VerticalScroll):
             return focused
         waiting = [one for one in seen if not (one.result and one.result.status == "pass")]
         return next(iter([*waiting, *seen]), self._last)
+
+    @property
+    def asked(self) -> QuestionView | None:
+        """The question that a digit answers: the first one in sight that waits, else the first."""
+        seen = [one for one in self.query(QuestionView) if self.region.overlaps(one.region)]
+        return next(iter([*(one for one in seen if not one.is_answered), *seen]), None)
 
     def neighbour(self, step: int) -> BlockView:
         """Return the block after the marked one, or the one before it."""
@@ -99,8 +106,9 @@ class LessonPage(VerticalScroll):
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""
         wanted = _letters(line)
-        for one in self.query("MarkdownBlock, BlockView") if wanted else ():
-            text = one.text if isinstance(one, BlockView) else cast("MarkdownBlock", one).source
+        for one in self.query("MarkdownBlock, BlockView, QuestionView") if wanted else ():
+            is_own = isinstance(one, BlockView | QuestionView)
+            text = one.text if is_own else cast("MarkdownBlock", one).source
             if wanted in _letters(text or ""):
                 self.scroll_to_widget(one, top=True, animate=False)
                 return
@@ -110,6 +118,8 @@ def _widgets(this: Opened, edits: Mapping[str, str], platform: str) -> Iterator[
     for one in this.pieces():
         if isinstance(one, str):
             yield Static(Content.styled(one, "dim"), classes="hint")
+        elif one.quiz:
+            yield QuestionView(one.quiz)
         elif one.block:
             before, edited = this.known.status(one.block), edits.get(one.block.id)
             yield BlockView(one.block, before=before, platform=platform, edited=edited)

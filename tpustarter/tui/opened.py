@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from tpustarter import blocks, content, progress
+from tpustarter import blocks, content, exercises, progress
 from tpustarter.blocks import Part
 from tpustarter.content import Lesson
+from tpustarter.exercises import Exercise
+from tpustarter.exercises import state as states
 from tpustarter.problem import Problem
 from tpustarter.report.text import visible
 from tpustarter.tui.screens.home import path_of
@@ -34,6 +36,7 @@ class Opened:
     known: progress.LessonProgress
     refers: list[Reference]
     """The words it uses, and where its links lead."""
+    exercises: list[Exercise]
 
     @property
     def checks(self) -> list[str]:
@@ -59,6 +62,9 @@ class Opened:
     def ending(self) -> Content:
         """Return what one can do at the end."""
         lines: list[str] = []
+        for one in self.exercises:
+            state = "done: " if states(one) == "pass" else ""
+            lines.append(f"p  exercise: {state}{visible(one.title)}")
         if self.checks:
             lines.append(f"c  run the checks that prove it: {visible(', '.join(self.checks))}")
         if self.following:
@@ -77,7 +83,8 @@ def read(app: Starter, lesson_id: str) -> Opened:
     following = _after(lesson, path.lessons if path else (), {one.id: one for one in lessons})
     known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
-    return Opened(lesson, blocks.parse(lesson), following, known, refers)
+    parts, tried = blocks.parse(lesson), exercises.read(lesson)
+    return Opened(lesson, parts, following, known, refers, tried)
 
 
 def _after(lesson: Lesson, order: tuple[str, ...], lessons: dict[str, Lesson]) -> Lesson | None:

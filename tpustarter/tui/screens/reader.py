@@ -15,11 +15,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter import progress
+from tpustarter import exercises, progress
 from tpustarter.blocks import Block
 from tpustarter.content import Lesson
 from tpustarter.lesson import BlockResult, LessonSession, Output, RunsFirst
 from tpustarter.problem import Problem
+from tpustarter.quiz import MOST
 from tpustarter.report.text import visible
 from tpustarter.selfcheck import Request
 from tpustarter.tui import commands, opened
@@ -44,6 +45,8 @@ that `r` runs; Tab goes to the next one.
 * A block uses names of **the blocks above it**: those that have not run in the process as they
   stand run first, up to the first one that breaks.
 * **Esc** stops what runs, and ends the process.
+* A **question** is answered with the digit of an answer; each says why. **p** opens the lesson's
+  exercise, a program with a gap.
 * **e** lets you change the code: Esc ends typing, `r` runs it, `u` brings the lesson's code back.
   What you changed is kept until you quit. A lesson counts as done when its own code, unchanged,
   printed what it should.
@@ -61,8 +64,10 @@ that `r` runs; Tab goes to the next one.
         Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
         Binding("n", "next", "next", tooltip="tpustarter learn"),
         Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
+        Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
         Binding("space", "page_down", show=False),
         Binding("b", "page_up", show=False),
+        *(Binding(str(number), f"answer({number})", show=False) for number in range(1, MOST + 1)),
     ]
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
@@ -332,6 +337,25 @@ that `r` runs; Tab goes to the next one.
     def _remember_read(self, lesson: str) -> None:
         progress.lesson_done(lesson)
 
+    def action_exercise(self) -> None:
+        """Work on the first exercise that is not done yet."""
+        tried = self._opened.exercises if self._opened else []
+        left = [one for one in tried if exercises.state(one) != "pass"]
+        for one in [*left, *tried][:1]:
+            self.starter.release_lesson()
+            commands.open_exercise(self.starter, one.id)
+
+    def action_answer(self, number: int) -> None:
+        """Answer the question in sight."""
+        view = self._page.asked
+        is_right = view.answer(number) if view else None
+        if view and is_right is not None:
+            self._remember_answer(view.quiz.id, is_right=is_right)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_answer(self, quiz: str, *, is_right: bool) -> None:
+        progress.quiz_answered(self.lesson, quiz, is_right=is_right)
+
     def action_words(self) -> None:
         """Show what the words mean, and where links lead."""
         if self._opened:
@@ -364,6 +388,10 @@ that `r` runs; Tab goes to the next one.
             return bool(this and this.checks) and not running
         if action == "next":
             return bool(this and this.following) and not running
+        if action == "answer":
+            return page.asked is not None and not editing
+        if action == "exercise":
+            return bool(this and this.exercises) and not running
         if action == "words":
             return bool(this and this.refers)
         return super().check_action(action, parameters)

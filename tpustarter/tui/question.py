@@ -1,0 +1,49 @@
+"""A question in a lesson: answered with a digit, and every answer says why."""
+
+from __future__ import annotations
+
+from textual.widgets import Static
+
+from tpustarter.quiz import Quiz
+from tpustarter.report.text import visible
+from tpustarter.tui.widgets import Hanging, Lines, Stack, word
+
+
+class QuestionView(Static):
+    """A question; what was answered is shown below it, and another answer may follow."""
+
+    def __init__(self, quiz: Quiz) -> None:
+        super().__init__(classes="question")
+        self.quiz = quiz
+        self._chosen: set[int] = set()
+        self.update(Stack(self._lines()))
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the right answer was given."""
+        return self.quiz.right in self._chosen
+
+    @property
+    def text(self) -> str:
+        """What the lesson says here."""
+        answers = (f"{one.text}\n{one.why}" for one in self.quiz.answers)
+        return "\n".join([self.quiz.question, *answers])
+
+    def answer(self, number: int) -> bool | None:
+        """Take an answer by its number; returns whether it is right, None where there is none."""
+        if not 1 <= number <= len(self.quiz.answers):
+            return None
+        self._chosen.add(number)
+        self.update(Stack(self._lines()))
+        return number == self.quiz.right
+
+    def _lines(self) -> list[Lines]:
+        lines: list[Lines] = [Hanging(word("run", "Question  "), visible(self.quiz.question))]
+        for number, answer in enumerate(self.quiz.answers, 1):
+            lines.append(Hanging(f"  {number}  ", visible(answer.text)))
+            if number in self._chosen:
+                verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
+                lines.append(Hanging(verdict.pad_left(5), visible(answer.why)))
+        if not self._chosen:
+            lines.append(Hanging("     ", word("wait", f"1 to {len(self.quiz.answers)} answers")))
+        return lines

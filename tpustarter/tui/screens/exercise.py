@@ -1,0 +1,289 @@
+"""One exercise: the task, the learner's file, and the verdict whenever it is saved."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from textual import work
+from textual.app import SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter import content, exercises
+from tpustarter.blocks import Block
+from tpustarter.exercises import Exercise, Judged
+from tpustarter.lesson import LessonSession
+from tpustarter.output import Output
+from tpustarter.problem import Problem
+from tpustarter.report.text import visible
+from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
+from tpustarter.tui.plain import Tail, plain, plain_source
+from tpustarter.tui.reading import LessonText, coloured
+from tpustarter.tui.screens.page import Page, Question
+from tpustarter.tui.widgets import Hanging, Lines, Stack, word
+
+EDITORS = ("nano", "vim", "vi")
+"""What is opened where neither VISUAL nor EDITOR says; nano shows its keys."""
+STATES = {"new": "not begun", "begun": "begun, not judged yet", "fail": "not right yet",
+          "pass": "done", "shown": "solution looked at"}  # fmt: skip
+
+
+class ExercisePage(Page):
+    """Works on one exercise."""
+
+    HELP = """
+Fill the gap in the file named here, in your own editor.
+
+* **e** opens it here. You may also edit it elsewhere: it is judged whenever you **save** it.
+* **r** judges it now; **x** or **Esc** stops an answer that does not end.
+* **h** gives the next hint, **v** the whole solution, **u** begins anew and keeps your file aside.
+
+What stands below `# Judged below` is put there anew each time: changing it changes nothing.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "edit", "edit", tooltip="opens it in $EDITOR"),
+        Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
+        Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
+        Binding("v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),
+        Binding("u", "anew", "begin anew", tooltip="tpustarter learn --exercise ID --reset"),
+        Binding("space", "page_down", show=False),
+    ]
+
+    def __init__(self, exercise: str) -> None:
+        super().__init__(visible(exercise))
+        self._id = exercise
+        self._exercise: Exercise | None = None
+        self._path: Path | None = None
+        self._saved: tuple[int, int] | None = None
+        self._inbox: Inbox[Output | Judged | None] = Inbox()
+        self._busy = False
+        self._began = 0.0
+        self._judged: Judged | None = None
+        self._tail = Tail()
+        self._clock: Timer | None = None
+        self._hints: list[str] = []
+        self._solution = ""
+
+    def body(self) -> Iterable[Widget]:
+        """Return the page, empty at first."""
+        with VerticalScroll(id="page"):
+            yield LessonText("", id="task")
+            yield Static("", id="answer", classes="hint")
+            yield Static("", id="printed", classes="hint")
+            yield Static("", id="help", classes="hint")
+
+    def on_mount(self) -> None:
+        """Read the exercise in the background, then watch the learner's file."""
+        self.set_focus(self.query_one("#page"))
+        self._clock = self.set_interval(exercises.LOOK_S, self._look)
+        self._read()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _read(self) -> None:
+        try:
+            lessons = content.read_lessons(self.starter.lessons)
+            found = exercises.find(lessons, self._id)
+            exercises.open_file(found)
+            self.post_message(Looked(found))
+        except Problem as problem:
+            self.post_message(Looked(problem))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show the task, or why there is none."""
+        if isinstance(message.what, Problem):
+            self.query_one("#answer", Static).update(Content(plain(str(message.what))))
+            return
+        found = self._exercise = cast("Exercise", message.what)
+        self._path = exercises.own_file(found)
+        self._saved = exercises.saved(self._path)
+        told = exercises.hints_told(found)
+        self._hints = list(found.hints[:told])
+        text = f"# {found.title}\n\n{found.task}\n"
+        self.query_one(LessonText).update(plain_source(text))
+        self._show()
+        self.refresh_bindings()
+
+    def _look(self) -> None:
+        """Judge the file when it was saved; while an answer runs, say for how long."""
+        if self._busy:
+            self._show()
+        elif self._path and (now := exercises.saved(self._path)) not in (None, self._saved):
+            self._saved = now
+            self.action_judge()
+
+    def action_judge(self) -> None:
+        """Judge the file as it is."""
+        if self._exercise is None or self._busy:
+            return
+        self._busy, self._began, self._judged = True, time.monotonic(), None
+        self._inbox, self._tail = Inbox(), Tail()
+        self.refresh_bindings()
+        self._show()
+        self._work(self._exercise, self._inbox)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
+    def _work(self, exercise: Exercise, inbox: Inbox[Output | Judged | None]) -> None:
+        live, app = self.starter.live, self.starter
+
+        def make() -> LessonSession:
+            return LessonSession(exercise.lesson, machine=app.machine, devices=app.choices.devices)
+
+        def play(block: Block) -> Iterator[Any]:
+            return live.run(f"exercise {exercise.id}", make, block, block.code, [])
+
+        try:
+            feed(self, inbox, exercises.judge(exercise, play))
+        finally:
+            feed(self, inbox, [None])
+
+    def on_arrived(self, message: Arrived) -> None:
+        """Show what the answer printed, and the verdict."""
+        if message.inbox is not self._inbox:
+            return
+        for event in message.inbox.take():
+            if isinstance(event, Output):
+                self._tail.add(event.text)
+            elif isinstance(event, Judged):
+                self._judged = event
+            else:
+                self._busy = False
+        self._show()
+        self.refresh_bindings()
+
+    def _show(self) -> None:
+        exercise = self._exercise
+        if exercise is None:
+            return
+        lines: list[Lines] = [Hanging("your file  ", visible(str(self._path)))]
+        lines.append(Hanging("           ", self._verdict(exercise)))
+        self.query_one("#answer", Static).update(Stack(lines))
+        self.query_one("#printed", Static).update(Content(self._tail.text))
+        count = len(exercise.hints)
+        told: list[Lines | Content] = [
+            Hanging(f"hint {number} of {count}  ", visible(hint))
+            for number, hint in enumerate(self._hints, 1)
+        ]
+        if self._solution:
+            told += [Content.styled("the solution:", "bold"), coloured(plain(self._solution))]
+        self.query_one("#help", Static).update(Stack(told))
+
+    def _verdict(self, exercise: Exercise) -> Content:
+        if self._busy:
+            return word("run", f"RUN  {time.monotonic() - self._began:.0f} s")
+        judged = self._judged
+        if judged is None:
+            return Content(f"{STATES[exercises.state(exercise)]}: e edits it, saving judges it")
+        if judged.is_right:
+            return word("pass", "RIGHT") + "  Esc leads back to the lesson"
+        status = judged.result.status
+        words = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
+        return word(status, words.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
+
+    def action_edit(self) -> None:
+        """Open the learner's file in an editor; the app waits until it is closed."""
+        command = editor()
+        if self._path is None or command is None:
+            self.notify("no editor found: set EDITOR, or edit the file elsewhere", markup=False)
+            return
+        try:
+            with self.starter.suspend():
+                subprocess.run([*command, str(self._path)], check=False)
+        except SuspendNotSupported:
+            self.notify("this terminal cannot open an editor", markup=False)
+        except OSError as error:
+            self.notify(f"cannot start {command[0]}: {error.strerror}", markup=False)
+        self.starter.refresh(layout=True)
+
+    def action_hint(self) -> None:
+        """Show the next hint."""
+        if self._exercise and (hint := exercises.next_hint(self._exercise)):
+            self._hints.append(hint)
+            self._show()
+            self.refresh_bindings()
+            self._show_last()
+
+    def action_solution(self) -> None:
+        """Show the solution, after asking where no answer has passed."""
+        exercise = self._exercise
+        if exercise is None:
+            return
+        if exercises.state(exercise) in ("pass", "shown"):
+            self._answered_solution(True)  # noqa: FBT003  as if asked
+            return
+        left = len(exercise.hints) - len(self._hints)
+        more = f" {left} of its hints you have not seen." if left else ""
+        self.starter.push_screen(
+            Question("Solution", f"Show the whole solution?{more}"), self._answered_solution
+        )
+
+    def _answered_solution(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer and self._exercise:
+            self._solution = exercises.show_solution(self._exercise)
+            self._show()
+            self._show_last()
+
+    def _show_last(self) -> None:
+        self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
+
+    def action_anew(self) -> None:
+        """Begin anew, after asking."""
+        text = "Begin anew? Your file is kept beside it, with `.old` at the end of its name."
+        self.starter.push_screen(Question("Begin anew", text), self._answered_anew)
+
+    def _answered_anew(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer and self._exercise:
+            path = exercises.open_file(self._exercise, anew=True)
+            self._saved, self._judged, self._tail = exercises.saved(path), None, Tail()
+            self._show()
+
+    def action_page_down(self) -> None:
+        """Read on."""
+        self.query_one("#page").scroll_page_down(animate=False)
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether an answer runs."""
+        return self._busy
+
+    def stop_work(self) -> bool:
+        """Stop the answer that runs."""
+        if not self._busy:
+            return False
+        self.starter.live.stop()
+        return True
+
+    def on_unmount(self) -> None:
+        """End the process: the exercise is left."""
+        self.stop_work()
+        if self.starter.is_running:
+            self.starter.release_lesson()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works now."""
+        exercise = self._exercise
+        if action in ("judge", "edit", "anew"):
+            return exercise is not None and not self._busy
+        if action == "hint":
+            return exercise is not None and len(self._hints) < len(exercise.hints)
+        if action == "solution":
+            return exercise is not None and not self._solution
+        return super().check_action(action, parameters)
+
+
+def editor() -> list[str] | None:
+    """Return the command of the learner's editor; None where there is none."""
+    for name in ("VISUAL", "EDITOR"):
+        if words := shlex.split(os.environ.get(name, "")):
+            return words
+    return next(([one] for one in EDITORS if shutil.which(one)), None)
