@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import content, documented, exercises, interpreters, locations
+from tpustarter import content, documented, exercises, interpreters, locations, then_now
 from tpustarter.blocks import anchor, blocks_of, source_lines, tokens
 from tpustarter.content import Lesson
 from tpustarter.problem import Problem
@@ -39,8 +39,10 @@ def everything(folder: Path | None = None) -> list[str]:
     read = [_read(path) for path in sorted(folder.glob("*/*.md"))]
     lessons = [one for one in read if isinstance(one, Lesson)]
     unreadable = [one.what for one in read if isinstance(one, Problem)]
-    found = lint(lessons, {check.id for check in content.read_checks()})
-    return [*unreadable, *found, *_paths(folder, [lesson.id for lesson in lessons])]
+    check_ids = {check.id for check in content.read_checks()}
+    found = lint(lessons, check_ids)
+    claims = then_now.complaints(then_now.read(folder), lessons, check_ids)
+    return [*unreadable, *found, *_paths(folder, [lesson.id for lesson in lessons]), *claims]
 
 
 def _read(path: Path) -> Lesson | Problem:

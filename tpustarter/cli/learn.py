@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
@@ -46,6 +47,9 @@ _TRACKS = ("start", "setup", "jax", "slices", "trouble")
 @click.option("--solution", is_flag=True, help="Show the exercise's solution.")
 @click.option("--reset", is_flag=True, help="Begin the exercise anew; your file is kept aside.")
 @click.option("--search", metavar="TEXT", help="Show the lines of all lessons that hold TEXT.")
+@click.option(
+    "--old", metavar="TEXT", help="Look up what an older tutorial says, and what is true."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--plain", is_flag=True, hidden=True, help="Plain text; what is printed anyway.")
 @click.option(
@@ -70,6 +74,7 @@ def learn(
     running: bool,
     every: bool,
     search: str | None,
+    old: str | None,
     as_json: bool,
     plain: bool,
     export: bool,
@@ -101,6 +106,7 @@ def learn(
         raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
     alone: dict[str, tuple[bool, Callable[[], None]]] = {
         "--search": (search is not None, lambda: _search(search or "")),
+        "--old": (old is not None, lambda: _old(old or "")),
         "--exercise": (exercise is not None, lambda: _exercise(exercise or "", **how, **where)),
         "--which": (which, _which),
         "--export": (export, _export),
@@ -228,6 +234,27 @@ def _search(text: str) -> None:
         click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
     if not found:
         click.echo(f"exit 5: no lesson holds `{visible(text)}`; next: `tpustarter learn`", err=True)
+        sys.exit(ExitCode.NOTHING_VERIFIED)
+
+
+def _old(text: str) -> None:
+    from tpustarter import then_now
+
+    found = then_now.search(then_now.read(), text)
+    for number, one in enumerate(found):
+        if number:
+            click.echo()
+        click.echo(visible(f"{one.id}  {one.status}"))
+        read = f"{one.command}" if one.command else "no lesson yet"
+        proof = one.proof or "not shown by code here"
+        for word, said in (("then", one.then), ("now", one.now), ("read", read),
+                           ("proof", proof), ("source", one.source)):  # fmt: skip
+            for line in textwrap.wrap(said, 70, break_long_words=False, break_on_hyphens=False):
+                click.echo(visible(f"  {word:<7}{line}"))
+                word = ""  # noqa: PLW2901  told once
+    if not found:
+        told = f"exit 5: no older claim holds `{visible(text)}`; next: `tpustarter learn --search`"
+        click.echo(told, err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)
 
 

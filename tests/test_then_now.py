@@ -1,0 +1,105 @@
+"""What older tutorials say: every claim has an answer, and what code can prove is proven."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tpustarter import content, then_now
+from tpustarter.problem import Problem
+
+COUNTS = {"000": 20, "001": 43, "002": 17, "003": 27, "004": 36}
+"""Claims of each of the five source documents."""
+
+ENTRY = """- id: 000-01
+  then: xrt is  fast
+  status: gone
+  now: XRT was removed
+  lesson: null
+  proof: null
+  source: https://example.com
+"""
+
+
+def read(folder: Path, text: str) -> list[then_now.Claim]:
+    """Return the claims of a text."""
+    (folder / "then-now.yml").write_text(text)
+    return then_now.read(folder)
+
+
+def test_every_claim_of_the_source_documents_has_an_answer() -> None:
+    """Ids count up from 01 in each document; none is missing, none is doubled."""
+    expected = {f"{doc}-{n:02}" for doc, count in COUNTS.items() for n in range(1, count + 1)}
+    claims = then_now.read()
+
+    assert expected == {one.id for one in claims}
+    assert len(expected) == len(claims)
+
+
+def test_every_answer_leads_somewhere_and_what_proves_it_exists() -> None:
+    """Lessons, headings, blocks and checks are there."""
+    check_ids = {one.id for one in content.read_checks()}
+
+    assert [] == list(then_now.complaints(then_now.read(), content.read_lessons(), check_ids))
+
+
+def test_a_broken_answer_is_told(tmp_path: Path) -> None:
+    """Each kind of name that leads nowhere."""
+    [sound] = read(tmp_path, ENTRY)
+    lessons = content.read_lessons()
+    more = [
+        ENTRY.replace("lesson: null", "lesson: jax/nowhere").replace("000-01", "a"),
+        ENTRY.replace("lesson: null", "lesson: jax/precision#nowhere").replace("000-01", "b"),
+        ENTRY.replace("proof: null", "proof: jax/precision#nowhere").replace("000-01", "c"),
+        ENTRY.replace("proof: null", "proof: jax.nowhere").replace("000-01", "d"),
+        ENTRY.replace("https://", "").replace("000-01", "e"),
+        ENTRY + ENTRY,
+    ]
+    claims = [one for text in more for one in read(tmp_path, text)]
+    told = list(then_now.complaints(claims, lessons, {"jax.precision"}))
+
+    assert "xrt is fast" == sound.then
+    for wanted in ("`jax/nowhere`", "no such heading", "no such block", "no such check",
+                   "`e` has no public source", "a second claim `000-01`"):  # fmt: skip
+        assert any(wanted in one for one in told), wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "- 3", ENTRY.replace("gone", "dead"), ENTRY.replace("  then: xrt is  fast\n", ""),
+     ENTRY + "  more: 1\n", ENTRY.replace("XRT was removed", "3")],
+)  # fmt: skip
+def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
+    """It names the file."""
+    with pytest.raises(Problem, match=r"cannot read the claims in .*then-now\.yml"):
+        read(tmp_path, text)
+
+
+def test_a_search_wants_every_word_and_tells_the_old_side_first(tmp_path: Path) -> None:
+    """Whoever types what the tutorial says finds that claim first."""
+    text = ENTRY.replace("000-01", "b").replace("xrt is  fast", "slow") + ENTRY
+    found = then_now.search(read(tmp_path, text), "XRT")
+
+    assert ["000-01", "b"] == [one.id for one in found]
+    assert [] == then_now.search(found, "xrt nowhere")
+
+
+def old(text: str) -> subprocess.CompletedProcess[str]:
+    """Look something up on the command line."""
+    command = [sys.executable, "-m", "tpustarter", "learn", "--old", text]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_command_line_tells_then_and_now_with_the_source() -> None:
+    """And says so when nothing is known."""
+    known, unknown = old("XRT"), old("no such words")
+
+    assert known.returncode == 0
+    for wanted in ("  then ", "  now ", "  source https://"):
+        assert wanted in known.stdout
+    assert max(map(len, known.stdout.splitlines())) <= 80 or "https://" in known.stdout
+    assert unknown.returncode == 5
+    assert "no older claim holds" in unknown.stderr
