@@ -73,8 +73,6 @@ def _locked_memory() -> Finding:
     import resource
 
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
-    if limit == resource.RLIM_INFINITY:
-        found, unit = "unlimited", None
-    else:
-        found, unit = limit / 2**20, "MiB"
+    endless = limit == resource.RLIM_INFINITY
+    found, unit = ("unlimited", None) if endless else (limit / 2**20, "MiB")
     return Finding("HOST-NODES-MEMLOCK", "memory a process may lock", found=found, unit=unit)

@@ -55,7 +55,6 @@ def run():
         else:
             lost[entity] = text
     yield from tally("JAX-CONVERT-DTYPE", "types there and back", lost)
-
     lost = {f"shape:{name}": travel(array) for name, array in _arrays.shapes().items()}
     yield from tally("JAX-CONVERT-SHAPE", "shapes there and back", lost)
 

@@ -66,9 +66,8 @@ def run():
     """Let numbers decide how often loops run and which branch is taken."""
     device, lost = jax.local_devices()[0], {}
     for function, answers in ((steps_to_one, STEPS), (choose, CHOSEN)):
-        program = jax.jit(function)
         for n, right in answers.items():
-            found = int(program(jax.device_put(np.int32(n), device)))
+            found = int(jax.jit(function)(jax.device_put(np.int32(n), device)))
             lost[f"call:{function.__name__}({n})"] = "" if found == right else f"{found}"
     numbers = np.random.default_rng(0).integers(-1000, 1000, 64).astype(np.int32)
     last, every = jax.jit(running_maximum)(jax.device_put(numbers, device))

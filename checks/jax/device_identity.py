@@ -65,14 +65,13 @@ def shared(times):
 def processes(devices, local, own, count):
     """Compare process and host numbers of all devices with what JAX says of the processes."""
     known = sorted({device.process_index for device in devices})
-    text = "processes that have devices"
-    yield compare("JAX-IDENTITY-PROCESSES", text, str(known), str([*range(count)]), hint=OTHERS)
+    code, text = "JAX-IDENTITY-PROCESSES", "processes that have devices"
+    yield compare(code, text, str(known), str([*range(count)]), hint=OTHERS)
     lost = {label(one): foreign(one.process_index, own) for one in local}
     yield from tally("JAX-IDENTITY-LOCAL", "local devices of this process", lost, OTHERS)
     sizes = collections.Counter(device.process_index for device in devices)
-    found, each = sorted(set(sizes.values())), len(devices) // len(sizes)
-    text = "devices of each process"
-    yield compare("JAX-IDENTITY-EVEN", text, str(found), str([each]), hint=OTHERS)
+    found, each = str(sorted(set(sizes.values()))), str([len(devices) // len(sizes)])
+    yield compare("JAX-IDENTITY-EVEN", "devices of each process", found, each, hint=OTHERS)
 
 
 def foreign(process, own):

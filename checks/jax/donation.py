@@ -62,7 +62,6 @@ def run():
     jax.block_until_ready(jax.jit(add_one)(x))
     found = "gone" if x.is_deleted() else same(np.array(x), numbers)
     yield compare("JAX-DONATION-LENT", "x after f(x)", found, "as it was", hint=AGAIN)
-
     result, _ = donate(add_one, x)
     found = same(result - 1, numbers)
     yield compare("JAX-DONATION-RESULT", "f(x) - 1, with x donated", found, "as it was", hint=AGAIN)

@@ -18,7 +18,6 @@ TIMEOUT_S = 120
 LESSON = "jax/array-conversion"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 AFTER = ["jax.devices_visible"]
-
 X64 = "`JAX_ENABLE_X64=1` keeps 64 bits; on a TPU that is slow"
 FITS = "`assert np.abs(x).max() < 2**31` before converting, or run with `JAX_ENABLE_X64=1`"
 

@@ -58,7 +58,6 @@ def run():
             "jax.tree.map": jax.tree.map(lambda one: one, there)}  # fmt: skip
     lost = {f"way:{name}": differs(sent, found) for name, found in ways.items()}
     yield from tally("JAX-TREE-WAYS", "ways that keep a tree as it is", lost)
-
     key = jax.random.key(1701, impl=IMPL)
     words = np.asarray(jax.random.key_data(key))
     back = jax.random.key_data(jax.random.wrap_key_data(jnp.asarray(words), impl=IMPL))

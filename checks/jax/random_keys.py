@@ -21,7 +21,6 @@ AFTER = ["jax.devices_visible"]
 
 COUNT = 1000
 KEY = (0, 1701)  # the words of jax.random.key(1701)
-
 RBG = "use the default, threefry2x32, for numbers that must be the same on any kind of device"
 
 
@@ -67,7 +66,7 @@ def run():
     values = [np.array(one, np.uint32) for one in (KEY, (*KEY, *KEY), keys, counters)]
     [(_, function, shapes)] = programs(devices)
     program, values = jax.jit(function), jax.device_put(values, shapes[0].sharding)
-    (found, hashed, hardware), (again, _, _) = program(*values), program(*values)
+    (found, hashed, hardware), (again, *_) = program(*values), program(*values)
     lost = _threefry.differences(hashed, np.array(results, np.uint32), devices)
     yield from tally("JAX-RANDOM-VECTORS", "devices with the published Threefry numbers", lost)
     for name, right in _threefry.drawn(KEY, COUNT).items():
@@ -76,5 +75,5 @@ def run():
         yield from tally(code, f"devices whose {name} is right", lost)
     lost = _threefry.differences(again["bits"], np.asarray(found["bits"])[0], devices)
     yield from tally("JAX-RANDOM-AGAIN", "devices with the same numbers again", lost)
-    first = int(np.asarray(hardware).ravel()[0])
-    yield Finding("JAX-RANDOM-RBG", "first number of rbg here", "info", first, hint=RBG)
+    first, name = int(np.asarray(hardware).ravel()[0]), "first number of rbg here"
+    yield Finding("JAX-RANDOM-RBG", name, "info", first, hint=RBG)

@@ -18,7 +18,6 @@ TIMEOUT_S = 120
 LESSON = "jax/first-arrays"
 SOURCE = "https://docs.jax.dev/en/latest/tracing.html"
 AFTER = ["jax.devices_visible"]
-
 EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why JAX compiles again"
 SAME = "keep shapes and types of a training step the same, and pad what is smaller"
 

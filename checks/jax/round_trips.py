@@ -37,11 +37,8 @@ def programs(devices):
     """Yield the step that goes on from a file."""
     place = SingleDeviceSharding(devices[0])
     kinds = np.float32, jnp.bfloat16
-    yield (
-        "next_step",
-        next_step,
-        tuple(jax.ShapeDtypeStruct((1024,), kind, sharding=place) for kind in kinds),
-    )
+    like = [jax.ShapeDtypeStruct((1024,), kind, sharding=place) for kind in kinds]
+    yield "next_step", next_step, tuple(like)
 
 
 def arrays(devices):

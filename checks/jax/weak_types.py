@@ -65,7 +65,6 @@ def run():
     lost = {f"sum:{name}": differs(one, name.split()[0], plain * 2.5 if "*" in name else plain + 1)
             for name, one in jax.jit(with_python_numbers)(*arrays).items()}  # fmt: skip
     yield from tally("JAX-WEAK-PYTHON", "types that a Python number leaves alone", lost, REPORT)
-
     found = dict(zip(DOCUMENTED, jax.jit(with_other_arrays)(*arrays), strict=True))
     lost = {f"sum:{name}": differs(one, DOCUMENTED[name], plain + (1 if "np." in name else plain))
             for name, one in found.items()}  # fmt: skip
