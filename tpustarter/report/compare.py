@@ -35,6 +35,8 @@ class Noise(NamedTuple):
 NOISE = (
     Noise("HOST-SPACE-*", r".*", 2.0,
           "free space changes with whatever any program writes"),
+    Noise("JAX-TRANSFER-*", r".*/s", 1.5,
+          "a copy to or from the host depends on what else the host does"),
     Noise("*", r".*/s", 1.1,
           "the best of some repeats varies by a few percent, a throttled chip loses more"),
     Noise("*", r"s|ms|us|µs|ns|min", 1.5,

@@ -1,0 +1,61 @@
+"""Bus bandwidth of a collective, and what is known of the links it goes over.
+
+The rule to know: it is the least that must leave each device in one direction, divided by the
+time: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md (read 2026-11).
+"""
+
+from tpustarter import tpus
+from tpustarter.probe.finding import Finding
+
+MARIN = "https://github.com/marin-community/marin/issues/6736"
+"""Where others measured `ppermute` on two generations (read 2026-11)."""
+
+WHOLE = "of psum_scatter the TPU compiler makes a whole psum here, and drops what is not kept"
+
+HINTS = {
+    ("ppermute", "v5p"): f"others measured 86 GB/s on a v5p-8: {MARIN}",
+    ("ppermute", "v6e"): f"others measured 86 GB/s on a v6e-8: {MARIN}",
+    ("psum_small", "v5p"): f"others measured 5 us for a ppermute of a few KiB: {MARIN}",
+    ("psum_small", "v6e"): f"others measured 6 us for a ppermute of a few KiB: {MARIN}",
+    ("psum_scatter", "v2"): WHOLE,
+    ("psum_scatter", "v3"): WHOLE,
+}
+"""What to know of a figure. `WHOLE` was seen in what libtpu 0.0.50.1 compiles for these two."""
+
+MEANS = (
+    "bus bandwidth is what leaves a device in one direction: half of this at most, and less where"
+    " links are idle, as with one neighbour (ppermute) or in a slice too small to close a ring"
+)
+SHARED = "; {} devices share the links of a chip"
+VIRTUAL = "virtual CPU devices share one memory: these figures say nothing of any link"
+
+
+def factor(name, count):
+    """Return how many bytes must leave each of `count` devices, as a part of those of the array."""
+    parts = {"psum": 2 * (count - 1) / count, "ppermute": 1}
+    return parts.get(name, (count - 1) / count)
+
+
+def gb_per_s(name, array, count, seconds):
+    """Return the bus bandwidth of a collective whose argument on all devices is `array`."""
+    each = array.size * array.dtype.itemsize / (1 if name == "all_gather" else count)
+    return each * factor(name, count) / seconds / 1e9
+
+
+def hint(name, device):
+    """Return what to know of the figure of a collective on such devices, or null."""
+    known = tpus.by_device_kind(device.device_kind)
+    return HINTS.get((name, known.name)) if known else None
+
+
+def links(device):
+    """Return what is documented of the links of a device's chip."""
+    known, code = tpus.by_device_kind(device.device_kind), "JAX-BUS-LINKS"
+    if known is None or known.ici_gb_per_s is None:
+        words = VIRTUAL if device.platform == "cpu" else None
+        found = "no reference for this device"
+        return Finding(code, "links of a chip, documented", "info", found, hint=words)
+    each = known.devices_per_chip or 1
+    words = MEANS + SHARED.format(each) if each > 1 else MEANS
+    name = f"links of a {known.title} chip, both directions, documented"
+    return Finding(code, name, "info", known.ici_gb_per_s.judged, unit="GB/s", hint=words)

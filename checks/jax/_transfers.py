@@ -1,0 +1,106 @@
+"""Large arrays sent to devices and fetched back, each time with other bits, and what that took.
+
+The rule to know: `np.asarray(x)` keeps what it fetched, so an `x` is fetched once, and sent anew
+for the next time. And a CPU device may use the memory of a NumPy array in place of a copy of it.
+"""
+
+import math
+import time
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tpustarter.checks.jax import _collectives
+from tpustarter.checks.jax._placements import row
+from tpustarter.checks.jax._shares import label
+
+WIDTH = 128
+"""Numbers in a row."""
+
+REPEATS = 4
+"""The first one is not timed: it makes room in memory."""
+
+
+@dataclass
+class Trips:
+    """What was seen of the repeats; rates are in GB/s (10**9 bytes), and none is of no copy."""
+
+    there: list[float] = field(default_factory=list)
+    back: list[float] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
+    """For each device, when other bits arrived; an empty text where none did."""
+    returned: int = 0
+    """Repeats whose array came back bit for bit."""
+
+
+def fingerprint(x):
+    """Return a sum `uint32[1]` that changes with each bit and each place of `x: uint32[1, r, w]`.
+
+    Rows of 128 numbers lie on a TPU as they lie in NumPy: nothing but the way is measured.
+    """
+    rows, columns = (jax.lax.broadcasted_iota(jnp.uint32, x.shape, axis) for axis in (1, 2))
+    odd = 2 * (rows * WIDTH + columns) + 1
+    return jnp.sum(x * odd, axis=(1, 2), dtype=jnp.uint32)
+
+
+def send(array, sharding):
+    """Return a NumPy array as a JAX array, when it has arrived."""
+    return jax.block_until_ready(jax.device_put(array, sharding))
+
+
+def fetch(x):
+    """Return a JAX array that was not read before as a NumPy array."""
+    return np.asarray(x)
+
+
+def travel(program, like):
+    """Send arrays `uint32[d, r, w]` like an abstract one, look at them there, and fetch them back.
+
+    Args:
+        program: The jitted fingerprint of each device's part.
+        like: Shape and sharding: a part for each device.
+    """
+    devices, found = row(like), Trips()
+    wrong = {label(device): [] for device in devices}
+    odd = 2 * np.arange(like.size // len(devices), dtype=np.uint32) + 1
+    random = np.random.default_rng(0)
+    first = random.integers(0, 2**32, like.shape, np.uint32)
+    for repeat, flipped in enumerate(random.integers(0, 2**32, REPEATS, np.uint32)):
+        sent = np.bitwise_xor(first, flipped, out=room(like.shape))
+        began = time.perf_counter()
+        x = send(sent, like.sharding)
+        arrived = time.perf_counter()
+        prints = _collectives.held(program(x), devices)
+        fetching = time.perf_counter()
+        back = fetch(x)
+        fetched = time.perf_counter()
+        right = [np.sum(part.ravel() * odd, dtype=np.uint32) for part in sent]
+        for device, one, other in zip(devices, prints, right, strict=True):
+            wrong[label(device)] += [str(repeat + 1)] if one != other else []
+        found.returned += np.array_equal(sent, back)
+        if repeat and not shares_memory(sent, x):
+            found.there.append(sent.nbytes / (arrived - began) / 1e9)
+        if repeat and not shares_memory(back, x):
+            found.back.append(sent.nbytes / (fetched - fetching) / 1e9)
+    said = "other bits in repeat {} of {}"
+    for name, repeats in wrong.items():
+        found.lost[name] = said.format(", ".join(repeats), REPEATS) if repeats else ""
+    return found
+
+
+def room(shape):
+    """Return memory for `uint32[d, r, w]` that begins where a CPU device can use it as it is."""
+    bytes_ = np.empty(4 * math.prod(shape) + 64, np.uint8)
+    start = -bytes_.ctypes.data % 64
+    return bytes_[start : start + 4 * math.prod(shape)].view(np.uint32).reshape(shape)
+
+
+def shares_memory(array, x):
+    """Return whether a part of `x` on a CPU device lies in the memory of a NumPy array."""
+    start, end = array.ctypes.data, array.ctypes.data + array.nbytes
+    return any(
+        shard.device.platform == "cpu" and start <= shard.data.unsafe_buffer_pointer() < end
+        for shard in x.addressable_shards
+    )

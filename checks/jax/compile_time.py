@@ -1,0 +1,61 @@
+"""A new program compiles once."""
+
+import functools
+import secrets
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax import _network
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._figures import figures
+from tpustarter.checks.jax._tally import AGAIN
+from tpustarter.probe.finding import compare
+
+FRAMEWORK = "jax"
+LEVEL = "full"
+NEEDS = {}
+TIMEOUT_S = 300
+ESTIMATE_S = 0.5
+LESSON = "jax/first-arrays"
+SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
+AFTER = ["jax.devices_visible"]
+
+PROGRAMS = 3
+"""Programs that are compiled: the first one may find the compiler cold."""
+
+KEEP = (
+    "a program compiles for each shape and type: keep them the same, and let"
+    " `JAX_COMPILATION_CACHE_DIR` keep what is compiled for the next start"
+)
+EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why JAX compiles again"
+
+
+def programs(devices):
+    """Yield the step with the number 0; `run` compiles it with numbers that no program had."""
+    place = SingleDeviceSharding(devices[0])
+    like = functools.partial(jax.ShapeDtypeStruct, sharding=place)
+    arrays = [like(shape, np.float32) for shape in _network.SHAPES.values()]
+    yield "train_step", _network.step(0), (*arrays, like((), np.int32))
+
+
+@with_defaults
+def run():
+    """Write programs that no cache can know, and call each of them twice."""
+    [(_, _, likes)] = programs(jax.local_devices())
+    arguments = [jax.device_put(np.zeros(one.shape, one.dtype), one.sharding) for one in likes]
+    numbers = [secrets.randbelow(2**30) for _ in range(PROGRAMS)]
+    found = [_network.call_twice(_network.step(number), arguments) for number in numbers]
+    own = [number == returned for number, (returned, *_) in zip(numbers, found, strict=True)]
+    name = "programs compiled now: each returned its own new number"
+    yield compare("JAX-COMPILE-NEW", name, sum(own), PROGRAMS, hint=AGAIN)
+    once = [len(traces) == 1 for _, traces, _ in found]
+    name = "programs that a second call did not trace and compile again"
+    yield compare("JAX-COMPILE-ONCE", name, sum(once), PROGRAMS, hint=EXPLAIN)
+    traced = [traces[0] for _, traces, _ in found]
+    yield from figures("JAX-COMPILE-TRACE", "tracing a small network with gradient", traced, "s")
+    rest = [first - traces[0] - again for _, traces, (first, again) in found]
+    yield from figures("JAX-COMPILE-TIME", "lowering and compiling it", rest, "s", hint=KEEP)
+    again = [calls[1] * 1e3 for _, _, calls in found]
+    yield from figures("JAX-COMPILE-CALL", "calling it when it is compiled", again, "ms")

@@ -1,0 +1,65 @@
+"""Large arrays keep every bit, there and back."""
+
+import jax
+import numpy as np
+
+from tpustarter.checks.jax import _transfers
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._figures import figures
+from tpustarter.checks.jax._placements import WHERE, placements
+from tpustarter.checks.jax._tally import AGAIN, tally
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "jax"
+LEVEL = "full"
+NEEDS = {}
+TIMEOUT_S = 300
+ESTIMATE_S = 0.5
+LESSON = "jax/array-conversion"
+SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html"
+AFTER = ["jax.devices_visible"]
+
+MIB = {"cpu": (4, 1)}
+"""Size of the array for one device, and of each part of the array for all; elsewhere 256 and 64."""
+
+SHARED = "no transfer: NumPy and a CPU device use the same memory"
+
+HINTS = {
+    "tpu": "PCIe carries about 15 GB/s to and from a chip, 32 of a v6e"
+    " (https://jax-ml.github.io/scaling-book/tpus): keep arrays on the device between steps",
+    "cpu": "what is copied here stays in the host's memory: a TPU lies behind PCIe",
+}
+
+
+def programs(devices):
+    """Yield the fingerprint of one device's array `uint32[1, r, w]`, and of an array on all."""
+    sizes = dict(zip(WHERE, MIB.get(devices[0].platform, (256, 64)), strict=True))
+    for name, place in placements(devices):
+        whole, cut = _transfers.fingerprint, place.spec
+        function = jax.shard_map(whole, mesh=place.mesh, in_specs=cut, out_specs=cut)
+        shape = (len(place.device_set), sizes[name] * 2**11, _transfers.WIDTH)
+        yield name, function, (jax.ShapeDtypeStruct(shape, np.uint32, sharding=place),)
+
+
+@with_defaults
+def run():
+    """Send arrays to one device, then to all, look at them there, and fetch them back."""
+    devices = jax.local_devices()
+    hint = HINTS.get(devices[0].platform)
+    for name, function, (like,) in programs(devices):
+        trips = _transfers.travel(jax.jit(function), like)
+        where, code = WHERE[name], f"JAX-TRANSFER-{name.upper()}"
+        named = f"devices with the bits that were sent, {where}"
+        yield from tally(f"{code}-ARRIVED", named, trips.lost)
+        named, repeats = f"arrays back bit for bit, {where}", _transfers.REPEATS
+        yield compare(f"{code}-RETURNED", named, trips.returned, repeats, hint=AGAIN)
+        yield from rates(f"{code}-THERE", f"NumPy to {where}", trips.there, hint)
+        yield from rates(f"{code}-BACK", f"{where} to NumPy", trips.back, hint)
+
+
+def rates(code, name, found, hint):
+    """Yield the best and the median rate, or that nothing was copied."""
+    if found:
+        yield from figures(code, name, found, "GB/s", best=max, hint=hint)
+    else:
+        yield Finding(code, name, "info", SHARED, hint=hint)
