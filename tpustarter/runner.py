@@ -227,8 +227,8 @@ class Runner:
         probe.send({"do": "check", "id": check.id, "framework": check.framework,
                     "needs": check.needs, "timeout_s": limit_s})  # fmt: skip
         began = time.monotonic()
-        tick_s, progress, told_to_end = TICK_S, "", False
-        for _ in range(MAX_EVENTS):
+        tick_s, progress, told_to_end, told = TICK_S, "", False, 0
+        while told < MAX_EVENTS:
             event = None
             while event is None:
                 passed_s = time.monotonic() - began
@@ -239,6 +239,7 @@ class Runner:
                 if event is None and passed_s >= limit_s:
                     return timed_out(limit_s)
             kind = event["event"]
+            told += kind != "progress"  # of which there may be many: the time is what limits them
             if kind == "finding":
                 findings.append(redact.value(event.get("finding")))
                 yield Seen(check.id, findings[-1])

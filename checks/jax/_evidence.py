@@ -1,0 +1,102 @@
+"""What minutes of work have shown: how much was compared, what that excludes, and how fast it was.
+
+The rule to know: nothing wrong in n comparisons excludes an error rate of 3 / n or more, at 95 %
+confidence. It holds for errors by chance: one that comes with heat, or with some numbers only,
+does not strike every comparison alike.
+Source: https://en.wikipedia.org/wiki/Rule_of_three_(statistics)
+"""
+
+import statistics
+
+from tpustarter.checks.jax import _work
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+AGAIN = "`tpustarter check jax.endurance --minutes 60` tries again; do not trust what fails twice"
+
+ON_GPU = "`XLA_FLAGS=--xla_gpu_deterministic_ops=true tpustarter check jax.endurance` tries again"
+"""Source: https://github.com/openxla/xla/blob/main/docs/determinism.md"""
+
+OTHER = "not applicable: this device would have to convert them"
+
+LONGER = "`tpustarter check jax.endurance --minutes 10` gives it time"
+
+
+def at_the_start(rounds):
+    """Yield whether all devices had the same results before it began."""
+    yield from tally("JAX-SOAK-START", "devices with the same results at the start",
+                     rounds.outsiders(), hint(rounds.devices))  # fmt: skip
+
+
+def of_rounds(rounds):
+    """Yield for each kind of work on which devices it changed, and what is excluded."""
+    for kind, (name, size) in enumerate(zip(rounds.names, rounds.sizes, strict=True)):
+        code = _work.WORK[name].__name__.upper()
+        what, middle = f"devices whose {name} never changed", f"JAX-SOAK-{code}"
+        yield from tally(middle, what, rounds.lost(kind), hint(rounds.devices))
+        compared = size * rounds.made * len(rounds.devices)
+        found = excluded(sum(rounds.wrong[:, kind]), compared)
+        yield Finding(f"{middle}-ERRORS", f"error rate of {name}", "info", found)
+    for name in _work.WORK.keys() - rounds.names:
+        code = _work.WORK[name].__name__.upper()
+        yield Finding(f"JAX-SOAK-{code}", name, "info", OTHER)
+
+
+def of_memory(memory):
+    """Yield on which devices words changed, how much was covered, and what is excluded."""
+    size = f"{len(memory.chunks) * memory.bytes / 2**20:.0f} MiB in {len(memory.chunks)} chunks"
+    few = "" if memory.told else ": these devices do not say how much is free"
+    found = f"{size}, {memory.passes} times{few}"
+    yield Finding("JAX-SOAK-MEMORY-COVERED", "memory written on each device", "info", found)
+    if memory.words:
+        name = "devices that kept every word of memory"
+        yield from tally("JAX-SOAK-MEMORY", name, memory.lost(), AGAIN)
+    found = excluded(sum(memory.wrong), memory.words)
+    yield Finding("JAX-SOAK-MEMORY-ERRORS", "error rate of words kept", "info", found)
+
+
+def excluded(wrong, compared):
+    """Return the error rate that comparisons exclude at 95 % confidence, or the one they found."""
+    if not compared:
+        return "nothing compared"
+    if wrong:
+        return f"{wrong / compared:.1e}: {wrong} of {compared:.1e} wrong"
+    return f"below {3 / compared:.1e} (95 %): 0 of {compared:.1e} wrong"
+
+
+def of_speed(rounds):
+    """Yield rounds per second at first and at last, and the device that made the fewest."""
+    most = max(times for times, _ in rounds.speeds)
+    made = [each for times, each in rounds.speeds if times * 2 >= most]  # others are mostly start
+    part = max(1, len(made) // 4)
+    first, last = (statistics.median(map(min, some)) for some in (made[:part], made[-part:]))
+    yield Finding("JAX-SOAK-SPEED-FIRST", "speed at first", "info", short(first), unit="rounds/s")
+    name = f"speed at last, {last / first - 1:+.1%}"
+    yield Finding("JAX-SOAK-SPEED-LAST", name, "info", short(last), unit="rounds/s")
+    usual = [statistics.median(one) for one in zip(*made, strict=True)]
+    slowest, all_of_them = min(usual), statistics.median(usual)
+    if len(usual) > 1:
+        device = label(rounds.devices[usual.index(slowest)])
+        name = f"slowest device, {slowest / all_of_them - 1:+.1%}"
+        yield Finding("JAX-SOAK-SPEED-SLOWEST", name, "info", short(slowest), short(all_of_them),
+                      "rounds/s", device)  # fmt: skip
+
+
+def short(number):
+    """Return a number with four digits that count."""
+    return float(f"{number:.4g}")
+
+
+def of_time(ran_s, asked_s, made):
+    """Return how long it ran of what was asked."""
+    name, minutes = f"time under load, {made} rounds", (short(ran_s / 60), short(asked_s / 60))
+    if not made:
+        return Finding("JAX-SOAK-TIME", name, "warn", *minutes, "min", hint=LONGER)
+    verdict = "ok" if ran_s >= asked_s else "info"
+    return Finding("JAX-SOAK-TIME", name, verdict, *minutes, "min")
+
+
+def hint(devices):
+    """Return what to do about other bits than before: on a GPU they are documented for some."""
+    return ON_GPU if devices[0].platform == "gpu" else AGAIN
