@@ -194,7 +194,7 @@ def test_a_check_leaves_the_configuration_as_it_was(name: str) -> None:
 def test_a_check_has_a_form_for_one_device(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A v5e-1 and a laptop are healthy machines too."""
     one = jax.local_devices()[:1]
-    monkeypatch.setattr(jax, "local_devices", lambda: one)
+    monkeypatch.setattr(jax, "local_devices", lambda **_: one)
     set_target(Target("cpu", 1, virtual=True, minutes=0.02))
 
     assert failures(name) == []

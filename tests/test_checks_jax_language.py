@@ -252,13 +252,28 @@ def test_the_rules_for_indices_are_those_of_a_plain_loop() -> None:
     assert added == indices.writes(x, w)["x.at[i].add(7)"].tolist()
 
 
-def test_an_index_that_is_taken_and_should_not_be_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("indexing", {"JAX-INDEX-LIST", "JAX-INDEX-WRITE"}), ("pytrees_and_keys", {"JAX-KEY-NUMPY"})],
+)
+def test_what_is_taken_and_should_not_be_is_caught(
+    monkeypatch: pytest.MonkeyPatch, name: str, expected: set[str]
 ) -> None:
-    """Lists as indices and writing are refused, as the documentation says."""
-    codes = failed(monkeypatch, "indexing", "refusal", lambda _: "nothing raised")
+    """Lists as indices, writing and a key as numbers are refused, as the documentation says."""
+    assert expected == failed(monkeypatch, name, "refusal", lambda _: "nothing raised")
 
-    assert {"JAX-INDEX-LIST", "JAX-INDEX-WRITE"} == codes
+
+def test_an_index_that_writes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's array is another one after it was indexed; the device has a copy of what it was."""
+    honest = check("indexing").mix
+
+    def mix(line: np.ndarray, *others: Any) -> dict[str, Any]:
+        line[0] = -1
+        return honest(line, *others)
+
+    monkeypatch.setattr(jax, "device_put", lambda arrays, _: jax.tree.map(jnp.array, arrays))
+
+    assert {"JAX-INDEX-KEPT"} == failed(monkeypatch, "indexing", "mix", mix)
 
 
 def test_a_mixed_index_that_gives_another_librarys_array_is_named(
@@ -437,6 +452,14 @@ def test_a_key_that_changes_is_caught(
     monkeypatch.setattr(jax.random, function, other)
 
     assert code in {one for one, _ in failures("pytrees_and_keys")}
+
+
+def test_a_key_that_changes_on_its_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host gets another key than the device had."""
+    honest, other = jax.device_get, {"k": jax.random.key(0)}
+    monkeypatch.setattr(jax, "device_get", lambda tree: honest(other if "k" in tree else tree))
+
+    assert [("JAX-KEY-MOVED", None)] == failures("pytrees_and_keys")
 
 
 def test_a_key_out_of_a_stack_that_is_another_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,108 @@
+"""The persistent compilation cache in a folder of one's own, and what JAX says while it is used.
+
+The rule to know: JAX opens the cache at the first program and keeps it open, so `reset_cache` is
+called whenever the folder changes. What goes wrong with the folder is a warning, never an error,
+unless `jax_raise_persistent_cache_errors` is set.
+Sources: https://docs.jax.dev/en/latest/persistent_compilation_cache.html
+and, for the warning, https://github.com/jax-ml/jax/releases/tag/jax-v0.3.21
+"""
+
+import contextlib
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jax.experimental.compilation_cache import compilation_cache
+
+SETTINGS = {
+    "jax_enable_compilation_cache": True,
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+    "jax_compilation_cache_max_size": -1,
+    "jax_raise_persistent_cache_errors": False,
+}
+"""Settings with which every program is kept, however fast it compiled."""
+
+
+class Compiled(NamedTuple):
+    """What one compilation of a program gave."""
+
+    result: np.ndarray
+    warned: tuple[str, ...]
+    """What JAX warned of."""
+    seconds: float
+    """Until the first result."""
+
+
+class Trial(NamedTuple):
+    """What the cache made of one program, compiled anew each time."""
+
+    ways: dict[str, Compiled]
+    """Each way to it: `compiled`, `from the folder`, `broken entry`, `no folder`."""
+    kept: bool
+    """Whether the first time left an entry in the folder."""
+    same: bool
+    """Whether the second time left the folder as it was."""
+    left: bool
+    """Whether a broken entry stayed broken."""
+
+
+def trial(program, x):
+    """Compile what `program()` returns and take it from a folder, then break the entry.
+
+    At last the folder cannot be written: it lies below a file, where not even root may write.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        folder, file = Path(place, "folder"), Path(place, "file")
+        with kept_in(folder):
+            ways = {"compiled": compiled(program(), x)}
+            kept = entries(folder)
+            ways["from the folder"] = compiled(program(), x)
+            same = entries(folder) == kept
+            for path in kept:
+                path.write_bytes(b"broken")
+            ways["broken entry"] = compiled(program(), x)
+            left = b"broken" in entries(folder).values()
+        file.touch()
+        with kept_in(file / "folder"):
+            ways["no folder"] = compiled(program(), x)
+    return Trial(ways, bool(kept), same, left)
+
+
+@contextlib.contextmanager
+def kept_in(folder):
+    """Keep compiled programs in a folder, and leave the settings as they were."""
+    wanted = {**SETTINGS, "jax_compilation_cache_dir": str(folder)}
+    before = {name: jax.config.values[name] for name in wanted}
+    try:
+        use(wanted)
+        yield
+    finally:
+        use(before)
+
+
+def use(settings):
+    """Change settings of the cache, and let JAX open it anew."""
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+
+
+def compiled(function, x):
+    """Compile a function that JAX has not met, and run it."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        began = time.perf_counter()
+        result = jax.block_until_ready(jax.jit(function)(x))
+        seconds = time.perf_counter() - began
+    said = tuple(str(one.message) for one in told if "compilation cache" in str(one.message))
+    return Compiled(np.asarray(result), said, seconds)
+
+
+def entries(folder):
+    """Return name and content of what the cache holds."""
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

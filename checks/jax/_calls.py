@@ -1,0 +1,72 @@
+"""Programs that ask the host and tell it, and the functions on the host that they call.
+
+The rule to know: a function on the host runs on a thread of the runtime's while its program waits,
+and calls nothing of JAX's. Source: https://docs.jax.dev/en/latest/external-callbacks.html
+"""
+
+from functools import partial
+
+import jax
+import numpy as np
+from jax.experimental import io_callback
+
+METHODS = ("sequential", "expand_dims", "broadcast_all")
+"""Ways to map a callback over the rows of an array."""
+
+HEARD = []
+"""What programs told, in the order in which it arrived."""
+
+
+def answer(numbers):
+    """Return `3 x + 1` for `x: int32[...]`, by NumPy."""
+    return (3 * np.asarray(numbers) + 1).astype(np.int32)
+
+
+def hear(numbers):
+    """Keep the first of some numbers, and return it."""
+    first = np.asarray(numbers).reshape(-1)[0]
+    HEARD.append(int(first))
+    return first
+
+
+def refuse(numbers):
+    """Fail, as a callback does that finds no file or bad numbers."""
+    raise ValueError(f"the host refuses these {len(numbers)} numbers")
+
+
+def heard():
+    """Return what was told since the last time, when no callback is under way any more."""
+    jax.effects_barrier()
+    told = list(HEARD)
+    HEARD.clear()
+    return told
+
+
+def ask(x, way=None):
+    """Return the host's answer to `x: int32[...]`; `way` is how to map it over rows."""
+    return jax.pure_callback(answer, x, x, vmap_method=way)
+
+
+def ask_by_rows(x):
+    """Return the answers to `x: int32[8, w]`, asked as a whole and by each way to map over rows."""
+    return {"jit": ask(x), **{way: jax.vmap(partial(ask, way=way))(x) for way in METHODS}}
+
+
+def ask_on_each(x):
+    """Tell the host a device's `x: int32[1, w]`, and return the answer to it."""
+    jax.debug.callback(hear, x)
+    return io_callback(answer, x, x)
+
+
+def tell_in_order(x):
+    """Tell the host the first number of each row of `x: int32[8, w]`, and return the last."""
+
+    def tell(row, last):
+        return io_callback(hear, last, x[row, 0], ordered=True)
+
+    return jax.lax.fori_loop(0, len(x), tell, x[0, 0])
+
+
+def ask_in_vain(x):
+    """Return what the host refuses to give for `x: int32[8, w]`."""
+    return io_callback(refuse, x, x)

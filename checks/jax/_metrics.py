@@ -1,0 +1,143 @@
+"""What libtpu's monitoring library tells of links and chips, and what that means.
+
+The rule to know: nothing is good unless libtpu says so in the documented form. No data, a text in
+another form and a library that is missing are told as such.
+Source: https://docs.cloud.google.com/tpu/docs/tpu-monitoring-library
+"""
+
+import importlib
+import re
+from collections.abc import Callable
+from importlib import metadata
+from typing import NamedTuple
+
+from tpustarter import host
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+OLD = (0, 0, 20)
+"""The last libtpu whose `sdk` ends some Pythons, as tpu-info 0.14.2 knows."""
+
+HIGHEST = 10
+"""The score of a link that cannot be used, and of a chip that is throttled by 100 %."""
+
+ORDER = ("ok", "info", "warn", "fail")
+"""Verdicts, the one that counts most at last."""
+
+
+class Scale(NamedTuple):
+    """A metric whose texts each hold whom it is about and a score from 0, which is good, to 10."""
+
+    code: str
+    name: str
+    form: re.Pattern
+    kind: str
+    """What it is about, for entities such as `link:tray1.chip3.ici0.int`."""
+    judge: Callable
+    """Function that returns verdict and meaning of a score."""
+    hint: str
+
+
+def health(score):
+    """Return verdict and meaning of the health of a link."""
+    if score > 5:
+        return "fail", "not usable" if score == HIGHEST else "persistent minor problem"
+    return ("warn", "transient problem") if score else ("ok", "healthy")
+
+
+def slowed(score):
+    """Return verdict and meaning of the throttling of a chip."""
+    return ("warn", f"throttled by {10 * score} %") if score else ("ok", "not throttled")
+
+
+LINKS = Scale(
+    "JAX-METRICS-LINK",
+    "ICI links that are healthy",
+    re.compile(r"(?P<who>[\w.:/-]+): *(?P<score>\d{1,2})"),  # tray1.chip3.ici0.int: 0
+    "link",
+    health,
+    "`tpustarter check jax.tpu_metrics -v` again; give back a TPU whose link stays so",
+)
+THROTTLING = Scale(
+    "JAX-METRICS-THROTTLE",
+    "chips that are not throttled",
+    re.compile(r"(?P<who>\d+)-(?P<score>\d{1,2})"),  # 0-0
+    "chip",
+    slowed,
+    "measure speed again later: a throttled chip computes slower, and nothing else tells",
+)
+
+
+def library():
+    """Return libtpu's module of metrics, or None, and what is there in words."""
+    names = [one for one in ("libtpu", "libtpu-nightly") if installed(one)]
+    if not names:
+        return None, "no libtpu in this Python"
+    version = metadata.version(names[0])
+    text = f"{names[0]} {host.plain(version, 40)}"
+    if tuple(map(int, re.findall(r"\d+", version)[:3])) <= OLD:
+        return None, f"{text}, too old to be asked"
+    try:
+        sdk = importlib.import_module("libtpu.sdk")
+    except ImportError:
+        return None, f"{text}, without an sdk"
+    source = getattr(sdk, "tpumonitoring", None) or getattr(sdk, "monitoring", None)
+    return source, text if source else f"{text}, without tpumonitoring"
+
+
+def installed(name):
+    """Return whether a distribution is installed."""
+    return any(True for _ in metadata.distributions(name=name))
+
+
+def texts(source, name):
+    """Return what libtpu tells of a metric; null where it has no such metric."""
+    if name not in source.list_supported_metrics():
+        return None
+    return [str(one) for one in source.get_metric(name).data()]
+
+
+def scored(scale, told):
+    """Yield how many scores are good, each that is not, and what has no documented form."""
+    code, name, hint = scale.code, scale.name, scale.hint
+    if not told:
+        yield Finding(code, name, "info", nothing(told))
+        return
+    matches = [scale.form.fullmatch(text.strip()) for text in told]
+    known = [one for one in matches if one and int(one["score"]) <= HIGHEST]
+    scores = [(one["who"], int(one["score"]), *scale.judge(int(one["score"]))) for one in known]
+    other = [text for text, one in zip(told, matches, strict=True) if one not in known]
+    verdicts = [verdict for _, _, verdict, _ in scores] + ["info"] * len(other)
+    worst = max(verdicts, key=ORDER.index)
+    advice = hint if worst in ("warn", "fail") else None
+    yield Finding(code, name, worst, verdicts.count("ok"), len(told), hint=advice)
+    for who, score, verdict, meaning in scores:
+        if verdict != "ok":
+            text, entity = f"{score}: {meaning}", f"{scale.kind}:{who}"
+            yield Finding(code, name, verdict, text, "0", entity=entity, hint=hint)
+    if other:
+        text = f"unknown: {len(other)} in another form: {host.plain(other[0], 60)}"
+        yield Finding(code, name, "info", text)
+
+
+def nothing(told):
+    """Return in words that libtpu told nothing."""
+    return "unknown: this libtpu has no such metric" if told is None else "unknown: no data"
+
+
+def memory(total, used):
+    """Yield the memory of the chips and whether they use no more than that; texts of bytes."""
+    code, name = "JAX-METRICS-HBM", "memory of a chip"
+    if not total or not used:
+        yield Finding(code, name, "info", nothing(total and used))
+        return
+    numbers = [int(one) if one.strip().isdecimal() else 0 for one in total]
+    uses = [int(one) if one.strip().isdecimal() else -1 for one in used]
+    if not all(numbers) or min(uses) < 0 or len(uses) != len(numbers):
+        first = host.plain(f"{total[0]} and {used[0]}", 60)
+        yield Finding(code, name, "info", f"unknown: in another form: {first}")
+        return
+    yield Finding(code, name, "info", round(min(numbers) / 2**30, 2), unit="GiB")
+    lost = {f"chip:{place}": f"{use} of {size} bytes" if use > size else ""
+            for place, (use, size) in enumerate(zip(uses, numbers, strict=True))}  # fmt: skip
+    yield from tally("JAX-METRICS-USED", "chips that use no more than they have", lost)

@@ -1,0 +1,80 @@
+"""Programs on a device can call Python."""
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from tpustarter.checks.jax import _calls, _collectives, _handover
+from tpustarter.checks.jax._collectives import execute
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._refusals import reason
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import AGAIN, tally
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+ESTIMATE_S = 0.5
+LESSON = "jax/first-arrays"
+SOURCE = "https://docs.jax.dev/en/latest/external-callbacks.html"
+AFTER = ["jax.devices_visible"]
+
+CPU = "`export JAX_PLATFORMS=tpu,cpu`, or `cuda,cpu`: Python is given its arrays on a CPU device"
+BARRIER = "`jax.effects_barrier()` waits until all of it has arrived"
+
+
+def programs(devices):
+    """Yield each way to call the host: from the first device, and from each for itself."""
+    x = jax.ShapeDtypeStruct((8, 128), np.int32, sharding=SingleDeviceSharding(devices[0]))
+    on_each, rows = _collectives.spread(_calls.ask_on_each, devices)
+    yield "ask_by_rows", _calls.ask_by_rows, (x,)
+    yield "tell_in_order", _calls.tell_in_order, (x,)
+    yield "ask_on_each", on_each, (rows,)
+    yield "ask_in_vain", _calls.ask_in_vain, (x,)
+
+
+@with_defaults
+def run():
+    """Compare answers with NumPy's and what was told with what was sent; at last, be refused."""
+    if _handover.cpu() is None:
+        yield compare("JAX-CALLBACK-CPU", "CPU devices for callbacks", 0, 1, hint=CPU)
+        return
+    devices = jax.local_devices()
+    by_rows, in_order, on_each, in_vain = programs(devices)
+    sent, own = _collectives.blocks(8), _collectives.blocks(len(devices))
+    sent[:, 0] = range(8)
+    found = execute([by_rows], sent)
+    lost = {f"way:{one}": difference(found[one], 3 * sent + 1) for one in found}
+    yield from tally("JAX-CALLBACK-VALUES", "ways to ask that are answered rightly", lost)
+
+    execute([in_order], sent)
+    found, name = " ".join(map(str, _calls.heard())), "order of an ordered io_callback"
+    yield compare("JAX-CALLBACK-ORDER", name, found, "0 1 2 3 4 5 6 7", hint=AGAIN)
+
+    found = _collectives.held(execute([on_each], own), devices)
+    lost = {label(device): difference(found[place], 3 * own[place] + 1)
+            for place, device in enumerate(devices)}  # fmt: skip
+    yield from tally("JAX-CALLBACK-DEVICES", "devices that are answered rightly", lost)
+    yield told_once(sorted(_calls.heard()), sorted(own[:, 0].tolist()))
+
+    raised = reason(lambda: (jax.block_until_ready(execute([in_vain], sent)), _calls.heard()))
+    found, name = "raised" if raised else "not raised", "exception in a callback, for its caller"
+    yield compare("JAX-CALLBACK-ERROR", name, found, "raised", hint=AGAIN)
+
+
+def difference(found, expected):
+    """Return how an array differs from what should have been answered, or an empty text."""
+    count = np.count_nonzero(np.asarray(found) != expected)
+    return f"{count} of {expected.size} numbers wrong" if count else ""
+
+
+def told_once(told, sent):
+    """Return the finding about what `jax.debug.callback` told, which JAX may drop or repeat."""
+    code, name = "JAX-CALLBACK-DEBUG", "devices that debug.callback told of"
+    if told == sent or set(told) - set(sent):
+        found = len(sent) if told == sent else "a number that no device sent"
+        return compare(code, name, found, len(sent), hint=AGAIN)
+    found = f"{len(set(told))}, in {len(told)} calls"
+    return Finding(code, name, "info", found, len(sent), hint=BARRIER)

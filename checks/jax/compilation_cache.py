@@ -1,0 +1,79 @@
+"""The compilation cache saves compiling again."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from tpustarter.checks.jax import _collectives
+from tpustarter.checks.jax._cache import trial
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+ESTIMATE_S = 0.2
+LESSON = "jax/first-arrays"
+SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
+AFTER = ["jax.devices_visible"]
+
+EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why nothing is taken from it"
+BROKEN = "`rm -r $JAX_COMPILATION_CACHE_DIR` where JAX warns of an entry: it replaces none itself"
+FOLDER = "`ls -ld $JAX_COMPILATION_CACHE_DIR`: who may not write there compiles each time"
+
+
+def program():
+    """Return a function that JAX has not met, and that is the same program every time."""
+
+    def step(x):
+        """Return `x + sum(x)`, the sum over the devices, for `x: int32[d, w]`."""
+        return x + jnp.sum(x, axis=0)
+
+    return step
+
+
+def programs(devices):
+    """Yield the program that is compiled again and again."""
+    row = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
+    shape = len(devices), _collectives.WIDTH
+    yield "step", program(), (jax.ShapeDtypeStruct(shape, np.int32, sharding=row),)
+
+
+@with_defaults
+def run():
+    """Compile a program, take it from the cache, and see what JAX does where it cannot."""
+    if jax.process_index():
+        yield Finding(
+            "JAX-CACHE-KEPT", "program", "info", "not applicable: only process 0 keeps any"
+        )
+        return
+    [(_, _, (like,))] = programs(jax.local_devices())
+    numbers = _collectives.blocks(like.shape[0])
+    found = trial(program, jax.device_put(numbers, like.sharding))
+    first, second, broken, refused = found.ways.values()
+
+    text = "kept" if found.kept and not first.warned else "not kept"
+    yield compare("JAX-CACHE-KEPT", "program, the first time", text, "kept", hint=EXPLAIN)
+    read = found.kept and found.same and not second.warned and broken.warned
+    text, name = "from the folder" if read else "compiled again", "program, the next time"
+    yield compare("JAX-CACHE-TAKEN", name, text, "from the folder", hint=EXPLAIN)
+    text = f"{first.seconds:.3f} s compiled, {second.seconds:.3f} s from the folder"
+    yield Finding("JAX-CACHE-SECONDS", "until a result", "info", text)
+
+    right = numbers + numbers.sum(axis=0, dtype=np.int32)
+    lost = {f"way:{way}": "" if np.array_equal(one.result, right) else "other numbers"
+            for way, one in found.ways.items()}  # fmt: skip
+    yield from tally("JAX-CACHE-BITS", "ways to a program that give right numbers", lost, BROKEN)
+    text = reaction(broken) + ", and leaves it" * found.left
+    yield Finding("JAX-CACHE-BROKEN", "a broken entry", "info", text, hint=BROKEN)
+    name = "a folder that cannot be written"
+    yield Finding("JAX-CACHE-REFUSED", name, "info", reaction(refused), hint=FOLDER)
+
+
+def reaction(one):
+    """Return what JAX does where it cannot use the cache."""
+    return f"JAX {'warns' if one.warned else 'says nothing'} and compiles"

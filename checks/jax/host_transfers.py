@@ -1,0 +1,77 @@
+"""What a device is sent comes back unchanged."""
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._journeys import SIZES, apart, difference, joined, numbers
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+ESTIMATE_S = 0.5
+LESSON = "jax/array-conversion"
+SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.copy_to_host_async.html"
+AFTER = ["jax.devices_visible"]
+
+
+def to_device(array, device):
+    """Start to send a NumPy array, or a JAX array on another device, to a device."""
+    return jax.device_put(array, device)
+
+
+def to_host(array):
+    """Return a JAX array as a NumPy array, when what was started has ended."""
+    return np.asarray(array)
+
+
+def complement(*arrays):
+    """Return each array with every bit turned over, so that none is only kept; `[1, ...]` each."""
+    return tuple(~array for array in arrays)
+
+
+def programs(devices):
+    """Yield what turns over the bits of every size on every device."""
+    mesh = Mesh(np.array(devices), ("d",))
+    shapes = [((len(devices), *shape), kind) for shape, kind in SIZES]
+    row = NamedSharding(mesh, P("d"))
+    mapped = jax.shard_map(complement, mesh=mesh, in_specs=P("d"), out_specs=P("d"))
+    yield "complement", mapped, tuple(jax.ShapeDtypeStruct(*one, sharding=row) for one in shapes)
+
+
+@with_defaults
+def run():
+    """Send each array alone, then all to all devices at once, then from device to device."""
+    devices = jax.local_devices()
+    sent = {device: numbers(place) for place, device in enumerate(devices)}
+    lost = {label(one): difference(sent[one], [to_host(to_device(x, one)) for x in sent[one]])
+            for one in devices}  # fmt: skip
+    yield from tally("JAX-TRANSFER-ALONE", "devices that give back each array", lost)
+
+    [(_, function, shapes)] = programs(devices)
+    there = {one: [to_device(x, one) for x in sent[one]] for one in devices}
+    turned = fetched(apart(jax.jit(function)(*joined(there, shapes)), devices))
+    lost = {label(one): difference([~x for x in sent[one][:-1]], turned[one]) for one in devices}
+    yield from tally("JAX-TRANSFER-MANY", "devices that take all arrays at once", lost)
+
+    if len(devices) == 1:
+        text = "not applicable: one device"
+        yield Finding("JAX-TRANSFER-DIRECT", "from device to device", "info", text)
+        return
+    ends = dict(zip(devices, devices[1:] + devices[:1], strict=True))
+    moved = fetched({end: [to_device(x, end) for x in there[one]] for one, end in ends.items()})
+    lost = {label(end): difference(sent[one], moved[end]) for one, end in ends.items()}
+    yield from tally("JAX-TRANSFER-DIRECT", "devices that take their neighbour's arrays", lost)
+
+
+def fetched(shares):
+    """Return the share of each device as NumPy arrays that were under way all at once."""
+    for array in (array for share in shares.values() for array in share):
+        array.copy_to_host_async()
+    return {device: [to_host(array) for array in share] for device, share in shares.items()}

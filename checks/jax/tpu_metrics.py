@@ -1,0 +1,65 @@
+"""No metric of libtpu's tells of a fault."""
+
+import jax
+import numpy as np
+
+from tpustarter.checks.jax import _collectives, _metrics
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._shares import label
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {"platform": "tpu"}
+TIMEOUT_S = 120
+ESTIMATE_S = 0.1
+LESSON = "start/chips-cores-devices"
+SOURCE = "https://docs.cloud.google.com/tpu/docs/tpu-monitoring-library"
+AFTER = ["jax.devices_visible"]
+
+UPGRADE = '`pip install -U "jax[tpu]"` brings a libtpu that can be asked'
+
+
+def ring(count):
+    """Return the function that sends blocks round a ring of so many devices."""
+    neighbours = [(place, (place + 1) % count) for place in range(count)]
+
+    def go_round(block):
+        """Return a device's `block: int32[1, w]` once it has been on every device."""
+        return jax.lax.fori_loop(0, count, lambda _, x: jax.lax.ppermute(x, "d", neighbours), block)
+
+    return go_round
+
+
+def programs(devices):
+    """Yield what makes every chip work and send before libtpu is asked how it is."""
+    mapped, blocks = _collectives.spread(ring(len(devices)), devices)
+    yield "go_round", mapped, (blocks,)
+
+
+def library():
+    """Return libtpu's module of metrics, or None, and what is there in words."""
+    if jax.default_backend() != "tpu":  # off a TPU libtpu would look for one, for minutes
+        return None, "not applicable: no TPU here"
+    return _metrics.library()
+
+
+@with_defaults
+def run():
+    """Let every chip work and send, then ask libtpu for links, throttling and memory."""
+    devices, sent = jax.local_devices(), _collectives.blocks(len(jax.local_devices()))
+    found = _collectives.held(_collectives.execute(programs(devices), sent), devices)
+    lost = {label(device): "" if np.array_equal(got, own) else "other numbers"
+            for device, got, own in zip(devices, found, sent, strict=True)}  # fmt: skip
+    yield from tally("JAX-METRICS-RING", "blocks that come back from round the ring", lost)
+
+    source, text = library()
+    hint = None if source or text.startswith("not applicable") else UPGRADE
+    yield Finding("JAX-METRICS-LIBRARY", "libtpu's metrics", "info", text, hint=hint)
+    if source:
+        names = "ici_link_health", "tpu_throttle_score", "hbm_capacity_total", "hbm_capacity_usage"
+        links, throttling, *memory = (_metrics.texts(source, name) for name in names)
+        yield from _metrics.scored(_metrics.LINKS, links)
+        yield from _metrics.scored(_metrics.THROTTLING, throttling)
+        yield from _metrics.memory(*memory)

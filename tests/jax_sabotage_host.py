@@ -1,0 +1,113 @@
+"""One broken function for each check of the host's side of JAX."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental import io_callback
+
+Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
+
+
+def device_five_drops_a_byte_of_a_page(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Send device 5 an array of 4097 bytes with its last byte lost."""
+    honest = module.to_device
+
+    def to_device(array: Any, device: Any) -> jax.Array:
+        if device.id == 5 and array.shape == (1, 4097):
+            array = np.concatenate([np.asarray(array)[:, :-1], ~np.asarray(array)[:, -1:]], axis=1)
+        return honest(array, device)
+
+    patch.setattr(module, "to_device", to_device)
+
+
+def callbacks_change_places(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Tell the host a row's number before that of the row in front of it."""
+
+    def tell_in_order(x: jax.Array) -> jax.Array:
+        calls = module._calls
+
+        def tell(row: Any, last: jax.Array) -> jax.Array:
+            return io_callback(calls.hear, last, x[row ^ 1, 0], ordered=True)
+
+        return jax.lax.fori_loop(0, len(x), tell, x[0, 0])
+
+    patch.setattr(module._calls, "tell_in_order", tell_in_order)
+
+
+def every_run_is_another_program(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Hold a number in a program that is another one each time, as a time of day would be."""
+    honest, times = module.program, itertools.count()
+
+    def program() -> Callable[[jax.Array], jax.Array]:
+        made, now = honest(), next(times)
+
+        def step(x: jax.Array) -> jax.Array:
+            return made(x) + now - now * jax.numpy.ones_like(x)
+
+        return step
+
+    patch.setattr(module, "program", program)
+
+
+def the_mark_is_not_written(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Leave our mark out of what was traced."""
+    honest = module.record
+
+    def without(events: Iterable[tuple[str, str]] | None) -> list[tuple[str, str]] | None:
+        return None if events is None else [one for one in events if one[1] != module.MARK]
+
+    def record(work: Callable[[], None]) -> Any:
+        trace = honest(work)
+        return trace._replace(events=without(trace.events), planes=without(trace.planes))
+
+    patch.setattr(module, "record", record)
+
+
+class Library:
+    """What libtpu's `sdk.tpumonitoring` offers, with the texts of each metric that it has."""
+
+    def __init__(self, told: dict[str, list[str]]) -> None:
+        """Keep what is to be told."""
+        self.told = told
+
+    def list_supported_metrics(self) -> list[str]:
+        """Return the names of the metrics."""
+        return list(self.told)
+
+    def get_metric(self, name: str) -> Metric:
+        """Return one metric."""
+        return Metric(self.told[name])
+
+
+class Metric:
+    """What `get_metric` returns."""
+
+    def __init__(self, told: list[str]) -> None:
+        """Keep what is to be told."""
+        self.told = told
+
+    def data(self) -> list[str]:
+        """Return the texts."""
+        return self.told
+
+
+def a_link_cannot_be_used(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Let libtpu say what its documentation has as an example."""
+    told = {"ici_link_health": ["tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 10"]}
+    patch.setattr(module, "library", lambda: (Library(told), "libtpu"))
+
+
+SABOTAGE: dict[str, Break] = {
+    "callbacks": callbacks_change_places,
+    "compilation_cache": every_run_is_another_program,
+    "host_transfers": device_five_drops_a_byte_of_a_page,
+    "profiler_trace": the_mark_is_not_written,
+    "tpu_metrics": a_link_cannot_be_used,
+}
