@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TextIO, cast
+from types import SimpleNamespace
+from typing import Any, TextIO
 
 import click
 
@@ -68,83 +69,77 @@ _TRACKS = ("start", "setup", "jax", "slices", "trouble")
     help="Add what --export printed elsewhere; - reads stdin.",
 )
 @click.option("--lint", is_flag=True, help="Say what is wrong with the lessons.")
-def learn(
-    *,
-    lesson: str | None,
-    running: bool,
-    every: bool,
-    search: str | None,
-    old: str | None,
-    as_json: bool,
-    plain: bool,
-    export: bool,
-    exported: TextIO | None,
-    lint: bool,
-    exercise: str | None,
-    watch: bool,
-    hint: bool,
-    solution: bool,
-    reset: bool,
-    notebook: Path | None,
-    which: bool,
-    **where: Any,
-) -> None:
+def learn(**given: Any) -> None:
     """List the lessons, or print one of them; with --run, run its blocks.
 
     A lesson runs only with --run: its blocks share one process of the Python that the first
     line of the output names.
     """
-    del plain
-    if lesson and every:
-        raise click.UsageError("name a lesson or give --all, not both")
-    if running and not (lesson or every):
-        raise click.UsageError("--run needs a lesson, or --all")
-    if notebook and (not lesson or running or as_json):
-        raise click.UsageError("--notebook needs a lesson, and goes with nothing else")
-    how = {"watch": watch, "hint": hint, "solution": solution, "reset": reset}
-    if sum(how.values()) > bool(exercise):
-        raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
-    alone: dict[str, tuple[bool, Callable[[], None]]] = {
-        "--search": (search is not None, lambda: _search(search or "")),
-        "--old": (old is not None, lambda: _old(old or "")),
-        "--exercise": (exercise is not None, lambda: _exercise(exercise or "", **how, **where)),
-        "--which": (which, _which),
-        "--export": (export, _export),
-        "--import": (exported is not None, lambda: _import(cast("TextIO", exported))),
-        "--lint": (lint, _lint),
-    }
-    actions = [action for is_wanted, action in alone.values() if is_wanted]
-    if actions:
-        with_json = as_json and not export  # which is JSON anyway
-        if len(actions) + sum((running, every, with_json, lesson is not None)) > 1:
-            *most, last = alone
-            raise click.UsageError(f"{', '.join(most)} and {last} each go alone")
-        actions[0]()
+    asked = SimpleNamespace(**given)
+    _refuse_mixtures(asked)
+    if action := _alone(asked):
+        action()
         return
-    with json_even_if_it_breaks(LEARN_SCHEMA, wanted=as_json):
+    with json_even_if_it_breaks(LEARN_SCHEMA, wanted=asked.as_json):
         lessons = content.read_lessons()
-        chosen = [_named(lesson, lessons)] if lesson else lessons
-        if notebook:
-            _write_notebook(chosen[0], notebook)
-        elif running:
-            _run(chosen, as_json=as_json, **where)
-        elif as_json:
+        chosen = [_named(asked.lesson, lessons)] if asked.lesson else lessons
+        if asked.notebook:
+            _write_notebook(chosen[0], asked.notebook)
+        elif asked.running:
+            _run(chosen, as_json=asked.as_json, python=asked.python, devices=asked.devices)
+        elif asked.as_json:
             _describe(chosen)
-        elif lesson or every:
+        elif asked.lesson or asked.every:
             _print(chosen)
         else:
             _list(lessons)
 
 
-def _exercise(name: str, **how: Any) -> None:
+def _refuse_mixtures(asked: SimpleNamespace) -> None:
+    if asked.lesson and asked.every:
+        raise click.UsageError("name a lesson or give --all, not both")
+    if asked.running and not (asked.lesson or asked.every):
+        raise click.UsageError("--run needs a lesson, or --all")
+    if asked.notebook and (not asked.lesson or asked.running or asked.as_json):
+        raise click.UsageError("--notebook needs a lesson, and goes with nothing else")
+    how = (asked.watch, asked.hint, asked.solution, asked.reset)
+    if sum(how) > bool(asked.exercise):
+        raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
+
+
+def _alone(asked: SimpleNamespace) -> Callable[[], None] | None:
+    """Return what to do for an option that goes alone; None where none was given."""
+    alone: dict[str, tuple[bool, Callable[[], None]]] = {
+        "--search": (asked.search is not None, lambda: _search(asked.search)),
+        "--old": (asked.old is not None, lambda: _old(asked.old)),
+        "--exercise": (asked.exercise is not None, lambda: _exercise(asked)),
+        "--which": (asked.which, _which),
+        "--export": (asked.export, _export),
+        "--import": (asked.exported is not None, lambda: _import(asked.exported)),
+        "--lint": (asked.lint, _lint),
+    }
+    actions = [action for is_wanted, action in alone.values() if is_wanted]
+    with_json = asked.as_json and not asked.export  # which is JSON anyway
+    others = (asked.running, asked.every, with_json, asked.lesson is not None)
+    if actions and len(actions) + sum(others) > 1:
+        *most, last = alone
+        raise click.UsageError(f"{', '.join(most)} and {last} each go alone")
+    return actions[0] if actions else None
+
+
+def _exercise(asked: SimpleNamespace) -> None:
     from tpustarter import exercises
     from tpustarter.cli import exercise
 
     lessons = content.read_lessons()
-    if name:
-        exercise.work(exercises.find(lessons, name), **how)
-    else:
+    if not asked.exercise:
         exercise.show_all(lessons)
+        return
+    exercise.work(
+        exercises.find(lessons, asked.exercise),
+        watch=asked.watch, hint=asked.hint, solution=asked.solution, reset=asked.reset,
+        python=asked.python, devices=asked.devices,
+    )  # fmt: skip
 
 
 def _write_notebook(lesson: Lesson, file: Path) -> None:

@@ -1,0 +1,70 @@
+"""Mathematical functions err as documented."""
+
+import jax
+import numpy as np
+
+from tpustarter import tpus
+from tpustarter.checks.jax import _accuracy, _everywhere
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._tally import AGAIN, tally
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+ESTIMATE_S = 1
+LESSON = "jax/precision"
+SOURCE = "https://docs.jax.dev/en/latest/accuracy.html"
+AFTER = ["jax.devices_visible"]
+
+TEACH = "`jax.lax.exp(x, accuracy=jax.lax.AccuracyMode.HIGHEST)` is off by 1.5 ULP at most, slower"
+
+
+def evaluate(x, b):
+    """Return the functions of `x: float32[n]` and of `b: bfloat16[m]`, by name and type."""
+    numbers = {"float32": x, "bfloat16": b}
+    pairs = _accuracy.tried()
+    return {f"{name}, {t}": _accuracy.FUNCTIONS[name].device(numbers[t]) for name, t in pairs}
+
+
+def programs(devices):
+    """Yield all functions, done on each device by itself."""
+    place, numbers = _everywhere.everywhere(devices), _accuracy.arguments()
+    shapes = [jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=place) for one in numbers]
+    yield "evaluate", _everywhere.on_each(evaluate, devices), tuple(shapes)
+
+
+@with_defaults
+def run():
+    """Compare with NumPy in float64, and the bits across devices."""
+    devices, numbers = jax.local_devices(), _accuracy.arguments()
+    [(_, function, shapes)] = programs(devices)
+    results = jax.device_get(jax.jit(function)(*jax.device_put(numbers, shapes[0].sharding)))
+    common = _everywhere.answers(results)
+    lost = _everywhere.outsiders(results, common, devices)
+    yield from tally("JAX-ACCURACY-DEVICES", "devices with the same bits as most", lost)
+
+    row = tpus.by_device_kind(devices[0].device_kind)
+    generation = row.name if row else target().generation
+    exact = {one.dtype.name: one.astype(np.float64) for one in numbers}
+    for name, dtype in _accuracy.tried():
+        with np.errstate(all="ignore"):
+            right = _accuracy.FUNCTIONS[name].right(exact[dtype])
+        off = _accuracy.errors(common[f"{name}, {dtype}"], right, _accuracy.DIGITS[dtype])
+        bound = _accuracy.bound(name, dtype, generation, jax.__version_info__)
+        yield judge(name, dtype, off.max(), bound)
+
+
+def judge(name, dtype, error, bound):
+    """Return a finding about an error in ULP; one of the size of the number fails everywhere."""
+    what, figure = f"error of {name} in {dtype}", float(f"{error:.3g}")
+    more = {"unit": "ULP", "entity": f"function:{name}"}
+    code, limit = f"JAX-ACCURACY-{dtype.upper()}", bound or 2.0 ** (_accuracy.DIGITS[dtype] - 1)
+    if not error <= limit:
+        return Finding(code, what, "fail", figure, f"at most {limit:g}", hint=AGAIN, **more)
+    if bound is None:
+        return Finding(code, what, "info", figure, **more)
+    hint = TEACH if name == "exp" and dtype == "float32" else None
+    return Finding(code, what, "ok", figure, f"at most {bound:g}", hint=hint, **more)
