@@ -182,6 +182,16 @@ def test_what_cannot_be_done_is_said(
         assert code == json.loads(learn(*arguments, "--json", lessons=folder).stdout)["exit_code"]
 
 
+def test_a_block_of_a_jax_lesson_that_uses_no_device_is_no_gap(tmp_path: Path) -> None:
+    """It claims nothing about one: all passed, and no device was tested."""
+    folder = make_two(tmp_path, "")
+    make_lesson(folder, fence("print(1)", "1"), needs="{framework: jax}")
+    done = learn("made/sample", "--run", "--python", sys.executable, lessons=folder)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "No device was tested." in done.stdout
+
+
 def test_a_broken_lesson_is_named_and_linted(tmp_path: Path) -> None:
     """The list, the run and the linter say file and line; the exit code is 78."""
     folder = make_two(tmp_path, "```python run\nx\n```\n")

@@ -6,8 +6,9 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from tpustarter import environment, state
@@ -15,6 +16,8 @@ from tpustarter.problem import ExitCode, Problem
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu", "tensorflow")
 """Distributions that make a Python worth testing."""
+PACKAGES = {"flax": "flax", "msgpack": "msgpack", "optax": "optax", "orbax-checkpoint": "orbax"}
+"""What a lesson may need beside its framework, by the name to install: the module it brings."""
 GPU_PLUGINS = "jax_cuda*_plugin"
 """Distributions that make an NVIDIA GPU JAX's default backend."""
 
@@ -136,6 +139,19 @@ def _explicit(text: str) -> Interpreter:
 
 def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the frameworks below a prefix, read from folder names; nothing is imported."""
+    found = _versions(FRAMEWORKS, prefix, env)
+    return tuple(f"{name} {version}" for name, version in found.items())
+
+
+def missing(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None) -> list[str]:
+    """Return which of some packages, by the names to install, are not below a prefix."""
+    files = {name: name.replace("-", "_") for name in names}
+    found = _versions(files.values(), prefix, env)
+    return [name for name, file in files.items() if file not in found]
+
+
+def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the versions of those packages whose metadata lies below a prefix."""
     folders = [
         *prefix.glob("lib/python3*/site-packages"),
         *prefix.glob("lib/python3*/dist-packages"),
@@ -144,11 +160,10 @@ def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, 
         folders += Path(home).glob(".local/lib/python3*/site-packages")
         folders += Path("/usr/local/lib").glob("python3*/dist-packages")
     found: dict[str, str] = {}
-    for folder in folders:
-        for name in FRAMEWORKS:
-            for metadata in folder.glob(f"{name}-*.dist-info"):
-                found.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
-    return tuple(f"{name} {version}" for name, version in found.items())
+    for folder, name in product(folders, tuple(names)):
+        for metadata in folder.glob(f"{name}-*.dist-info"):
+            found.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
+    return found
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -20,6 +20,7 @@ from tpustarter.blocks import Block, mismatch
 from tpustarter.content import Lesson
 from tpustarter.outcomes import went
 from tpustarter.output import FLUSH_S, BlockOutput, Output
+from tpustarter.plan import framework_of, packages_of
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 from tpustarter.report.redact import Redactor
@@ -58,15 +59,6 @@ class RunsFirst:
     block: Block
     left: int
     """How many blocks run first, this one included."""
-
-
-def framework_of(lesson: Lesson) -> str | None:
-    """Return the import name of the framework a lesson needs, or None."""
-    needs: Any = lesson.header.get("needs")
-    if not isinstance(needs, dict):
-        return None
-    name = cast("dict[str, Any]", needs).get("framework")
-    return str(name) if name else None
 
 
 def _is_output(event: Event | None) -> TypeGuard[Event]:
@@ -128,6 +120,9 @@ class LessonSession:
             self.blocked = plan.without_framework(
                 self._framework, shown, installed, names, chips=self._plan.chips, asked=True
             )
+        lacking = interpreters.missing(packages_of(lesson), chosen.path.parents[1], env)
+        if lacking and not self.blocked:
+            self.blocked = plan.without_packages(lacking, shown)
         self._refused = self.blocked
         self._session: Session | None = None
         self._probe: Probe | None = None

@@ -17,6 +17,7 @@ from typing import Any, cast
 from tpustarter import content, documented, exercises, interpreters, locations, then_now
 from tpustarter.blocks import anchor, blocks_of, source_lines, tokens
 from tpustarter.content import Lesson
+from tpustarter.plan import packages_of
 from tpustarter.problem import Problem
 
 MAX_LINES = 150
@@ -113,10 +114,16 @@ def _keys(header: dict[str, Any]) -> Complaints:
 
 def _needs(needs: Any) -> Complaints:
     for key, value in cast("dict[str, Any]", needs).items() if isinstance(needs, dict) else ():
-        if key != "framework":
-            yield 1, f"`needs` has `{key}`, expected `framework` alone"
-        elif value not in interpreters.FRAMEWORKS:
-            yield 1, f"`{value}` is not one of {', '.join(interpreters.FRAMEWORKS)}"
+        if key == "framework":
+            named, known = [str(value)], tuple(interpreters.FRAMEWORKS)
+        elif key == "packages" and isinstance(value, list):
+            named, known = _texts(value), tuple(interpreters.PACKAGES)
+        else:
+            yield 1, f"`needs` has `{key}: {value}`, expected `framework`, and a list of `packages`"
+            continue
+        for name in named:
+            if name not in known:
+                yield 1, f"`{name}` is not one of {', '.join(known)}"
 
 
 def _proofs(steps: Any, check_ids: set[str]) -> Complaints:
@@ -139,6 +146,11 @@ def _blocks(lesson: Lesson) -> Complaints:
     for block in blocks:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
+        for name, module in interpreters.PACKAGES.items():
+            imported = rf"^\s*(import|from) {module}\b"
+            if name not in packages_of(lesson) and re.search(imported, block.code, re.MULTILINE):
+                told = f"the block `{block.id}` imports `{module}`"
+                yield block.line, f"{told}, expected `{name}` in the `packages` of `needs`"
 
 
 def anchors(text: str) -> set[str]:

@@ -6,12 +6,13 @@ DESIGN: the table "what happens on each machine" is this module; its rows are go
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tpustarter import host, interpreters, tpus
+from tpustarter.content import Lesson
 from tpustarter.problem import ExitCode
 from tpustarter.report.redact import Redactor
 from tpustarter.report.results import Blocked
@@ -172,6 +173,22 @@ def _environment(
     return env, tuple(unset)
 
 
+def _needs(lesson: Lesson) -> dict[str, Any]:
+    return cast("dict[str, Any]", lesson.header.get("needs") or {})
+
+
+def framework_of(lesson: Lesson) -> str | None:
+    """Return the import name of the framework a lesson needs, or None."""
+    name = _needs(lesson).get("framework")
+    return str(name) if name else None
+
+
+def packages_of(lesson: Lesson) -> list[str]:
+    """Return what a lesson needs beside its framework, by the names to install."""
+    names: Any = _needs(lesson).get("packages")
+    return [str(name) for name in cast("list[Any]", names)] if isinstance(names, list) else []
+
+
 def run_env(plan: Plan, base: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Return the whole environment of a probe: the user's, with the plan's changes."""
     env = {name: value for name, value in base.items() if name not in plan.unset}
@@ -259,6 +276,16 @@ def without_framework(
         ExitCode.NOTHING_VERIFIED,
         hint,
         "missing-resource" if asked else "not-applicable",
+    )
+
+
+def without_packages(missing: Sequence[str], python: str) -> Blocked:
+    """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
+    named = " and ".join([", ".join(missing[:-1]), missing[-1]] if missing[1:] else missing)
+    return Blocked(
+        f"{named} {'are' if missing[1:] else 'is'} not installed in {python}",
+        ExitCode.NOTHING_VERIFIED,
+        f"`{python} -m pip install {' '.join(missing)}` adds what this lesson needs",
     )
 
 

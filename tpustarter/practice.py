@@ -138,6 +138,7 @@ class Practice:
             progress.block_ended(lesson, event.block, result)
         except Problem as problem:
             self.not_kept = problem
+        uses_none = result.status == "pass" and result.ran_on is None  # no device was asked
         self.run.results.append(
             Result(
                 f"{lesson.id}#{result.id}",
@@ -149,7 +150,7 @@ class Practice:
                 result.ran_on,
                 log=result.output,
                 lesson=lesson.id,
-                framework=framework_of(lesson) or "host",
+                framework="host" if uses_none else framework_of(lesson) or "host",
             )
         )
         if result.ran_on:  # what was found outranks what was expected

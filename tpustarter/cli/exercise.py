@@ -56,7 +56,7 @@ def _judge(exercise: Exercise, *, watch: bool, **where: Any) -> None:
     """Judge the file as it is, and with `watch` whenever it is saved until it is right."""
     is_new = exercises.state(exercise) == "new"
     path = exercises.open_file(exercise)
-    click.echo(visible(f"{exercise.title}\n\n{exercise.task}\n\nYour file: {path}\n"))
+    click.echo(_lines(f"{exercise.title}\n\n{exercise.task}\n\nYour file: {path}\n"))
     if is_new and not watch:
         click.echo("Open it in your editor and fill the gap. Then run this command again.")
         click.echo("With --watch it is judged whenever you save. --hint gives a hint.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tpustarter.own_code import Function
 from tpustarter.probe.script import MOST_SHAPES
 from tpustarter.rehearsal import Rehearsal
 from tpustarter.report.text import WIDTH, visible
+from tpustarter.tpus import parse_type
 
 GIB = 2.0**30
 MIB = 2.0**20
@@ -30,6 +31,14 @@ _INDENT = " " * 6
 _ADVICE = {
     "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard over more devices",
 }
+_PEAKS = {
+    "f32": "bf16_tflops",
+    "bf16": "bf16_tflops",
+    "f8": "fp8_tflops",
+    "s8": "int8_tops",
+    "s4": "int4_tops",
+}
+"""Which figure of `tpus.Generation` is the peak of products of a type, as HLO writes it."""
 _PASSES = {
     "default": "one bfloat16 pass",
     "high": "three passes",
@@ -220,13 +229,38 @@ def notes(one: dict[str, Any], *, verbose: bool = False) -> list[str]:
     if wide:
         found.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
     if verbose:
-        seconds, why = one["compiler_model_seconds"], one["compiler_model_reason"]
-        model = (
-            f"{seconds * 1e3:.3g} ms by the compiler's model, no measurement" if seconds else why
-        )
-        found.append(f"time    {model}")
+        found.append(f"time    {model_time(one)}")
         found += [line.strip() for line in _buffers(one["buffers"])]
     return found
+
+
+def model_time(one: dict[str, Any]) -> str:
+    """Return the compiler's own estimate beside the documented peak, or why there is none."""
+    seconds = one["compiler_model_seconds"]
+    if not seconds:
+        return str(one["compiler_model_reason"])
+    text = f"{seconds * 1e3:.3g} ms by the compiler's model, no measurement"
+    rates = list(_model_rates(one, seconds))
+    return f"{text}: {max(rates)[1]}" if rates else text
+
+
+def _model_rates(one: dict[str, Any], seconds: float) -> Iterator[tuple[float, str]]:
+    """Yield what an estimate makes of products and of memory: its part of the peak, and as text."""
+    known = parse_type(one["tpu"]).generation
+    kinds = {name for dot in one["dots"] for name in (dot["left"], dot["right"])}
+    rates = [("GB/s", 1e9, one["bytes_accessed"], known.hbm_gb_per_s)]
+    if len(kinds) == 1:
+        [kind] = kinds
+        field = _PEAKS.get("f8" if kind.startswith("f8") else kind)
+        unit = "TOP/s" if kind.startswith("s") else "TFLOP/s"
+        rates.append((unit, 1e12, one["flops"], getattr(known, field) if field else None))
+    for unit, scale, work, peak in rates:
+        if work and peak and known.devices_per_chip:
+            figures = sorted({peak.value, *(value for value, _ in peak.others)})
+            each = [figure / known.devices_per_chip for figure in figures]
+            rate = work / seconds / scale
+            documented = " or ".join(f"{figure:.4g}" for figure in each)
+            yield rate / each[0], f"{rate:.4g} {unit} (documented peak {documented})"
 
 
 def _memory(one: dict[str, Any]) -> str:
