@@ -12,6 +12,7 @@ from made_lessons import make_lesson, make_session
 from tpustarter import content, exercises, progress
 from tpustarter.content import Lesson
 from tpustarter.exercises import Exercise, Judged
+from tpustarter.output import Output
 from tpustarter.problem import Problem
 
 SHIPPED = '''"""Return the double.
@@ -91,8 +92,23 @@ def test_as_shipped_it_fails_and_the_solution_passes(exercise: Exercise) -> None
     wrong, right = judge(exercise, exercise.gap, exercise.solution)
 
     assert (wrong.is_right, wrong.why) == (False, "found 4, expected 8")
+    assert "Traceback" in wrong.result.output
     assert (right.is_right, right.why) == (True, "")
     assert right.result.output == "doubled\n"
+
+
+def test_of_a_wrong_answer_no_traceback_is_shown_of_a_broken_one_it_is(exercise: Exercise) -> None:
+    """The verdict says what was found; where a program broke, only the traceback says it."""
+    session = make_session(exercise.lesson)
+    told = []
+    for answer in (exercise.gap + "print('here')\n", "print('here')\n1 / 0\n"):
+        *shown, _ = exercises.judge(exercise, session.run, answer)
+        told.append("".join(one.text for one in shown if isinstance(one, Output)))
+    session.close()
+
+    assert told[0] == "here\n"
+    assert told[1].startswith("here\nTraceback")
+    assert "ZeroDivisionError" in told[1]
 
 
 def test_names_of_an_earlier_answer_do_not_help_a_later_one(exercise: Exercise) -> None:

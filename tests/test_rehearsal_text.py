@@ -184,6 +184,7 @@ RICH = {
         {"left": "bf16", "right": "bf16", "out": "f32", "precision": "default", "count": 12},
     ],
 }  # fmt: skip
+PRODUCT = {"out": "f32", "precision": "default", "count": 1}
 HOSTILE = "\x1b[31mstep[bold]\r\n\x9b0m"
 
 REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
@@ -207,6 +208,12 @@ REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
     ]),
     "hostile": (("v5e-8", "v6e-8"), [
         made(HOSTILE, "v5e-8", "error", reason=HOSTILE), made(HOSTILE, "v6e-8"),
+    ]),
+    "model": (("v5e-8", "v6e-8"), [
+        made("step", tpu, compiler_model_seconds=seconds, compiler_model_reason=None, flops=2**40,
+             bytes_accessed=4e8,
+             dots=[{**PRODUCT, "left": "bf16", "right": "bf16"}])
+        for tpu, seconds in (("v5e-8", 5.58e-3), ("v6e-8", 1.2e-3))
     ]),
     "nothing": (("v5e-8",), []),
     "stopped": (("v5e-8", "v6e-8"), [made("step", "v5e-8")]),
@@ -236,12 +243,57 @@ def report(name: str, *, verbose: bool = False) -> str:
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_report_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
     """The report on made results is the golden one, to the letter."""
-    text = report(name, verbose=name == "one-program") + "\n"
+    text = report(name, verbose=name in ("model", "one-program")) + "\n"
     golden = GOLDEN / f"rehearsal-{name}.txt"
     if request.config.getoption("--golden"):
         golden.write_text(text)
 
     assert golden.read_text() == text
+
+
+def product(left: str, right: str) -> dict[str, Any]:
+    """Return a product of two types."""
+    return {**PRODUCT, "left": left, "right": right}
+
+
+# 8192-cubed products as libtpu 0.0.50.1 prices them, and what moves 2 GiB and little else:
+# TPU, milliseconds, FLOPs, bytes, types of a product, what is said of the rate
+MODEL = [
+    ("v5e-8", 5.58, 2**40, 4e8, "bf16 bf16", "197 TFLOP/s (documented peak 197)"),
+    ("v2-8", 48.2, 2**40, 4e8, "f32 f32", "22.81 TFLOP/s (documented peak 23)"),
+    ("v6e-8", 0.6, 2**40, 4e8, "s8 s8", "1833 TOP/s (documented peak 1836 or 1840)"),
+    ("tpu7x-8", 0.25, 2**39, 4e8, "f8e4m3fn f8e4m3fn",
+     "2199 TFLOP/s (documented peak 2300 or 2307)"),
+    ("v5p-8", 1, 1e9, 2**31, "", "2147 GB/s (documented peak 2460 or 2765)"),
+    ("tpu7x-8", 1, 1e9, 2**31, "bf16 bf16", "2147 GB/s (documented peak 3690 or 3700)"),
+    ("v4-8", 1, 2**37, 4e8, "bf16 s8", "137.4 TFLOP/s (no peak is known)"),
+    ("v4-8", 1, 2**37, 1e9, "bf16 s8", "1000 GB/s (documented peak 1200 or 1230)"),
+    ("v5e-8", 11.5, 2**41, 6.7e8, "f8e5m2 f8e5m2", "191.2 TFLOP/s (no peak is known)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", MODEL, ids=lambda row: f"{row[0]} {row[4]}")
+def test_the_model_s_figure_stands_beside_the_documented_peak(row: tuple[Any, ...]) -> None:
+    """Whichever is nearer to its peak, products or memory: of one device, all sources printed."""
+    tpu, ms, flops, moved, types, rate = row
+    one = made("step", tpu, compiler_model_seconds=ms / 1e3, compiler_model_reason=None,
+               flops=flops, bytes_accessed=moved,
+               dots=[product(*types.split())] if types else [])  # fmt: skip
+    told = f"{ms} ms by the compiler's model, no measurement: {rate}"
+
+    assert told == rehearsal_text.model_time(one)
+    assert [f"time    {told}"] == [
+        note for note in rehearsal_text.notes(one, verbose=True) if note.startswith("time ")
+    ]
+
+
+def test_without_a_figure_of_its_own_the_estimate_stands_alone() -> None:
+    """A program of which the compiler counts nothing, and one that its model does not fit."""
+    one = made("step", "v5e-8", compiler_model_seconds=1e-3, bytes_accessed=None, flops=None,
+               dots=[product("u8", "u8")])  # fmt: skip
+
+    assert "1 ms by the compiler's model, no measurement" == rehearsal_text.model_time(one)
+    assert "it counts the body of a loop once" == rehearsal_text.model_time(made("s", "v5e-8"))
 
 
 @pytest.mark.parametrize("verbose", [False, True])

@@ -129,15 +129,14 @@ def test_e_opens_the_editor_the_learner_has(
     from tpustarter.tui.screens.exercise import editor
 
     monkeypatch.setenv("VISUAL", "my-editor --wait")
-    assert editor() == ["my-editor", "--wait"]
-    monkeypatch.setenv("VISUAL", "")
-    monkeypatch.setenv("EDITOR", "")
+    monkeypatch.setenv("EDITOR", "'no words")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert editor() is None
-    nano = tmp_path / "nano"
-    nano.write_text("#!/bin/sh\n")
-    nano.chmod(0o755)
-    assert editor() == ["nano"]
+    for name, expected in (("nano", ["nano"]), ("my-editor", ["my-editor", "--wait"])):
+        file = tmp_path / name
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+        assert editor() == expected
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:

@@ -24,6 +24,7 @@ MARK = "# Judged below: leave this part as it is."
 """Stands between what the learner changes and what judges it."""
 TIMEOUT_S = 60.0
 """Seconds an answer may take, the start of JAX included."""
+_TRACEBACK = "Traceback (most recent call last):"
 LOOK_S = 0.3
 """Seconds between two looks at whether a file was saved."""
 
@@ -158,13 +159,18 @@ def judge(
     Raises:
         Problem: the file cannot be read.
     """
+    held = ""
     answer = _own_text(exercise) if text is None else text
     code = answer.partition(MARK)[0] + exercise.judged
     for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True)):
         if isinstance(item, Output):
-            yield item
+            before, mark, after = (held + item.text).partition(_TRACEBACK)
+            held = mark + after
+            yield Output(before)
         elif isinstance(item, BlockResult):
             judged = _judged(item)
+            if judged.result.status != "fail":  # of a wrong answer the verdict says it all
+                yield Output(held)
             if text is None and item.status in ("pass", "error"):
                 place = exercise.lesson.id, exercise.name
                 progress.exercise_judged(*place, is_right=judged.is_right)

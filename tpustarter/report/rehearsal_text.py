@@ -248,19 +248,21 @@ def _model_rates(one: dict[str, Any], seconds: float) -> Iterator[tuple[float, s
     """Yield what an estimate makes of products and of memory: its part of the peak, and as text."""
     known = parse_type(one["tpu"]).generation
     kinds = {name for dot in one["dots"] for name in (dot["left"], dot["right"])}
-    rates = [("GB/s", 1e9, one["bytes_accessed"], known.hbm_gb_per_s)]
-    if len(kinds) == 1:
-        [kind] = kinds
-        field = _PEAKS.get("f8" if kind.startswith("f8") else kind)
-        unit = "TOP/s" if kind.startswith("s") else "TFLOP/s"
-        rates.append((unit, 1e12, one["flops"], getattr(known, field) if field else None))
-    for unit, scale, work, peak in rates:
-        if work and peak and known.devices_per_chip:
-            figures = sorted({peak.value, *(value for value, _ in peak.others)})
-            each = [figure / known.devices_per_chip for figure in figures]
-            rate = work / seconds / scale
-            documented = " or ".join(f"{figure:.4g}" for figure in each)
-            yield rate / each[0], f"{rate:.4g} {unit} (documented peak {documented})"
+    rates = [("GB/s", 1e9, one["bytes_accessed"], "hbm_gb_per_s")]
+    if kinds:
+        kind = kinds.pop() if len(kinds) == 1 else "several"
+        field = _PEAKS.get("f8" if kind.startswith("f8") else kind, "")
+        rates.append(("TOP/s" if field.endswith("tops") else "TFLOP/s", 1e12, one["flops"], field))
+    for unit, scale, work, field in rates:
+        figure = getattr(known, field, None)
+        beside = figure or known.bf16_tflops
+        if not (work and beside and known.devices_per_chip):
+            continue
+        figures = sorted({beside.value, *(value for value, _ in beside.others)})
+        each = [value / known.devices_per_chip for value in figures]
+        rate = work / seconds / scale
+        documented = f"documented peak {' or '.join(f'{value:.4g}' for value in each)}"
+        yield rate / each[0], f"{rate:.4g} {unit} ({documented if figure else 'no peak is known'})"
 
 
 def _memory(one: dict[str, Any]) -> str:

@@ -36,9 +36,7 @@ def of_cell(known: Known, program: Program, tpu: str) -> Iterator[Piece]:
     if result["status"] == "compiles":
         notes = [one for one in rehearsal_text.notes(result) if not one.startswith("largest ")]
         yield from map(_labelled, notes)
-        seconds, why = result["compiler_model_seconds"], result["compiler_model_reason"]
-        model = f"{seconds * 1e3:.3g} ms by the compiler's model, no measurement" if seconds else ""
-        yield Hanging(_name("time"), model or visible(str(why)))
+        yield Hanging(_name("time"), visible(rehearsal_text.model_time(result)))
     for number, one in enumerate(buffers):
         taken = f"{size(one['laid_out_bytes'])}  {one['kind']}  {one['shape']}  {_whence(one)}"
         yield Hanging(_name("" if number else "biggest"), visible(taken))

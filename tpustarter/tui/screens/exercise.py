@@ -196,13 +196,17 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if self._path is None or command is None:
             self.notify("no editor found: set EDITOR, or edit the file elsewhere", markup=False)
             return
+        told = ""
         try:
             with self.starter.suspend():
-                subprocess.run([*command, str(self._path)], check=False)
+                try:
+                    subprocess.run([*command, str(self._path)], check=False)
+                except OSError as error:  # caught in here: else the screen would not come back
+                    told = f"cannot start {command[0]}: {error.strerror}"
         except SuspendNotSupported:
-            self.notify("this terminal cannot open an editor", markup=False)
-        except OSError as error:
-            self.notify(f"cannot start {command[0]}: {error.strerror}", markup=False)
+            told = "this terminal cannot open an editor"
+        if told:
+            self.notify(told, markup=False)
         self.starter.refresh(layout=True)
 
     def action_hint(self) -> None:
@@ -282,8 +286,15 @@ What stands below `# Judged below` is put there anew each time: changing it chan
 
 
 def editor() -> list[str] | None:
-    """Return the command of the learner's editor; None where there is none."""
-    for name in ("VISUAL", "EDITOR"):
-        if words := shlex.split(os.environ.get(name, "")):
-            return words
-    return next(([one] for one in EDITORS if shutil.which(one)), None)
+    """Return the command of the learner's editor, or of one that is here; None without any."""
+    named = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
+    commands = [*filter(None, map(_words, named)), *([one] for one in EDITORS)]
+    return next((words for words in commands if shutil.which(words[0])), None)
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a command; none for one that no shell could read."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []

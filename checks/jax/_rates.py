@@ -1,0 +1,94 @@
+"""What a loop reaches in a second, device by device, beside what is documented and published.
+
+The rule to know: documents give a peak, and a peak is no promise. A rate is judged only by what
+others published for the same chip and by what no chip can do; else it is told with its share of
+the peak. Where sources differ, the share is that of the lowest, and all are printed.
+"""
+
+import statistics
+
+from tpustarter.checks.jax._published import IMPOSSIBLE, SLOW, STRAGGLER, peak, published
+from tpustarter.checks.jax._shares import label
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+UNITS = {"TFLOP/s": 1e12, "TOP/s": 1e12, "GB/s": 1e9}
+
+IDLE = "`tpustarter check 'jax.*_rate' -v` tries again; let nothing else run on this machine"
+
+
+def rates(code, name, timing, devices, *, work, unit, kind=""):
+    """Yield the findings of one measured loop: rate, share of the peak, each device, stragglers.
+
+    Args:
+        code: Of the rate, such as `JAX-HBM-RATE`; the codes of the others begin with it.
+        name: What was measured, such as `memory copy`.
+        timing: A `_timing.Timing`; one without `alone` gives the rate of all at once only.
+        devices: Those that were measured, in the order of the loop's `times`.
+        work: Operations or bytes that one device does in one round.
+        unit: One of `UNITS`.
+        kind: One of `_published.PEAKS`, or an empty text where no peak is documented.
+    """
+
+    def rate(seconds):
+        return work / seconds / UNITS[unit]
+
+    crowd = rate(statistics.median(timing.together))
+    usual = [rate(seconds) for seconds in timing.usual] or [crowd]
+    best = [rate(seconds) for seconds in timing.best] or [rate(min(timing.together))]
+    median, top = statistics.median(usual), statistics.median(best)
+    yield Finding(code, name, "info", plain(median), unit=unit)
+    yield Finding(f"{code}-BEST", f"{name}, best", "info", plain(top), unit=unit)
+    verdict, found, bound, hint = judge(median, unit, devices[0], kind)
+    what = f"{name}, of the documented peak"
+    yield Finding(f"{code}-PEAK", what, verdict, found, bound, hint=hint)
+    if len(timing.alone) < 2:
+        return
+    yield Finding(
+        f"{code}-TOGETHER", f"{name}, each of all at once", "info", plain(crowd), unit=unit
+    )
+    for device, one in zip(devices, usual, strict=True):
+        what, entity = f"{name}, alone", label(device)
+        yield Finding(f"{code}-DEVICE", what, "info", plain(one), unit=unit, entity=entity)
+    alone = dict(zip(map(label, devices), best, strict=True))
+    yield from stragglers(f"{code}-STRAGGLER", name, alone, unit)
+
+
+def judge(rate, unit, device, kind):
+    """Return verdict, share of the peak, bound and hint."""
+    figures, row = peak(device, kind), published(device, kind)
+    if not figures:
+        return "info", "no reference for this device", None, None
+    lowest, *others = (f"{figure:.5g}" for figure in figures)
+    documented = f"{lowest} {unit}" + f" (others say {', '.join(others)})" * bool(others)
+    found = f"{100 * rate / figures[0]:.0f} %"
+    if rate > IMPOSSIBLE * figures[-1]:
+        hint = "no chip exceeds its peak: the device is not what it says, or the clock is wrong"
+        return "warn", found, f"at most {documented}", hint
+    if row is None:
+        return "info", found, f"at most {documented}", None
+    bound = f"at least {100 * SLOW * row.rate / figures[0]:.0f} % of {documented}"
+    if rate >= SLOW * row.rate:
+        return "ok", found, bound, None
+    return "warn", found, bound, f"{IDLE}; others measured {plain(row.rate)} {unit} ({row.source})"
+
+
+def stragglers(code, name, best, unit):
+    """Yield how many devices are about as fast as most, then each that is slower.
+
+    `best` is the highest rate of each device. Virtual devices share the cores of one machine, so
+    one that is slow there is no fault.
+    """
+    median = statistics.median(best.values())
+    slow = {one: rate for one, rate in best.items() if rate < STRAGGLER * median}
+    verdict = "info" if target().platform == "cpu" else "warn" if slow else "ok"
+    what, hint = f"{name}, devices as fast as most", IDLE if verdict == "warn" else None
+    yield Finding(code, what, verdict, f"{len(best) - len(slow)} of {len(best)}", hint=hint)
+    for entity, rate in slow.items():
+        found = f"{plain(rate)} {unit}, {100 * rate / median:.0f} % of the median"
+        yield Finding(code, what, verdict, found, entity=entity, hint=hint)
+
+
+def plain(rate):
+    """Return a rate with three digits, as a whole number from 100 on."""
+    return round(rate) if rate >= 100 else float(f"{rate:.3g}")
