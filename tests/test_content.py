@@ -30,6 +30,15 @@ def test_every_check_names_a_lesson_and_a_public_source() -> None:
         assert check.source.startswith("https://"), check.id
 
 
+def test_every_check_says_about_how_long_it_takes() -> None:
+    """What is quick together stays near half a minute, and nobody waits without knowing."""
+    known = content.read_checks()
+
+    assert [] == [one.id for one in known if not one.estimate_s]
+    quick = [one for one in known if one.level in ("static", "quick")]
+    assert content.seconds(quick, 0) <= 30
+
+
 def test_every_check_comes_after_checks_that_exist() -> None:
     """`AFTER` names no check that is not there."""
     for check in content.read_checks():

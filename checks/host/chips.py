@@ -8,6 +8,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 10
+ESTIMATE_S = 0.1
 LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/system-architecture-tpu-vm"
 

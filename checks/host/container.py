@@ -9,6 +9,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {"container": True, "chips": 1}
 TIMEOUT_S = 10
+ESTIMATE_S = 0.1
 LESSON = "trouble/when-it-does-not-start"
 SOURCE = "https://github.com/pytorch/xla/pull/8735"
 

@@ -9,6 +9,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 10
+ESTIMATE_S = 0.1
 LESSON = "trouble/when-it-does-not-start"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/runtimes"
 

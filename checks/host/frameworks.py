@@ -13,6 +13,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {}
 TIMEOUT_S = 20
+ESTIMATE_S = 0.1
 LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/installation.html"
 

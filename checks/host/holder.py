@@ -9,6 +9,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 20
+ESTIMATE_S = 0.1
 LESSON = "trouble/when-it-does-not-start"
 SOURCE = "https://github.com/jax-ml/jax/issues/10192"
 

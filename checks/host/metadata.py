@@ -10,6 +10,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {"google_cloud": True}
 TIMEOUT_S = 10
+ESTIMATE_S = 0.1
 LESSON = "start/what-this-machine-is"
 SOURCE = "https://docs.cloud.google.com/compute/docs/metadata/overview"
 

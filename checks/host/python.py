@@ -12,6 +12,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {}
 TIMEOUT_S = 10
+ESTIMATE_S = 0.1
 LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/changelog.html"
 

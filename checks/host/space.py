@@ -14,6 +14,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {}
 TIMEOUT_S = 20
+ESTIMATE_S = 0.1
 LESSON = "trouble/when-it-does-not-start"
 SOURCE = "https://github.com/skypilot-org/skypilot/issues/2778"
 

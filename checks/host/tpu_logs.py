@@ -12,6 +12,7 @@ FRAMEWORK = "host"
 LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 10
+ESTIMATE_S = 0.1
 LESSON = "trouble/when-it-does-not-start"
 SOURCE = "https://github.com/skypilot-org/skypilot/pull/3947"
 OPTIONAL = True

@@ -12,6 +12,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.1
 LESSON = "jax/array-conversion"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.array.html"
 AFTER = ["jax.devices_visible"]

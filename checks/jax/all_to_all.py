@@ -9,6 +9,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.5
 LESSON = "jax/every-device"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_to_all.html"
 AFTER = ["jax.devices_visible"]

@@ -14,6 +14,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 1
 LESSON = "jax/array-conversion"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html"
 AFTER = ["jax.devices_visible"]

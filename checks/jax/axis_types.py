@@ -14,6 +14,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.1
 LESSON = "jax/every-device"
 SOURCE = "https://docs.jax.dev/en/latest/201/sharding.html"
 AFTER = ["jax.devices_visible"]

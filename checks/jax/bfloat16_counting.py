@@ -12,6 +12,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.2
 LESSON = "jax/precision"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/bfloat16"
 AFTER = ["jax.devices_visible"]

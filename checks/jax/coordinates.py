@@ -11,6 +11,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.1
 LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/v5e"
 AFTER = ["jax.devices_visible"]

@@ -15,6 +15,7 @@ FRAMEWORK = "jax"
 LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 1
 LESSON = "jax/precision"
 SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
 AFTER = ["jax.devices_visible"]

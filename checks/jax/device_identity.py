@@ -14,6 +14,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 1
 LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 AFTER = ["jax.devices_visible"]

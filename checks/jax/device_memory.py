@@ -11,6 +11,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.2
 LESSON = "start/chips-cores-devices"
 SOURCE = "https://github.com/jax-ml/jax/issues/1491"
 AFTER = ["jax.devices_visible"]

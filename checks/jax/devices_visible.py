@@ -13,6 +13,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 2
 LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]

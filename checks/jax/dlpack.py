@@ -17,6 +17,7 @@ FRAMEWORK = "jax"
 LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 180
+ESTIMATE_S = 1
 LESSON = "jax/array-conversion"
 SOURCE = "https://docs.jax.dev/en/latest/jax.dlpack.html"
 AFTER = ["jax.devices_visible"]

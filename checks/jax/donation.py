@@ -17,6 +17,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 1
 LESSON = "jax/first-arrays"
 SOURCE = "https://docs.jax.dev/en/latest/buffer_donation.html"
 AFTER = ["jax.devices_visible"]

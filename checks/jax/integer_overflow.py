@@ -11,6 +11,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 1
 LESSON = "jax/array-conversion"
 SOURCE = "https://numpy.org/doc/stable/user/basics.types.html"
 AFTER = ["jax.devices_visible"]

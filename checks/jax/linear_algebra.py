@@ -14,6 +14,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 1
 LESSON = "jax/precision"
 SOURCE = "https://github.com/Reference-LAPACK/lapack/blob/master/TESTING/stest.in"
 AFTER = ["jax.devices_visible"]

@@ -13,6 +13,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.5
 LESSON = "jax/precision"
 SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
 AFTER = ["jax.devices_visible"]

@@ -15,6 +15,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.2
 LESSON = "jax/array-conversion"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 AFTER = ["jax.devices_visible"]

@@ -15,6 +15,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.1
 LESSON = "jax/first-arrays"
 SOURCE = "https://docs.jax.dev/en/latest/tracing.html"
 AFTER = ["jax.devices_visible"]

@@ -12,6 +12,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.5
 LESSON = "jax/every-device"
 SOURCE = "https://openxla.org/stablehlo/spec"
 AFTER = ["jax.devices_visible"]

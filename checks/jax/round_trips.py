@@ -18,6 +18,7 @@ FRAMEWORK = "jax"
 LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 180
+ESTIMATE_S = 1
 LESSON = "jax/array-conversion"
 SOURCE = "https://github.com/jax-ml/ml_dtypes/issues/41"
 AFTER = ["jax.devices_visible"]

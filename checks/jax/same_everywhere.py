@@ -18,6 +18,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 1
 LESSON = "jax/every-device"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/shard_map.html"
 AFTER = ["jax.devices_visible"]

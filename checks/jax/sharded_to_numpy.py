@@ -12,6 +12,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.2
 LESSON = "jax/every-device"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html"
 AFTER = ["jax.devices_visible"]

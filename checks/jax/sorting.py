@@ -11,6 +11,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.5
 LESSON = "jax/first-arrays"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.lax.sort.html"
 AFTER = ["jax.devices_visible"]

@@ -13,6 +13,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.2
 LESSON = "jax/precision"
 SOURCE = "https://openxla.org/stablehlo/spec"
 AFTER = ["jax.devices_visible"]

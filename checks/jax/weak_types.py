@@ -13,6 +13,7 @@ FRAMEWORK = "jax"
 LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
+ESTIMATE_S = 0.2
 LESSON = "jax/first-arrays"
 SOURCE = "https://docs.jax.dev/en/latest/type_promotion.html"
 AFTER = ["jax.devices_visible"]
