@@ -91,6 +91,16 @@ def test_a_file_that_cannot_be_used_is_one_error(name: str, stub: str) -> None:
     assert [] == wait_until_gone(str(locations.state()), 20)
 
 
+def test_a_type_that_jax_would_narrow_without_a_word_is_refused(stub: str) -> None:
+    """Whoever asks for float64 must not be told the memory of float32."""
+    with pytest.raises(Problem) as problem:
+        rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("f64[4,4]",))
+
+    assert "float64 is asked for, and 64-bit types are off: set JAX_ENABLE_X64=1" in (
+        problem.value.what
+    )
+
+
 def test_a_python_without_jax_is_told_with_what_to_install(tmp_path: Path, stub: str) -> None:
     """The user's Python is named, for it is not the one that compiles."""
     bare = str(make_python(tmp_path / "bare"))

@@ -76,6 +76,7 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             if parameters == [ENTRY] and not command["arguments"]:
                 found = list(function(jax.devices()[:count]))
             else:
+                _refuse_narrowing(jax, [kind for kind, _ in command["arguments"]])
                 specs = [jax.ShapeDtypeStruct(shape, kind) for kind, shape in command["arguments"]]
                 found = [(command["name"], function, specs)]
             _export(found, count if parameters == [ENTRY] else None, command, emit)
@@ -85,6 +86,14 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         traceback.print_exc()
         return {"outcome": "exception", "detail": describe(error, path)}
     return {"outcome": "done"}
+
+
+def _refuse_narrowing(jax: Any, kinds: Iterable[str]) -> None:
+    """Raise TypeError for a type that JAX would make half as wide without a word."""
+    for kind in kinds:
+        if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
+            hint = "set JAX_ENABLE_X64=1, or ask for the narrower type"
+            raise TypeError(f"{kind} is asked for, and 64-bit types are off: {hint}")
 
 
 def _export(

@@ -1,0 +1,38 @@
+"""Double every array of a model, and nothing else.
+
+A model is often a nest of dictionaries and lists. Here some leaves are arrays of JAX, some of
+NumPy, and some are no arrays at all: a name, a number of layers, a rate. `double` must return the
+same nest with every array doubled. It must do so inside a compiled function as well.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def double(tree):
+    """Return `tree` with each array in it doubled, and all else as it was."""
+    return tree  # your code here
+
+
+# Judged below: leave this part as it is.
+
+model = {
+    "name": "small",
+    "layers": 2,
+    "rate": np.float32(0.5),
+    "weights": [jnp.ones(3), np.arange(3)],
+    "bias": {"last": jnp.array(4.0)},
+}
+found = double(model)
+weights = [np.asarray(one).tolist() for one in found["weights"]]
+expected = [[2.0, 2.0, 2.0], [0, 2, 4]]
+assert weights == expected, f"the weights are {weights}, expected {expected}"
+last = float(found["bias"]["last"])
+assert last == 8, f"the array without an axis is {last}, expected 8.0"
+others = [found[name] for name in ("name", "layers", "rate")]
+assert others == ["small", 2, 0.5], f"what is no array became {others}, expected it unchanged"
+inside = jax.jit(lambda x: double({"x": x, "name": "n"})["x"])(np.ones(2)).tolist()
+assert inside == [2.0, 2.0], f"inside jit it gave {inside}, expected [2.0, 2.0]"
+assert double(["a", 1]) == ["a", 1], f"found {double(['a', 1])}, expected ['a', 1]"
+print("each array doubled, all else as it was")

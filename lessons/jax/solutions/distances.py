@@ -1,0 +1,16 @@
+"""Give `a` and `b` a third axis each, so that one is repeated along the other.
+
+`a[:, None]` has the shape (n, 1, 2) and `b[None]` has (1, m, 2). Their difference is (n, m, 2).
+
+Square it, sum over the last axis, and take the root.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def distances(a, b):
+    """Return `float32[n, m]` from `a: float32[n, 2]` and `b: float32[m, 2]`."""
+    gaps = a[:, None] - b[None]
+    return jnp.sqrt((gaps**2).sum(-1))
