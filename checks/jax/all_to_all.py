@@ -10,7 +10,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/every-device"
+LESSON = "jax/collectives"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_to_all.html"
 AFTER = ["jax.devices_visible"]
 

@@ -15,7 +15,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.1
-LESSON = "jax/every-device"
+LESSON = "jax/sharding"
 SOURCE = "https://docs.jax.dev/en/latest/201/sharding.html"
 AFTER = ["jax.devices_visible"]
 

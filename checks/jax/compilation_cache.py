@@ -17,7 +17,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.2
-LESSON = "jax/first-arrays"
+LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
 AFTER = ["jax.devices_visible"]
 

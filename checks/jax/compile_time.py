@@ -18,7 +18,7 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 300
 ESTIMATE_S = 0.5
-LESSON = "jax/first-arrays"
+LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
 AFTER = ["jax.devices_visible"]
 

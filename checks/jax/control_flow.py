@@ -16,7 +16,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.2
-LESSON = "jax/first-arrays"
+LESSON = "jax/control-flow-and-batching"
 SOURCE = "https://docs.jax.dev/en/latest/control-flow.html"
 AFTER = ["jax.devices_visible"]
 

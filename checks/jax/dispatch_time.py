@@ -17,7 +17,7 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/every-device"
+LESSON = "jax/measure-and-profile"
 SOURCE = "https://docs.jax.dev/en/latest/async_dispatch.html"
 AFTER = ["jax.devices_visible"]
 

@@ -18,7 +18,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 1
-LESSON = "jax/first-arrays"
+LESSON = "jax/memory-and-donation"
 SOURCE = "https://docs.jax.dev/en/latest/buffer_donation.html"
 AFTER = ["jax.devices_visible"]
 

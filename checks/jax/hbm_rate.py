@@ -16,7 +16,7 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 300
 ESTIMATE_S = 5
-LESSON = "jax/is-it-really-the-tpu"
+LESSON = "jax/measure-and-profile"
 SOURCE = "https://www.cs.virginia.edu/stream/ref.html"
 AFTER = ["jax.devices_visible"]
 

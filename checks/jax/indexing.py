@@ -15,7 +15,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/first-arrays"
+LESSON = "jax/indexing"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 AFTER = ["jax.devices_visible"]
 

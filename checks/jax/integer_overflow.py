@@ -12,7 +12,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 1
-LESSON = "jax/array-conversion"
+LESSON = "jax/64-bit"
 SOURCE = "https://numpy.org/doc/stable/user/basics.types.html"
 AFTER = ["jax.devices_visible"]
 

@@ -17,7 +17,7 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 300
 ESTIMATE_S = 5
-LESSON = "jax/precision"
+LESSON = "jax/measure-and-profile"
 SOURCE = "https://docs.jax.dev/en/latest/pallas/tpu/matmul.html"
 AFTER = ["jax.devices_visible"]
 

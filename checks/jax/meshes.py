@@ -17,7 +17,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 0.5
-LESSON = "jax/every-device"
+LESSON = "jax/sharding"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/shard_map.html"
 AFTER = ["jax.devices_visible"]
 

@@ -16,7 +16,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.2
-LESSON = "jax/array-conversion"
+LESSON = "jax/64-bit"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 AFTER = ["jax.devices_visible"]
 X64 = "`JAX_ENABLE_X64=1` keeps 64 bits; on a TPU that is slow"

@@ -14,7 +14,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/first-arrays"
+LESSON = "jax/indexing"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.Array.at.html"
 AFTER = ["jax.devices_visible"]
 

@@ -15,7 +15,7 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 180
 ESTIMATE_S = 0.2
-LESSON = "jax/is-it-really-the-tpu"
+LESSON = "jax/measure-and-profile"
 SOURCE = "https://docs.jax.dev/en/latest/profiling.html"
 AFTER = ["jax.devices_visible"]
 

@@ -18,7 +18,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/array-conversion"
+LESSON = "jax/random-keys"
 SOURCE = "https://docs.jax.dev/en/latest/jep/9263-typed-keys.html"
 AFTER = ["jax.devices_visible"]
 

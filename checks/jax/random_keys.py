@@ -16,7 +16,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 1
-LESSON = "jax/first-arrays"
+LESSON = "jax/random-keys"
 SOURCE = "https://docs.jax.dev/en/latest/jax.random.html"
 AFTER = ["jax.devices_visible"]
 

@@ -16,7 +16,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.1
-LESSON = "jax/first-arrays"
+LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/tracing.html"
 AFTER = ["jax.devices_visible"]
 EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why JAX compiles again"

@@ -10,7 +10,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.1
-LESSON = "jax/every-device"
+LESSON = "jax/collectives"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html"
 AFTER = ["jax.devices_visible"]
 

@@ -15,7 +15,7 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 300
 ESTIMATE_S = 0.5
-LESSON = "jax/array-conversion"
+LESSON = "jax/measure-and-profile"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html"
 AFTER = ["jax.devices_visible"]
 

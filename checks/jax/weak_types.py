@@ -14,7 +14,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.2
-LESSON = "jax/first-arrays"
+LESSON = "jax/numpy-and-jax"
 SOURCE = "https://docs.jax.dev/en/latest/type_promotion.html"
 AFTER = ["jax.devices_visible"]
 
