@@ -121,3 +121,14 @@ def test_a_saved_choice_that_is_no_path_is_passed_over(tmp_path: Path) -> None:
     make_python(tmp_path / ".venv")
 
     assert "./.venv" == choose(tmp_path).why
+
+
+def test_missing_packages_are_known_by_the_names_to_install(tmp_path: Path) -> None:
+    """The metadata's folder has an underline where the name has a hyphen."""
+    make_python(tmp_path)
+    [packages] = tmp_path.glob("lib/python3*/site-packages")
+    (packages / "orbax_checkpoint-0.12.8.dist-info").mkdir()
+    (packages / "flax_extras-1.0.dist-info").mkdir()
+
+    assert ["flax"] == interpreters.missing(["flax", "orbax-checkpoint"], tmp_path)
+    assert [] == interpreters.missing([], tmp_path)

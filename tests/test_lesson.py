@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from machines import lay_out
 from made_lessons import fence, laptop, make_lesson, make_session, run_block, run_lesson
+from stubs import make_python
 from test_runner import ours, wait_until_gone
 
 from tpustarter import lease
@@ -405,6 +406,45 @@ def test_a_python_without_the_framework_is_said_before_anything_runs(tmp_path: P
     assert ExitCode.NOTHING_VERIFIED == session.blocked.code
     assert ("skip", "missing-resource") == (result.status, result.reason)
     assert "no framework yet" in result.detail
+
+
+def test_a_python_without_the_packages_is_said_before_anything_runs(tmp_path: Path) -> None:
+    """Each block is skipped with what is missing and the command; once it is there, it runs."""
+    python = make_python(tmp_path / "env", jax="0.12.0.1")
+    needs = "{framework: jax, packages: [flax, optax, orbax-checkpoint]}"
+    lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs=needs)
+    told: list[tuple[str, str]] = []
+    for there in ("flax-0.12.12", "optax-0.2.8", "orbax_checkpoint-0.12.8"):
+        session = make_session_in(lesson, python)
+        result = run_block(session, blocks_of(lesson)[0])
+        assert session.blocked
+        assert ("skip", "missing-resource") == (result.status, result.reason)
+        told.append((result.detail, session.blocked.hint))
+        [packages] = (tmp_path / "env").glob("lib/python3*/site-packages")
+        (packages / f"{there}.dist-info").mkdir()
+    session = make_session_in(lesson, python)
+    result = run_block(session, blocks_of(lesson)[0])
+    session.close()
+
+    assert [
+        (f"flax, optax and orbax-checkpoint are not installed in {python}",
+         f"`{python} -m pip install flax optax orbax-checkpoint` adds what this lesson needs"),
+        (f"optax and orbax-checkpoint are not installed in {python}",
+         f"`{python} -m pip install optax orbax-checkpoint` adds what this lesson needs"),
+        (f"orbax-checkpoint is not installed in {python}",
+         f"`{python} -m pip install orbax-checkpoint` adds what this lesson needs"),
+    ] == told  # fmt: skip
+    assert ("pass", None) == (result.status, session.blocked)
+
+
+def test_a_missing_framework_is_told_before_missing_packages(tmp_path: Path) -> None:
+    """Flax alone helps nobody who has no JAX."""
+    needs = "{framework: jax, packages: [flax]}"
+    lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs=needs)
+    session = make_session_in(lesson, make_python(tmp_path / "bare"))
+
+    assert session.blocked
+    assert "no framework yet" in session.blocked.what
 
 
 def test_a_program_that_is_no_python_is_said(tmp_path: Path) -> None:

@@ -114,15 +114,7 @@ class LessonSession:
         self.host = {"chips": self._plan.chips, "generation": self._plan.generation}
         self.blocked: Blocked | None = self._plan.blocked if self._framework else None
         """Why no block of this lesson is run; that something of ours has the TPU may pass."""
-        if self._framework and not self.blocked and self._framework not in installed:
-            names = [f"{interpreters.shown(one.path, env, here)}: {', '.join(one.frameworks)}"
-                     for one in others]  # fmt: skip
-            self.blocked = plan.without_framework(
-                self._framework, shown, installed, names, chips=self._plan.chips, asked=True
-            )
-        lacking = interpreters.missing(packages_of(lesson), chosen.path.parents[1], env)
-        if lacking and not self.blocked:
-            self.blocked = plan.without_packages(lacking, shown)
+        self.blocked = self.blocked or self._lacking(chosen, others)
         self._refused = self.blocked
         self._session: Session | None = None
         self._probe: Probe | None = None
@@ -134,6 +126,20 @@ class LessonSession:
         self._idle = threading.Event()
         self._idle.set()
         self._ended = time.monotonic()
+
+    def _lacking(
+        self, chosen: interpreters.Interpreter, others: Sequence[interpreters.Interpreter]
+    ) -> Blocked | None:
+        """Return what the Python lacks for this lesson: the framework first, then packages."""
+        here, env, shown = Path.cwd(), self._machine.env, str(self.target["shown"])
+        if self._framework and self._framework not in (there := self.target["frameworks"]):
+            names = [f"{interpreters.shown(one.path, env, here)}: {', '.join(one.frameworks)}"
+                     for one in others]  # fmt: skip
+            return plan.without_framework(
+                self._framework, shown, there, names, chips=self._plan.chips, asked=True
+            )
+        missing = interpreters.missing(packages_of(self.lesson), chosen.path.parents[1], env)
+        return plan.without_packages(missing, shown) if missing else None
 
     @property
     def is_running(self) -> bool:

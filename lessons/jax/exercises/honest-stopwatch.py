@@ -32,7 +32,7 @@ class Machine:
     def clock(self):
         return self.now
 
-    def __call__(self, number):
+    def __call__(self, *_):
         self.now += 0.001  # asking for the work
         end = max([self.now, *self.ready_at]) + self.seconds[min(self.calls, len(self.seconds) - 1)]
         self.calls += 1

@@ -1,0 +1,54 @@
+"""There are two gaps: where `save` writes, and what it writes. Mend one after the other.
+
+The old file may only go once the new one is whole. Write to another name in the same folder, and
+let the last line of `save` be `other.replace(path)`. A write that broke off leaves that other
+file behind: remove it.
+
+`file.flush()` and `os.fsync(file.fileno())` stand between writing and replacing. They wait until
+the bytes are on the disk.
+
+npz knows NumPy's own dtypes alone. Store the bytes of a bfloat16 array as `uint16` with
+`array.view(np.uint16)`, under a name that says so, and turn them back with `.view(jnp.bfloat16)`.
+"""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+
+MARK = "bfloat16:"
+
+
+def save(path, params):
+    """Write a dictionary of arrays to `path`, a `Path`: all of it or nothing."""
+    beside = path.with_suffix(".tmp")
+    try:
+        plain = {}
+        for name, value in params.items():
+            array = np.asarray(value)
+            if array.dtype == jnp.bfloat16:
+                plain[MARK + name] = array.view(np.uint16)
+            else:
+                plain[name] = array
+        with beside.open("wb") as file:
+            np.savez(file, **plain)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load(path):
+    """Return the dictionary that `save` wrote, each array with its dtype."""
+    back = {}
+    with np.load(path) as file:
+        for name in file.files:
+            array = file[name]
+            if name.startswith(MARK):
+                array = array.view(jnp.bfloat16)
+            back[name.removeprefix(MARK)] = array
+    return back
