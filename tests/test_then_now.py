@@ -46,6 +46,18 @@ def test_every_answer_leads_somewhere_and_what_proves_it_exists() -> None:
     assert [] == list(then_now.complaints(then_now.read(), content.read_lessons(), check_ids))
 
 
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("XRT_TPU_CONFIG localservice", "002-12"), ("setup_tpu", "001-26"), ("xmap", "001-05"),
+     ("jax.config import", "001-42"), ("v2-nightly", "001-12"), ("serverextension", "000-07"),
+     ("contrib TPUEstimator", "003-03"), ("0.0.0.0/0", "001-11"), ("-f libtpu_releases", "001-17"),
+     ("tensorflow-env-vars", "000-18"), ("DeviceArray", "001-31"), ("xla_dist", "004-09")],
+)  # fmt: skip
+def test_who_types_what_an_older_tutorial_says_finds_it_first(typed: str, found: str) -> None:
+    """Commands, flags and names stand in the old side of a claim."""
+    assert found == then_now.search(then_now.read(), typed)[0].id
+
+
 def test_a_broken_answer_is_told(tmp_path: Path) -> None:
     """Each kind of name that leads nowhere."""
     [sound] = read(tmp_path, ENTRY)

@@ -1,4 +1,4 @@
-"""All lessons: what is done, what is open, and a search in their text."""
+"""All lessons: what is done, what is open, and a search in all there is to read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -14,20 +14,28 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tpustarter import blocks, content, progress
+from tpustarter import blocks, content, progress, then_now
 from tpustarter.content import Lesson
 from tpustarter.problem import Problem
 from tpustarter.progress import Progress
 from tpustarter.report.text import visible
+from tpustarter.then_now import Claim
 from tpustarter.tui import commands
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
-from tpustarter.tui.screens.page import Page
+from tpustarter.tui.plain import plain_source
+from tpustarter.tui.reading import LessonText
+from tpustarter.tui.screens.page import Page, Sheet
 from tpustarter.tui.screens.words import Entry, read_glossary
-from tpustarter.tui.widgets import Hanging, Row, Rows, word
+from tpustarter.tui.widgets import Hanging, Row, Rows, app_of, word
+
+if TYPE_CHECKING:
+    from tpustarter.tui.app import Starter
 
 FILTERS = ("all", "open", "done")
 HITS = 3
 """Lines of a lesson shown below it when they hold what is searched."""
+OLD = "older tutorials"
+"""Title of what they say, and the first half of its rows' ids: no lesson has that name."""
 _LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
 _MARKS = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+|\*\*|`|\s*\|$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -35,12 +43,14 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 @dataclass(frozen=True)
 class Shelf:
-    """Every lesson, how far one is, and the glossary."""
+    """Every lesson, how far one is, the glossary, and what older tutorials say."""
 
     lessons: list[Lesson]
     done: Progress
     words: dict[str, tuple[str, str]]
     """By anchor: a word and what it means."""
+    claims: dict[str, Claim]
+    """What older tutorials say, by id."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,8 @@ class Found:
     """The words of the glossary that it is in, by anchor."""
     names_word: bool
     """Whether it is in a word itself: those come before what stands in lessons."""
+    claims: list[Claim]
+    """What older tutorials say of it."""
 
 
 class SearchLine(Input):
@@ -66,14 +78,42 @@ class SearchLine(Input):
     ]
 
 
+class OlderClaim(Sheet):
+    """What older tutorials say of one thing, and what is true today."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+    ]
+
+    def __init__(self, claim: Claim) -> None:
+        self._lesson = (claim.lesson or "").partition("#")[0]
+        told = {"Then": claim.then, "Now": claim.now}
+        told |= {"Lesson": f"`{self._lesson}`"} if self._lesson else {}
+        told |= {"Shown by": f"`{claim.proof}`"} if claim.proof else {}
+        told |= {"Source": claim.source}
+        text = "\n\n".join(f"**{name}:** {said}" for name, said in told.items())
+        title = visible(f"{claim.id}  {claim.status}")
+        super().__init__(title, LessonText(plain_source(text)))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the lesson where there is one."""
+        if action == "lesson":
+            return bool(self._lesson)
+        return super().check_action(action, parameters)
+
+    def action_lesson(self) -> None:
+        """Open the lesson in the place of the sheet."""
+        commands.open_instead(cast("Starter", app_of(self)), self._lesson)
+
+
 class Lessons(Page):
     """The list of lessons."""
 
     HELP = """
 Every lesson, in the order of its track. Enter opens the marked one.
 
-* `/` looks for text in titles, lessons and the glossary. The lines that hold it stand below each
-  title; Enter on one opens the lesson there.
+* `/` looks for text in titles, lessons, the glossary and what older tutorials say. The lines that
+  hold it stand below each title; Enter on one opens the lesson there.
 * `f` shows all lessons, those still open, or those done.
 * A lesson is done when each of its blocks printed what it should.
 """
@@ -108,7 +148,8 @@ Every lesson, in the order of its track. Enter opens the marked one.
         try:
             lessons = _in_order(self.starter.lessons)
             words = read_glossary(self.starter.lessons)
-            self.post_message(Looked(Shelf(lessons, progress.read(), words)))
+            claims = {one.id: one for one in then_now.read(self.starter.lessons)}
+            self.post_message(Looked(Shelf(lessons, progress.read(), words, claims)))
         except Problem as problem:
             self.post_message(Looked(problem))
 
@@ -200,7 +241,7 @@ Every lesson, in the order of its track. Enter opens the marked one.
         shelf, found, title = self._shelf, self._found, ""
         if shelf is None:
             return
-        words = list(self._words(shelf))
+        words, claims = list(self._words(shelf)), list(self._claims())
         for lesson in self._wanted(shelf):
             named = found is not None and lesson.id in found.titles
             if found and found.names_word and not named:
@@ -218,7 +259,8 @@ Every lesson, in the order of its track. Enter opens the marked one.
                 text = Content.styled(visible(line)[:200], "dim")
                 yield Row(f"{lesson.id}#{number}", Hanging(label, text))
         yield from words if title else words[1:]
-        if not title and not words:
+        yield from claims if title or words else claims[1:]
+        if not (title or words or claims):
             yield Row(None, "Nothing here. Esc shows all lessons." if found else "None yet.")
 
     def _words(self, shelf: Shelf) -> Iterator[Row]:
@@ -231,6 +273,15 @@ Every lesson, in the order of its track. Enter opens the marked one.
             meaning = visible(_read(" ".join(shelf.words[one][1].split())))
             yield Row(f"#{one}", Hanging(label, meaning))
 
+    def _claims(self) -> Iterator[Row]:
+        claims = self._found.claims if self._found else []
+        if claims:
+            yield Row(None, "")
+            yield Row(None, Content.styled(OLD, "bold"))
+        for one in claims:
+            label = Content.styled(f"  {visible(one.id)}  ", "bold")
+            yield Row(f"{OLD}#{one.id}", Hanging(label, visible(_read(one.then))))
+
     def _lesson_row(self, shelf: Shelf, lesson: Lesson) -> Row:
         begun = "begun" if lesson.id in shelf.done.lessons else ""
         state = "done" if _is_done(shelf, lesson) else begun
@@ -239,10 +290,12 @@ Every lesson, in the order of its track. Enter opens the marked one.
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:
-        """Open the lesson, at the line that was found, or show the word."""
+        """Open the lesson, at the line that was found, or show the word or the older claim."""
         lesson, hash_, place = str(event.option_id).partition("#")
-        if not lesson and self._shelf:
-            self.starter.push_screen(Entry(*self._shelf.words[place]))
+        if self._shelf and lesson in ("", OLD):
+            shelf = self._shelf
+            sheet = OlderClaim(shelf.claims[place]) if lesson else Entry(*shelf.words[place])
+            self.starter.push_screen(sheet)
             return
         hits = self._found.lines.get(lesson, []) if self._found else []
         begins = "" if self._found and lesson in self._found.titles else hits[0][1] if hits else ""
@@ -279,7 +332,8 @@ def _search(shelf: Shelf, text: str) -> Found:
     named = [one for one, (name, _) in shelf.words.items() if wanted in name.casefold()]
     told = [one for one, (_, meaning) in shelf.words.items() if wanted in meaning.casefold()]
     words = named or told
-    return Found(text, lines, frozenset(titles), words, bool(named))
+    claims = then_now.search(shelf.claims.values(), text)
+    return Found(text, lines, frozenset(titles), words, bool(named), claims)
 
 
 def _read(line: str) -> str:
