@@ -302,7 +302,14 @@ def test_broken_paths_are_one_clear_problem(text: str, tmp_path: Path) -> None:
 
 
 def test_the_paths_lead_through_lessons_that_exist() -> None:
-    """The three paths are there, in the words of the people who take them."""
+    """The paths are there, in the words of the people who take them."""
     titles = [path.title for path in content.read_paths()]
 
-    assert ["I have a fresh TPU VM", "I only have a laptop", "My TPU does not work"] == titles
+    assert [
+        "I have a fresh TPU VM",
+        "I got a TRC grant",
+        "I only have a laptop",
+        "I come from PyTorch or CUDA",
+        "I follow an old tutorial",
+        "My TPU does not work",
+    ] == titles

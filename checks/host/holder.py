@@ -10,7 +10,7 @@ LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 20
 ESTIMATE_S = 0.1
-LESSON = "trouble/when-it-does-not-start"
+LESSON = "trouble/who-has-my-tpu"
 SOURCE = "https://github.com/jax-ml/jax/issues/10192"
 
 LOCK = host.LOCK_FILE

@@ -13,7 +13,7 @@ LEVEL = "soak"
 NEEDS = {}
 TIMEOUT_S = 600
 ESTIMATE_S = 1
-LESSON = "jax/every-device"
+LESSON = "trouble/wrong-numbers"
 SOURCE = "https://arxiv.org/abs/2312.11805"
 AFTER = ["jax.devices_visible"]
 
