@@ -19,6 +19,12 @@ def timed_out(limit_s: float) -> Ending:
     return ("error", "timeout", f"no verdict within {limit_s:g} s", None)
 
 
+def unheard(limit_s: float) -> Ending:
+    """Say that a check went on although it was told to end."""
+    detail = f"still at work {limit_s:g} s after it was told to end"
+    return ("notrun", "interrupted", detail, None)
+
+
 def ended(event: Event, redact: Redactor) -> Ending:
     """Say how a check ended that its process tells about."""
     detail = redact.text(str(event.get("detail", "")))

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tpustarter.content import Check
-from tpustarter.outcomes import Ending, ended, judge, outcome, timed_out, went
+from tpustarter.outcomes import Ending, ended, judge, outcome, timed_out, unheard, went
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.process import CappedLog, Event, Probe
 from tpustarter.report.redact import Redactor
@@ -29,6 +29,8 @@ START_S = 60.0
 """Longest wait for a fresh interpreter's first word."""
 FINISH_S = 30.0
 """Longest wait for a check that was told to end with what it has shown so far."""
+ENDING = "ending with what it has shown; stop again to end at once"
+"""What is said of such a check until then."""
 MAX_EVENTS = 10_000
 """Most events one check may tell: findings are facts, not a stream."""
 LOG_TAIL_CHARACTERS = 6000
@@ -233,11 +235,11 @@ class Runner:
             while event is None:
                 passed_s = time.monotonic() - began
                 if passed_s >= tick_s:
-                    yield Waiting(check, passed_s, progress)
+                    yield Waiting(check, passed_s, ENDING if told_to_end else progress)
                     tick_s = passed_s + TICK_S
                 event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
                 if event is None and passed_s >= limit_s:
-                    return timed_out(limit_s)
+                    return unheard(FINISH_S) if told_to_end else timed_out(limit_s)
             kind = event["event"]
             told += kind != "progress"  # of which there may be many: the time is what limits them
             if kind == "finding":

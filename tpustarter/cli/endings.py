@@ -14,9 +14,16 @@ from tpustarter.problem import ExitCode, Problem
 
 @contextlib.contextmanager
 def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
-    """Let Ctrl-C, TERM and HUP end the run in good order; a second Ctrl-C ends the wait too."""
+    """Let Ctrl-C, TERM and HUP end the run in good order.
+
+    The second one ends what was told to end by itself, the third ends the wait too.
+    """
 
     def on_signal(number: int, _: object) -> None:
+        stop(number)
+        signal.signal(number, again)
+
+    def again(number: int, _: object) -> None:
         stop(number)
         signal.signal(number, leave)
 

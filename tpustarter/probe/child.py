@@ -67,7 +67,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _commands(control: int) -> Iterator[dict[str, Any]]:
-    with os.fdopen(control, encoding="utf-8") as lines:
+    # Unbuffered: what comes after a command stays in the pipe, where `_answered` looks for it.
+    with os.fdopen(control, "rb", buffering=0) as lines:
         for line in lines:
             yield json.loads(line)
 

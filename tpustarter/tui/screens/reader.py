@@ -137,10 +137,10 @@ that `r` runs; Tab goes to the next one.
         self.set_focus(self._page.neighbour(step))
 
     def _chosen(self) -> BlockView | None:
-        """Return the marked block; where there is none, say how to have one."""
+        """Return the marked block; where there is none, go to the next one."""
         view = self._page.marked
         if view is None and self._page.views:
-            self.notify("Tab chooses a block", timeout=3, markup=False)
+            self.action_choose(1)
         return view
 
     def action_run(self) -> None:
