@@ -1,7 +1,8 @@
 """Cut a product so that every device holds little and nothing is sent.
 
-`x @ w` shall run on all devices: half of them along `data`, with half of the rows of `x` each, the
-others along `model`, with a share of the columns of `w` each. No device may need anything from
+`mesh` is a grid of all devices: two rows along `data`, the rest of them along `model`. Cut `x` and
+`w` so that every device holds half of the rows of `x`, and of `w` as many columns as fall to its
+place along `model`: then it can compute its piece of `x @ w`, and no device needs anything from
 another one. `place` returns both arrays, cut.
 """
 

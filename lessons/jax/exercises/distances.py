@@ -1,8 +1,8 @@
 """Measure from every point to every other one.
 
 `a` has n points and `b` has m, with two coordinates each. `distances` must return an n by m array:
-row i, column j is the distance from point i of `a` to point j of `b`. No loops: the judge counts
-how often Python runs.
+row i, column j is the distance from point i of `a` to point j of `b`. No loops in Python: the judge
+counts the operations that JAX records.
 """
 
 import jax

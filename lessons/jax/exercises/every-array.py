@@ -1,8 +1,9 @@
 """Double every array of a model, and nothing else.
 
 A model is often a nest of dictionaries and lists. Here some leaves are arrays of JAX, some of
-NumPy, and some are no arrays at all: a name, a number of layers, a rate. `double` must return the
-same nest with every array doubled. It must do so inside a compiled function as well.
+NumPy, and some are no arrays at all: a name, a number of layers, a rate (one number of NumPy's is
+no array). `double` must return the same nest with every array doubled. It must do so inside a
+function under `jax.jit` as well.
 """
 
 import jax

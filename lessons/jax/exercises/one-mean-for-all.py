@@ -24,9 +24,7 @@ def normalise(rows):
 n, mesh = jax.device_count(), Mesh(np.array(jax.devices()), ("d",))
 rng = np.random.default_rng(0)
 batch = (rng.standard_normal((4 * n, 3)) * [1, 5, 20] + [0, 50, -3]).astype(np.float32)
-batch += np.arange(4 * n, dtype=np.float32)[
-    :, None
-]  # each device's rows lie higher than the last's
+batch += np.arange(4 * n, dtype=np.float32)[:, None]  # later devices have larger numbers
 run = jax.shard_map(normalise, mesh=mesh, in_specs=P("d"), out_specs=P("d"))
 found = np.asarray(jax.jit(run)(jnp.asarray(batch)))
 right = (batch - batch.mean(0)) / batch.std(0)

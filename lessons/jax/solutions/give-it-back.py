@@ -1,7 +1,7 @@
 """Two things hold memory: the old weights during a step, and the list afterwards.
 
 `jax.jit(step, donate_argnums=0)` lets the new weights take the place of the old ones. As a
-decorator, it needs `functools.partial`.
+decorator: `@functools.partial(jax.jit, donate_argnums=0)`.
 
 In `train`, unpack what `step` returns, and append `float(loss)`: a number of Python's, which holds
 no array.
