@@ -29,6 +29,7 @@ if "PICTURES" not in os.environ:  # again from a home of its own, so that paths 
     os.execv(HOME / "tpu/bin/python", [str(HOME / "tpu/bin/python"), *sys.argv])
 
 WORK = Path(os.environ["PICTURES"])
+STUDENT = WORK / "home"
 
 from fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
 from machines import lay_out  # noqa: E402
@@ -93,6 +94,22 @@ async def lessons() -> None:
         await take(pilot, "lesson-failed")
 
 
+async def tries() -> None:
+    """Take a question that was answered, and an exercise with a wrong answer and a hint."""
+    os.environ["TPUSTARTER_HOME"] = str(STUDENT / ".local/state/tpustarter")
+    async with app() as pilot:
+        commands.open_lesson(pilot.app, "start/when-it-pays-off")  # type: ignore[arg-type]
+        await settle(pilot)
+        while "1 to " not in on_screen(pilot.app):  # type: ignore[arg-type]
+            await press(pilot, "space")
+        await press(pilot, "1", "2")
+        await take(pilot, "question")
+        commands.open_exercise(pilot.app, "jax/pass-it-around")  # type: ignore[arg-type]
+        await settle(pilot)
+        await press(pilot, "r", "h")
+        await take(pilot, "exercise")
+
+
 async def checks() -> None:
     """Take checks while they run, done and failed, and home on a machine with a TPU."""
     async with app() as pilot:
@@ -128,5 +145,5 @@ async def setup() -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for scenes in (lessons, checks, setup):
+    for scenes in (lessons, tries, checks, setup):
         asyncio.run(scenes())

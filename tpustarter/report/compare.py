@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, cast
 
@@ -47,6 +47,10 @@ NOISE = (
 )  # fmt: skip
 """First match wins. A finding that matches no row is exact: any other figure is a change."""
 
+VIRTUAL = Noise("*", r".*/s|s|ms|us|µs|ns", 10.0,
+                "virtual devices share the cores of a machine with all else it does")  # fmt: skip
+"""Comes before the others where one of the runs was on virtual devices."""
+
 _BAD = ("fail", "error", "notrun")
 _ORDER = ("failing", "worse", "warning", "skipped", "gone", "changed", "added", "passing")
 _RANK = {"fail": 0, "error": 1, "notrun": 2, "warn": 3, "skip": 4, "pass": 5}
@@ -78,7 +82,8 @@ def compare(file: str, before: Fields, now: Fields) -> Fields:
     results = [one for name in dict.fromkeys([*then, *here])
                if (one := _result(name, then.get(name), here.get(name)))]  # fmt: skip
     results.sort(key=lambda one: (_ORDER.index(one["change"]), _RANK.get(one["now"], 6)))
-    compared = list(_figures(then, here))
+    virtual = any(one["target"].get("virtual") is True for one in (before, now))
+    compared = list(_figures(then, here, (VIRTUAL, *NOISE) if virtual else NOISE))
     figures = [one for one in compared if one["beyond"]]
     figures.sort(key=lambda one: -abs(1e9 if one["relative"] is None else one["relative"]))
     return {
@@ -137,12 +142,14 @@ def _change(was: str | None, is_: str | None) -> str:
     return "passing"
 
 
-def _figures(then: dict[str, Fields], here: dict[str, Fields]) -> Iterator[Fields]:
+def _figures(
+    then: dict[str, Fields], here: dict[str, Fields], rows: Sequence[Noise]
+) -> Iterator[Fields]:
     """Yield every figure that both runs have, and whether it changed beyond noise."""
     for name in (one for one in here if one in then):
         before, now = _findings(then[name]), _findings(here[name])
         for key in (one for one in now if one in before):
-            yield from _figure(name, before[key], now[key])
+            yield from _figure(name, before[key], now[key], rows)
 
 
 def _findings(result: Fields) -> dict[tuple[str, ...], Fields]:
@@ -157,7 +164,7 @@ def _findings(result: Fields) -> dict[tuple[str, ...], Fields]:
     return found
 
 
-def _figure(name: str, before: Fields, now: Fields) -> Iterator[Fields]:
+def _figure(name: str, before: Fields, now: Fields, rows: Sequence[Noise]) -> Iterator[Fields]:
     """Yield the comparison of one figure; nothing for findings that hold none."""
     was, is_ = before.get("found"), now.get("found")
     if not (_is_number(was) or _is_number(is_)):
@@ -165,7 +172,7 @@ def _figure(name: str, before: Fields, now: Fields) -> Iterator[Fields]:
     code, unit = str(now.get("code")), now.get("unit")
     if before.get("unit") != unit:
         return  # figures in two units have nothing in common to judge
-    row = noise(code, unit, was, is_)
+    row = noise(code, unit, was, is_, rows)
     yield {
         "id": name,
         "code": code,
@@ -186,10 +193,10 @@ def _is_number(value: Any) -> bool:
     return abs(value) < 1e300  # a whole number may be too large for a float
 
 
-def noise(code: str, unit: Any, before: Any, now: Any) -> Noise | None:
+def noise(code: str, unit: Any, before: Any, now: Any, rows: Sequence[Noise]) -> Noise | None:
     """Return the row that says how much a figure may differ; null for an exact one."""
     whole = all(_is_number(one) and float(one).is_integer() for one in (before, now))
-    for row in NOISE:
+    for row in rows:
         matches = fnmatchcase(code, row.code) and re.fullmatch(row.unit, str(unit or ""))
         if matches and (row.whole or not whole):
             return row

@@ -165,10 +165,12 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         exercise = self._exercise
         if exercise is None:
             return
-        lines: list[Lines] = [Hanging("your file  ", visible(str(self._path)))]
+        lines: list[Lines] = [Hanging("your file  ", visible(_short(self._path)))]
         lines.append(Hanging("           ", self._verdict(exercise)))
         self.query_one("#answer", Static).update(Stack(lines))
-        self.query_one("#printed", Static).update(Content(self._tail.text))
+        printed = self.query_one("#printed", Static)
+        printed.update(Content(self._tail.text))
+        printed.display = bool(self._tail.text)
         count = len(exercise.hints)
         told: list[Lines | Content] = [
             Hanging(f"hint {number} of {count}  ", visible(hint))
@@ -283,6 +285,13 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if action == "solution":
             return exercise is not None and not self._solution
         return super().check_action(action, parameters)
+
+
+def _short(path: Path | None) -> str:
+    """Return a path as one types it: `~` for the home folder."""
+    if path and path.is_relative_to(Path.home()):
+        return f"~/{path.relative_to(Path.home())}"
+    return str(path)
 
 
 def editor() -> list[str] | None:
