@@ -39,6 +39,7 @@ OTHER = {
     "jax_numpy_dtype_promotion": "strict", "jax_transfer_guard": "disallow",
     "jax_enable_compilation_cache": False, "jax_raise_persistent_cache_errors": True,
     "jax_compilation_cache_max_size": 0, "jax_explain_cache_misses": True,
+    "jax_numpy_rank_promotion": "raise",
 }  # fmt: skip
 """Settings that change what JAX does, each set to what is not its default."""
 

@@ -108,7 +108,7 @@ def test_each_collective_is_judged(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def one_round_more(patch: pytest.MonkeyPatch, module: Any) -> None:
-    """Make one round more than asked, in each of three calls."""
+    """Make one round more than asked, in each of four calls."""
     loop = module._links.loop
 
     def longer(name: str, count: int) -> Callable[..., Any]:
@@ -123,7 +123,7 @@ def test_rounds_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that exchanges more or less often than it is told would seem slow or fast."""
     found = failed("collective_rate", monkeypatch, one_round_more)
 
-    assert ("JAX-BUS-PSUM-EXACT", "device:0", "every number off by 3") == found[1]
+    assert ("JAX-BUS-PSUM-EXACT", "device:0", "every number off by 4") == found[1]
 
 
 def nothing_sent(patch: pytest.MonkeyPatch, module: Any) -> None:

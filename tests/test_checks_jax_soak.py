@@ -386,6 +386,25 @@ def test_speed_is_told_from_long_looks_only(endurance: ModuleType) -> None:
     ] == found
 
 
+def test_rounds_are_compiled_whatever_a_user_sets(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """With JAX_DISABLE_JIT=1 Python would do each round, and the device would mostly wait."""
+    work, calls = check("_work"), list[int]()
+    honest = work.one_round
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(1)
+        return honest(*arguments)
+
+    monkeypatch.setattr(work, "one_round", counted)
+    with jax.disable_jit(), jax.numpy_rank_promotion("raise"):
+        found, _ = soak(endurance)
+
+    assert [one for one in found if one.verdict == "fail"] == []
+    assert len(calls) == 1
+
+
 def test_a_device_without_a_type_leaves_its_work_out(
     endurance: ModuleType, monkeypatch: Patch
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import itertools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -341,6 +343,57 @@ def test_devices_alike_are_ok_and_each_is_told() -> None:
         one.entity for one in found if one.code == "JAX-X-DEVICE"
     ]
     assert ("ok", "4 of 4") == (found[-1].verdict, found[-1].found)
+
+
+@pytest.mark.usefixtures("_brief")
+@pytest.mark.parametrize(
+    ("module", "owner", "function"),
+    [(matmul, hadamard, "summary"), (hbm, hbm, "triad")],
+    ids=["matmul_rate", "hbm_rate"],
+)
+def test_what_is_measured_is_compiled_whatever_a_user_sets(
+    module: Any, owner: Any, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With JAX_DISABLE_JIT=1 Python would do each round, and nobody would be told."""
+    honest, calls = getattr(owner, function), list[int]()
+
+    @functools.wraps(honest)
+    def counted(*arguments: Any) -> Any:
+        calls.append(1)
+        return honest(*arguments)
+
+    monkeypatch.setattr(owner, function, counted)
+    with jax.disable_jit(), jax.numpy_rank_promotion("raise"):
+        found = list(module.run())
+
+    assert [one for one in found if one.verdict in ("fail", "warn")] == []
+    assert len(calls) <= 2
+
+
+def test_one_slow_call_does_not_end_the_search_for_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A hiccup of the host in the first measured call would leave one round to be measured."""
+    ticks = itertools.count()
+
+    def clock() -> float:
+        tick = next(ticks)
+        return 1e-6 * tick + (1.0 if tick >= 3 else 0.0)  # the end of the second call is late
+
+    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=clock))
+    mesh = jax.sharding.Mesh(np.array(jax.local_devices()[:1]), ("d",))
+    row = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
+
+    def loop(times: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        x = jax.lax.fori_loop(0, times[0], lambda _, x: x + 1, x)
+        return x, x
+
+    like = jax.ShapeDtypeStruct((1,), np.int32, sharding=row)
+    x = jax.device_put(np.zeros(1, np.int32), row)
+    found = timing.measure(loop, (like, x), platform="cpu", alone=False)
+
+    assert found.rounds > timing.TOGETHER * timing.MOST_ROUNDS
+    assert found.rounds == found.sample[0]
 
 
 def test_what_is_measured_on_all_at_once_only_has_one_rate() -> None:

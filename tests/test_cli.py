@@ -198,6 +198,23 @@ def test_a_second_signal_ends_the_wait_and_is_no_failed_check(number: int, code:
     assert code == process.returncode
 
 
+def test_a_second_ctrl_c_ends_a_soaking_check_with_a_report() -> None:
+    """The first lets it end by itself, the second ends it: what it told is never lost."""
+    words = [sys.executable, str(HERE / "drive.py"), str(SAMPLES), "/", "-", "-",
+             "check", "host.soaks_deaf", "--minutes", "0.1", "--ndjson"]  # fmt: skip
+    events = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            events.append(json.loads(line))
+            if events[-1]["event"] in ("finding", "waiting") and len(events) < 6:
+                process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+
+    assert 130 == process.returncode == events[-1]["exit_code"]
+    assert ("finished", 1) == (events[-1]["event"], events[-1]["counts"]["notrun"])
+
+
 def test_a_signal_before_the_first_answer_is_no_bug_of_ours(tmp_path: Path) -> None:
     """A Python that never answers can be left with Ctrl-C, within seconds."""
     hanging = tmp_path / "python"

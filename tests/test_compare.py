@@ -132,16 +132,32 @@ def test_a_figure_is_told_where_it_changed_beyond_noise(
     was: object, is_: object, more: FIELDS, told: bool
 ) -> None:
     """Exact figures for any change, measured ones only beyond their factor."""
-    changed = compared(report(figure(was, **more)), report(figure(is_, **more)))
+    documents = [report(figure(one, **more), virtual=False) for one in (was, is_)]
+    changed = compared(*documents)
 
     assert told == bool(changed["figures"])
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "unit", "told"),
+    [(24.0, 110.0, "GB/s", False), (6.5, 30.0, "us", False), (6.5, 80.0, "us", True),
+     (8, 7, "devices", True), (4.1e-7, 2.4e-3, None, True)],
+)  # fmt: skip
+def test_speeds_of_virtual_devices_say_little(
+    was: float, is_: float, unit: str | None, told: bool
+) -> None:
+    """Nothing changed between the two runs these speeds are of; what is exact stays exact."""
+    documents = [report(figure(one, unit=unit), virtual=True) for one in (was, is_)]
+
+    assert told is bool(compared(*documents)["figures"])
 
 
 def test_a_figure_says_how_much_and_by_which_rule() -> None:
     """The change in parts of what was, and the factor that is noise; null for exact ones."""
     rate = {"code": "JAX-RATE", "unit": "TFLOP/s", "entity": "device:3"}
-    before = report(figure(200.0, **rate), result("pass", findings=({**FINDING, "found": 8},)))
-    now = report(figure(150.0, **rate), result("pass", findings=({**FINDING, "found": 6},)))
+    exact = [result("pass", findings=({**FINDING, "found": found},)) for found in (8, 6)]
+    before = report(figure(200.0, **rate), exact[0], virtual=False)
+    now = report(figure(150.0, **rate), exact[1], virtual=False)
     told = [(one["entity"], one["relative"], one["noise_factor"])
             for one in compared(before, now)["figures"]]  # fmt: skip
 
@@ -168,7 +184,7 @@ def test_figures_of_one_code_are_told_apart_by_entity_and_name() -> None:
 
 def test_every_row_of_noise_says_why() -> None:
     """A factor above one, a reason, and a unit some finding could have."""
-    for row in compare.NOISE:
+    for row in (compare.VIRTUAL, *compare.NOISE):
         assert row.factor > 1
         assert len(row.why) > 20
 
@@ -205,9 +221,9 @@ def test_the_text_is_worst_first() -> None:
     """Results, figures, then what may explain them, each line readable alone."""
     rate = {"unit": "TFLOP/s", "entity": "device:3"}
     then = report(result("pass", findings=()), result("fail", "jax.other", findings=()),
-                  figure(200.0, **rate), frameworks={"jax": "0.11.2"})  # fmt: skip
+                  figure(200.0, **rate), frameworks={"jax": "0.11.2"}, virtual=False)  # fmt: skip
     now = report(result("fail", findings=()), result("pass", "jax.other", findings=()),
-                 figure(150.0, **rate), devices=4)  # fmt: skip
+                 figure(150.0, **rate), devices=4, virtual=False)  # fmt: skip
 
     assert TEXT == compare.render(compared(then, now))
 

@@ -14,9 +14,10 @@ import pytest
 from sessions import SAMPLES, make_session, run_samples, sample
 
 from tpustarter import lease
+from tpustarter import runner as runner_module
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import Result
-from tpustarter.runner import Ended, Runner, Started, Waiting, in_order
+from tpustarter.runner import Ended, Runner, Seen, Started, Waiting, in_order
 
 OUTCOMES = {
     # name: status, reason, part of the detail, bound on wall time in seconds
@@ -209,6 +210,51 @@ def test_a_stopped_soaking_check_ends_with_what_it_has_shown(tmp_path: Path) -> 
     assert [one.status for one in results] == ["pass", "notrun"]
     assert results[0].findings[0]["code"] == "SAMPLE-ROUNDS"
     assert seconds < 10
+
+
+def test_a_soaking_check_that_is_stopped_as_it_starts_is_told_so(tmp_path: Path) -> None:
+    """The word to end is in the pipe before the process reads what it is to run."""
+    session = make_session(tmp_path)
+    session.target = {**session.target, "minutes": 60}
+    runner, began = Runner(session), time.monotonic()
+    results: list[Result] = []
+    for event in runner.run([sample("soaks")]):
+        if isinstance(event, Started):
+            runner.stop(signal.SIGINT)
+        elif isinstance(event, Ended):
+            results.append(event.result)
+
+    assert [(one.status, one.findings[0]["found"]) for one in results] == [("pass", 1)]
+    assert time.monotonic() - began < 10
+
+
+def test_a_soaking_check_that_does_not_end_when_told_was_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was stopped: that is no time-out of the check, and what it told stands."""
+    monkeypatch.setattr(runner_module, "FINISH_S", 1.0)
+    told, [first, _], _ = soak(tmp_path, "soaks_deaf", 60, stops=1)
+
+    assert (first.status, first.reason) == ("notrun", "interrupted")
+    assert first.detail == "still at work 1 s after it was told to end"
+    assert [1, runner_module.ENDING] == [len(first.findings), told[-1]]
+
+
+def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
+    """Whoever leaves does not wait for what nobody will read."""
+    session = make_session(tmp_path)
+    session.target = {**session.target, "minutes": 60}
+    runner, began = Runner(session), time.monotonic()
+    results: list[Result] = []
+    for event in runner.run([sample("soaks_deaf")]):
+        if isinstance(event, Seen):
+            runner.stop(signal.SIGINT)
+            runner.stop(signal.SIGINT)
+        elif isinstance(event, Ended):
+            results.append(event.result)
+
+    assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")]
+    assert time.monotonic() - began < 20
 
 
 def test_a_second_stop_ends_a_soaking_check_that_does_not_listen(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from machines import lay_out
 from tutor import HANGS, HELLO, is_alive, on_screen, press, run, settle, tutor, until
 
 from tpustarter import progress
+from tpustarter.runner import ENDING
+from tpustarter.selfcheck import Request
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons
@@ -203,6 +206,28 @@ def test_a_run_of_checks_is_stopped_at_once(tmp_path: Path) -> None:
             assert seen.count("NOT RUN") == 2
             assert "stopped before the end" in seen
             assert "x stop" not in seen
+
+    run(journey)
+
+
+def test_a_soaking_check_that_is_left_ends_at_once(tmp_path: Path) -> None:
+    """`x` lets it end by itself; nobody waits for it once its screen is left."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("soaks_deaf",)) as pilot:
+            app = pilot.app
+            screen = Checks(Request(ids=("host.soaks_deaf",), minutes=60))
+            app.push_screen(screen)
+            await until(pilot, lambda: "still here" in on_screen(app))
+            selfcheck = screen._selfcheck
+            assert selfcheck is not None
+            await pilot.press("x")
+            await until(pilot, lambda: ENDING[:20] in on_screen(app))
+            began = time.monotonic()
+            await pilot.press("escape")
+            await until(pilot, lambda: bool(selfcheck.run.results))
+            assert time.monotonic() - began < 20
+            assert not isinstance(app.screen, Checks)
 
     run(journey)
 

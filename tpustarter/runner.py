@@ -29,8 +29,8 @@ START_S = 60.0
 """Longest wait for a fresh interpreter's first word."""
 FINISH_S = 30.0
 """Longest wait for a check that was told to end with what it has shown so far."""
-ENDING = "ending with what it has shown; stop again to end at once"
-"""What is said of such a check until then."""
+ENDING = "ending by itself, with what it has shown"
+"""What such a check is said to do until then."""
 MAX_EVENTS = 10_000
 """Most events one check may tell: findings are facts, not a stream."""
 LOG_TAIL_CHARACTERS = 6000
@@ -138,6 +138,7 @@ class Runner:
         self._lock = threading.Lock()
         self.stopped_by: int | None = None
         """The signal that stopped the run, or None."""
+        self._stops = 0
 
     @property
     def is_warm(self) -> bool:
@@ -145,8 +146,12 @@ class Runner:
         return self._probe is not None
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the run; safe in any thread and signal handler."""
+        """End the run; safe in any thread and signal handler.
+
+        A check that soaks is told to end by itself, and ended when this is called again.
+        """
         self.stopped_by = number
+        self._stops += 1
         probe = self._probe
         if probe:
             probe.interrupt()
@@ -247,9 +252,10 @@ class Runner:
                 yield Seen(check.id, findings[-1])
             elif kind == "progress":
                 progress = redact.text(str(event.get("text")))
-            elif kind == "interrupted" and check.level == "soak" and not told_to_end:
+            elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
                 probe.send({"do": "finish"})  # it has something to show for the time it ran
                 told_to_end, limit_s = True, time.monotonic() - began + FINISH_S
+                tick_s = 0.0  # whoever stopped it sees at once that it was heard
             elif kind != "start":
                 return self._ending(event)
         return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)

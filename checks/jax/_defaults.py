@@ -20,6 +20,7 @@ def with_defaults(run):
                 stack.enter_context(setting(False))  # noqa: FBT003  each names it differently
             stack.enter_context(jax.threefry_partitionable(new_val=True))
             stack.enter_context(jax.numpy_dtype_promotion("standard"))
+            stack.enter_context(jax.numpy_rank_promotion("allow"))
             stack.enter_context(jax.transfer_guard("allow"))
             yield from run()
 

@@ -5,6 +5,7 @@ import time
 import jax
 
 from tpustarter.checks.jax import _evidence, _pattern, _soak
+from tpustarter.checks.jax._defaults import with_defaults
 from tpustarter.probe.finding import Progress
 from tpustarter.probe.target import target
 
@@ -33,6 +34,7 @@ def programs(devices):
     yield from _pattern.programs(devices)
 
 
+@with_defaults
 def run():
     """Repeat the same work and rewrite the memory until the time is up or the run should end."""
     devices, minutes = jax.local_devices(), target().minutes

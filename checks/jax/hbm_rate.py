@@ -6,7 +6,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
-from tpustarter.checks.jax import _stream, _timing
+from tpustarter.checks.jax import _defaults, _stream, _timing
 from tpustarter.checks.jax._collectives import argument, placed
 from tpustarter.checks.jax._rates import rates
 from tpustarter.checks.jax._tally import tally
@@ -21,8 +21,7 @@ SOURCE = "https://www.cs.virginia.edu/stream/ref.html"
 AFTER = ["jax.devices_visible"]
 
 CODE, CUTS = "JAX-HBM-RATE", (P("d"), P("d"), P("d"), P())
-SIZES = {"cpu": (8, 128, 1024)}
-LARGE = (64, 2048, 1024)
+SIZES, LARGE = {"cpu": (8, 128, 1024)}, (64, 2048, 1024)
 """Shape of `a` and `b` on one device elsewhere: 512 MiB, four times the largest VMEM of a TPU."""
 
 
@@ -65,6 +64,7 @@ def programs(devices):
         yield step.__name__, mapped, (times, a, b, s)
 
 
+@_defaults.with_defaults
 def run():
     """Make each operation once, then often: on each device alone, and on all."""
     (_, fill, most), *loops = programs(devices := jax.local_devices())

@@ -6,7 +6,7 @@ import numpy as np
 from jax.sharding import Mesh, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
-from tpustarter.checks.jax import _hadamard
+from tpustarter.checks.jax import _defaults, _hadamard
 from tpustarter.checks.jax._collectives import argument, placed
 from tpustarter.checks.jax._rates import rates
 from tpustarter.checks.jax._tally import tally
@@ -22,8 +22,7 @@ SOURCE = "https://docs.jax.dev/en/latest/pallas/tpu/matmul.html"
 AFTER = ["jax.devices_visible"]
 
 CODE = "JAX-MATMUL-RATE"
-SIZES = {"cpu": (256, 256)}
-LARGE, HIGHEST = (4096, 16384), (2048, 1024)
+SIZES, LARGE, HIGHEST = {"cpu": (256, 256)}, (4096, 16384), (2048, 1024)
 """Rows and columns of `x` elsewhere; six passes take the compiler long. Of 4096 columns the TPU
 compiler cuts the sums in parts, and its model makes 65 % of a v6e's peak; of 16384 it is all.
 """
@@ -62,6 +61,7 @@ def programs(devices):
         yield f"{name} loop", loop, (argument(mesh, row, many), x, w)
 
 
+@_defaults.with_defaults
 def run():
     """Multiply once on the first device, then often: on each device alone, and on all."""
     devices, exact = jax.local_devices(), {}

@@ -45,7 +45,7 @@ WAIT_LINE_S = 30
     type=click.FloatRange(0, 7 * 24 * 60, min_open=True),
     metavar="N",
     help="How long checks of level soak go on, 10 unless told. Ctrl-C ends them early, with "
-    "what they have shown.",
+    "what they have shown; a second one at once.",
 )
 @click.option("--framework", type=click.Choice(["jax"]), help="Only this framework's checks.")
 @click.option(

@@ -297,6 +297,11 @@ Each line is one claim about this machine. Below stands what was found for the m
             self._selfcheck.stop()
         return True
 
+    def on_unmount(self) -> None:
+        """Stop the run once more: nobody will read what a check that ends by itself has shown."""
+        if self._selfcheck:
+            self._selfcheck.stop()
+
     def action_stop(self) -> None:
         """Stop the run, and say so at once."""
         super().action_stop()
