@@ -81,7 +81,7 @@ def arguments():
     Of float32 some numbers of each size and more where functions bend, turn or end; of bfloat16
     all but 128, for which JAX's own tests make an exception: `exp2` of it is finite.
     """
-    every = np.arange(0, 2**32, 2**18 - 1, np.uint32).view(np.float32)
+    every = np.arange(0, 2**32, 2**18 - 1, dtype=np.uint32).view(np.float32)
     near_one = 1 + np.arange(-512, 512) / 2**24
     turns = np.arange(-256, 256) * np.pi / 4
     ends = [0.0, -0.0, np.inf, -np.inf, TINY, -TINY, *np.log([TINY, HUGE]), -126, 128]
