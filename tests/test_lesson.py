@@ -97,7 +97,7 @@ PATHOLOGIES = {
         "", "error", "exception", "OSError: no", '{"event"', 10,
     ),
     "writes_on_every_descriptor": (
-        "import os\nfor n in range(3, 99):\n  try: os.write(n, b'?\\n')\n  except OSError: 0",
+        "import os\nfor n in range(3, 4096):\n  try: os.write(n, b'?\\n')\n  except OSError: 0",
         "", "error", "protocol", "no event", "", 10,
     ),
     "forges_output": (
