@@ -60,6 +60,18 @@ def test_what_is_expected_depends_on_the_platform(tmp_path: Path) -> None:
     assert two.expected_on("cpu") is None
 
 
+def test_a_line_above_an_output_says_where_it_holds(tmp_path: Path) -> None:
+    """It is part of the output, and no other paragraph is."""
+    told = "*On a TPU, as reported in 2022:*\n\n```output of=one on=tpu\n2\n```\n\nAfter.\n"
+    prose = "*Rounded, it is:*\nmore.\n\n```output of=one on=gpu\n3\n```\n"
+    lesson = make_lesson(tmp_path, fence("print(1)", "1") + "\nBefore.\n\n" + told + "\n" + prose)
+    parts = blocks.parse(lesson)
+    outputs = [one for part in parts if part.block for one in part.block.expected]
+
+    assert ["", " on a TPU, as reported in 2022", " on a GPU"] == [one.where for one in outputs]
+    assert "Before. After. *Rounded, it is:* more." == " ".join(parts[-1].text.split())
+
+
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
@@ -242,6 +254,11 @@ BROKEN = {
     "long-lesson": ("END", "line\n" * 200, "the lesson has"),
     "check-to-run": ("END", "`tpustarter check host.nope`", "matches no check"),
     "fence": ("END", "```python run\nx\n```", "has no `id=`"),
+    "no-label": (
+        "END",
+        "```python run id=a\nx\n```\n```output of=a\n```\n```output of=a on=tpu\n```",
+        "an output of `a` holds on tpu alone, expected `*On a TPU:*`",
+    ),
     "no-output": ("END", "```python run id=a\nx\n```", "has no output for `any` or `cpu`"),
 }
 

@@ -178,10 +178,10 @@ def test_a_block_that_breaks_says_nothing_of_other_devices(tmp_path: Path) -> No
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}) as pilot:
-            assert "prints on tpu:" in await press(pilot, "enter")
+            assert "prints on a TPU:" in await press(pilot, "enter")
             seen = await press(pilot, "r")
             assert "ZeroDivisionError" in seen
-            assert "on tpu:" not in seen
+            assert "on a TPU:" not in seen
 
     run(journey)
 

@@ -1,8 +1,9 @@
 """Reads a lesson's runnable blocks and what they should print, and judges what they printed.
 
 A lesson is Markdown that reads well on GitHub. A fence `python run id=NAME` can be run; fences
-`output of=NAME on=cpu|tpu|gpu|any` below it say what comes out; a fence `quiz id=NAME` is a
-question, see `quiz.py`. Nothing here runs anything.
+`output of=NAME on=cpu|tpu|gpu|any` below it say what comes out, and a line such as `*On a TPU, as
+reported in 2022:*` above such a fence where that holds; a fence `quiz id=NAME` is a question, see
+`quiz.py`. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ PLATFORMS = ("any", "cpu", "tpu", "gpu")
 TIMEOUT_S = 120.0
 """Seconds a block may take: a TPU's start and a first compilation fit in."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_LABEL = re.compile(r"\*([^*]+?):?\*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _MAX_SHOWN = 200
 """Characters of a line that are told where it differs."""
@@ -41,6 +43,15 @@ class Expected:
     """Relative tolerance of the numbers in it; None where they are compared as text."""
     line: int
     """Line of its fence in the lesson's file."""
+    label: str = ""
+    """What the lesson says of where it holds, such as `On a TPU, as reported in 2022`."""
+
+    @property
+    def where(self) -> str:
+        """Return what follows "prints", such as ` on a TPU`; nothing where it holds anywhere."""
+        if self.label:
+            return f" {self.label[0].lower()}{self.label[1:]}"
+        return "" if self.on == "any" else f" on a {self.on.upper()}"
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,10 @@ class _Fence:
     """First line of the fence, counted from 0 in the lesson's text."""
     end: int
     """The line after its last."""
+    label: str
+    """What stands above an output's fence of where it holds; empty where nothing does."""
+    top: int
+    """The first line that belongs to it: its label's, or `start`."""
     expected: list[Expected] = field(default_factory=list[Expected])
 
 
@@ -113,7 +128,7 @@ def parse(lesson: Lesson) -> list[Part]:
     parts: list[Part] = []
     position = 0
     for fence in taken:
-        _add_markdown(parts, lines[position : fence.start])
+        _add_markdown(parts, lines[position : fence.top])
         position = fence.end
         if fence.words[0] == "quiz":
             quiz = _quiz(lesson, fence)
@@ -162,7 +177,16 @@ def _fences(lesson: Lesson, lines: list[str]) -> Iterator[_Fence]:
         if token.level > 0:
             raise _broken(lesson, start, "a fence that runs must not stand in a list or a quote")
         values = _values(lesson, start, words)
-        yield _Fence(words, values, token.content, start, end)
+        label = _label(lines[:start]) if words[0] == "output" else ""
+        top = start - 2 if label else start
+        yield _Fence(words, values, token.content, start, end, label, top)
+
+
+def _label(above: list[str]) -> str:
+    """Return what the paragraph that ends these lines says of the output below it."""
+    alone = len(above) > 1 and not above[-1].strip() and not "".join(above[-3:-2]).strip()
+    found = _LABEL.fullmatch(above[-2].strip()) if alone else None
+    return found[1] if found else ""
 
 
 def _values(lesson: Lesson, start: int, words: list[str]) -> dict[str, str]:
@@ -195,7 +219,7 @@ def _add_expected(lesson: Lesson, blocks: dict[str, _Fence], fence: _Fence) -> N
         raise _broken(lesson, fence.start, f"a second output of `{name}` on {place}")
     rtol = _positive(lesson, fence, "rtol")
     line = lesson.first_line + fence.start
-    blocks[name].expected.append(Expected(fence.content, place, rtol, line))
+    blocks[name].expected.append(Expected(fence.content, place, rtol, line, fence.label))
 
 
 def _positive(lesson: Lesson, fence: _Fence, key: str) -> float | None:

@@ -146,6 +146,11 @@ def _blocks(lesson: Lesson) -> Complaints:
     for block in blocks:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
+        for one in block.expected:
+            begin = f"On a {one.on.upper()}"
+            if one.on in ("tpu", "gpu") and not one.label.startswith(begin):  # no `on=` on GitHub
+                found = f"an output of `{block.id}` holds on {one.on} alone"
+                yield one.line, f"{found}, expected `*{begin}:*`, or more words, above it"
         for name, module in interpreters.PACKAGES.items():
             imported = rf"^\s*(import|from) {module}\b"
             if name not in packages_of(lesson) and re.search(imported, block.code, re.MULTILINE):

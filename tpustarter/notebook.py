@@ -24,7 +24,6 @@ import os
 
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
 """
-_PLACES = {"any": "", "cpu": " on 8 virtual CPU devices", "tpu": " on a TPU", "gpu": " on a GPU"}
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?!https://)[^)#\s]*)(#[^)\s]*)?\)")
 """A link to another lesson, to a heading or to the glossary: none of them is in the notebook."""
 _LESSON = re.compile(r"(?:\.\./)?(?:([\w-]+)/)?\d+-([\w-]+)\.md")
@@ -85,7 +84,7 @@ def _unlinked(found: re.Match[str], track: str) -> str:
 def _expected(block: Block) -> str:
     lines: list[str] = []
     for one in block.expected:
-        lines += [f"Prints{_PLACES[one.on]}:", "", "```text", one.text.rstrip("\n"), "```", ""]
+        lines += [f"Prints{one.where}:", "", "```text", one.text.rstrip("\n"), "```", ""]
     return "\n".join(lines).rstrip()
 
 

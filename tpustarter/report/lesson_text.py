@@ -24,7 +24,6 @@ WIDTH = 80
 _INDENT = " " * 4
 _FENCES = {"sh": "Command:", "text": "Drawing:", "python": "Code:"}
 """How a fence that does not run is announced."""
-_PLACES = {"cpu": " on a CPU", "tpu": " on a TPU", "gpu": " on a GPU", "any": ""}
 _DONE = {"pass": "passed", "fail": "did not match", "error": "ended with an error",
          "changed": "has changed since you ran it"}  # fmt: skip
 
@@ -74,7 +73,7 @@ def _block(block: Block, status: str | None) -> Iterator[str]:
     yield from ("", f"Code, block {block.id}{told}:", "")
     yield from _indented(block.code)
     for expected in block.expected:
-        yield from ("", _announced(expected), "")
+        yield from ("", *_announced(expected), "")
         yield from _indented(expected.text)
 
 
@@ -95,13 +94,13 @@ def _answers(quizzes: list[Quiz]) -> Iterator[str]:
             yield from _wrapped(f"{verdict}: {answer.why}", f"{number}. ", "   ")
 
 
-def _announced(expected: Expected) -> str:
-    text = f"Expected output{_PLACES[expected.on]}"
+def _announced(expected: Expected) -> list[str]:
+    text = f"Expected output{expected.where}"
     if expected.rtol is not None:
-        text += f", numbers within {expected.rtol:g} of their size"
+        text += f"; its numbers may differ by {100 * expected.rtol:g} %"
     if "..." in expected.text:
-        text += ", where ... may be anything"
-    return f"{text}:"
+        text += "; ... may be anything"
+    return _wrapped(f"{text}:", "", "")
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -236,8 +236,7 @@ class BlockView(Vertical, can_focus=True):
                 continue
             if result and result.status == "fail" and not here:
                 continue
-            where = "" if one.on == "any" else f" on {one.on}"
-            title = f"expected{where}" if here and result else f"prints{where}"
+            title = f"{'expected' if here and result else 'prints'}{one.where}"
             text = plain(one.text.rstrip("\n"))
             parts.append(Content.styled(f"{title}:\n", "dim") + Content.styled(text, "dim"))
         return Content("\n").join(parts)
