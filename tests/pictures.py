@@ -2,7 +2,8 @@
 
     python tests/pictures.py FOLDER
 
-FOLDER gets an SVG for each. They show no path of the machine they were made on.
+FOLDER gets an SVG for each. They show no path of the machine they were made on. Those of a
+rehearsal are made with TPUSTARTER_LIBTPU_PYTHON set to a Python that has jax and libtpu.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ STUDENT = WORK / "home"
 from fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
 from machines import lay_out  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
+from textual.widgets import Input  # noqa: E402
 from tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
 
 from tpustarter.tui import commands  # noqa: E402
@@ -143,7 +145,37 @@ async def setup() -> None:
         await take(pilot, "setup-failed")
 
 
+STEP = """import jax.numpy as jnp
+
+
+def step(x, weights):
+    return jnp.sum((x @ weights.T) @ weights)
+"""
+
+
+async def rehearsal() -> None:
+    """Take the choice of programs and TPUs, what they came to, and why one is too big."""
+    (STUDENT / "tpu-rehearse").symlink_to(Path(os.environ["TPUSTARTER_LIBTPU_PYTHON"]).parents[1])
+    os.environ["VIRTUAL_ENV"] = str(STUDENT / "tpu-rehearse")
+    (STUDENT / "step.py").write_text(STEP)
+    os.chdir(STUDENT)
+    async with app() as pilot:
+        await press(pilot, "r")
+        await take(pilot, "rehearse")
+        await press(pilot, "home", "enter")
+        line = "step.py:step f32[32768,32768] f32[65536,32768]"
+        pilot.app.screen.query_one("#search", Input).value = line
+        await press(pilot, "enter", "r")
+        await take(pilot, "rehearsal")
+        await press(pilot, *["right"] * 3, "enter")
+        await take(pilot, "rehearsal-too-big")
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
     for scenes in (lessons, tries, checks, setup):
         asyncio.run(scenes())
+    if "TPUSTARTER_LIBTPU_PYTHON" in os.environ:
+        asyncio.run(rehearsal())
+    else:
+        print("no pictures of a rehearsal: TPUSTARTER_LIBTPU_PYTHON is not set")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import select
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tpustarter.content import Lesson
 from tpustarter.exercises import Exercise, Judged
 from tpustarter.lesson import LessonSession
 from tpustarter.problem import ExitCode
-from tpustarter.report.text import visible
+from tpustarter.report.text import WIDTH, visible
 
 WORDS = {"new": "", "begun": "begun", "fail": "begun", "pass": "done", "shown": "shown"}
 
@@ -24,7 +25,9 @@ def show_all(lessons: list[Lesson]) -> None:
     """List every exercise with how far the learner is."""
     for lesson in lessons:
         for one in exercises.read(lesson):
-            click.echo(visible(f"{WORDS[exercises.state(one)]:<6}{one.id:<32} {one.title}"))
+            begin = f"{WORDS[exercises.state(one)]:<6}{one.id:<29} "
+            click.echo(textwrap.fill(visible(one.title), WIDTH, initial_indent=begin,
+                                     subsequent_indent=" " * len(begin)))  # fmt: skip
     click.echo("\nTry one: tpustarter learn --exercise ID")
 
 

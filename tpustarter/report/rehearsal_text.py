@@ -168,7 +168,9 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
         else:
             lines += _wrap(visible(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
-            lines += _buffers(_biggest(first.get("buffers", [])))
+            lines += [
+                _cut(_INDENT + array(one), WIDTH) for one in biggest(first.get("buffers", []))
+            ]
             lines += _wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
         if verbose and first.get("detail"):
             lines += [f"{_INDENT}| {visible(line)}" for line in first["detail"].splitlines()[-60:]]
@@ -230,7 +232,7 @@ def notes(one: dict[str, Any], *, verbose: bool = False) -> list[str]:
         found.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
     if verbose:
         found.append(f"time    {model_time(one)}")
-        found += [line.strip() for line in _buffers(one["buffers"])]
+        found += [_cut(_INDENT + array(buffer), WIDTH).strip() for buffer in one["buffers"]]
     return found
 
 
@@ -298,16 +300,15 @@ def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
     return sorted(wasteful)
 
 
-def _buffers(buffers: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the biggest arrays, one a line."""
-    return [
-        _cut(visible(f"{_INDENT}{size(one['laid_out_bytes']):>10}  {_kind(one):<12} "
-                     f"{one['shape']}  {_origin(one)}"), WIDTH).rstrip()
-        for one in buffers
-    ]  # fmt: skip
+def array(buffer: dict[str, Any]) -> str:
+    """Return one array as a line: how much it takes, what it is, and what made it."""
+    taken = size(buffer["laid_out_bytes"])
+    return visible(
+        f"{taken:>10}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}"
+    ).rstrip()
 
 
-def _biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the arrays that matter where the memory is too small."""
     most = max((one["laid_out_bytes"] for one in buffers), default=0)
     return [one for one in buffers if one["laid_out_bytes"] > most / 100][:4]

@@ -37,9 +37,8 @@ def of_cell(known: Known, program: Program, tpu: str) -> Iterator[Piece]:
         notes = [one for one in rehearsal_text.notes(result) if not one.startswith("largest ")]
         yield from map(_labelled, notes)
         yield Hanging(_name("time"), visible(rehearsal_text.model_time(result)))
-    for number, one in enumerate(buffers):
-        taken = f"{size(one['laid_out_bytes'])}  {one['kind']}  {one['shape']}  {_whence(one)}"
-        yield Hanging(_name("" if number else "biggest"), visible(taken))
+    for number, one in enumerate(rehearsal_text.biggest(buffers)):
+        yield Hanging(_name("" if number else "biggest"), rehearsal_text.array(one))
     if result["status"] != "compiles":
         for one in rehearsal_text.paddings(buffers):
             yield Hanging(_name("padding"), visible(one))
@@ -153,8 +152,3 @@ def _labelled(note: str) -> Lines:
 
 def _name(name: str) -> Content:
     return Content.styled(f"{name:<{LABEL}}", "dim")
-
-
-def _whence(buffer: dict[str, Any]) -> str:
-    source = str(buffer.get("source") or "").rpartition("/")[2]
-    return source or str(buffer.get("op") or buffer.get("name") or "")
