@@ -1,6 +1,6 @@
 """The outlines of the five source documents: where the lessons teach each of their points.
 
-`python -m tests.test_coverage` prints the table.
+`python -m tests.test_coverage` prints the table, and how much there is of what.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tpustarter import content, lint
+from tpustarter import blocks, content, exercises, lint, then_now
 
 COUNTS = {"000": 14, "001": 29, "002": 10, "003": 14, "004": 10}
 """Points of the outline of each source document."""
@@ -66,5 +66,22 @@ def test_the_table_has_every_point_and_place() -> None:
         assert all(place in printed for place in point.get("taught", []))
 
 
+def figures() -> str:
+    """Return how much there is of what, a line each."""
+    lessons = content.read_lessons()
+    parts = [part for one in lessons for part in blocks.parse(one)]
+    claims = then_now.read()
+    minutes = sum(one.header["minutes"] for one in lessons)
+    return "\n".join([
+        f"{len(lessons)} lessons, {minutes} minutes",
+        f"{sum(one.kind == 'block' for one in parts)} blocks that run",
+        f"{sum(one.kind == 'quiz' for one in parts)} questions",
+        f"{sum(len(exercises.read(one)) for one in lessons)} exercises",
+        f"{len(content.read_paths())} paths",
+        f"{len(claims)} claims of older tutorials: {sum(bool(one.proof) for one in claims)} proven"
+        f" by code, {sum(not one.proof for one in claims)} by their source alone",
+    ])  # fmt: skip
+
+
 if __name__ == "__main__":
-    print(table())
+    print(table(), figures(), sep="\n\n")
