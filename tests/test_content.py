@@ -18,6 +18,39 @@ LESSON_IDS = {lesson.id for lesson in content.read_lessons()}
 CHECK_IDS = {check.id for check in content.read_checks()}
 
 
+INDEX = """\
+# The lessons
+
+Read them here, or type `tpustarter`: there their code runs in place, on your TPU or on 8 virtual
+CPU devices. `tpustarter learn LESSON` prints one, `tpustarter learn LESSON --notebook FILE` makes a
+notebook of it. Words are explained in the [glossary](glossary.md); what older tutorials say is in
+[then and now](then-now.yml).
+
+## Where to begin
+"""
+
+
+def index() -> str:
+    """Return the page that leads to every lesson on GitHub: the paths, then the tracks."""
+    lessons = content.read_lessons()
+    place = {one.id: f"{one.id.partition('/')[0]}/{one.path.name}" for one in lessons}
+    links = {one.id: f"[{one.title}]({place[one.id]})" for one in lessons}
+    lines = [INDEX]
+    for path in content.read_paths():
+        lines += [f"<details><summary><b>{path.title}</b>: {path.who}</summary>", ""]
+        lines += [f"{number}. {links[one]}" for number, one in enumerate(path.lessons, 1)]
+        lines += ["", "</details>", ""]
+    for track in dict.fromkeys(one.id.partition("/")[0] for one in lessons):
+        lines += [f"## `{track}`", "", "| lesson | minutes | exercises |", "|---|---|---|"]
+        for one in lessons:
+            if one.id.startswith(f"{track}/"):
+                names = one.header.get("exercises", ())
+                tries = ", ".join(f"[{name}]({track}/exercises/{name}.py)" for name in names)
+                lines.append(f"| {links[one.id]} | {one.header['minutes']} | {tries} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def test_every_check_is_sound() -> None:
     """Every check that ships can be read, and states what it must."""
     assert [(one.id, one.broken) for one in content.read_checks() if one.broken] == []
@@ -66,6 +99,15 @@ def test_the_path_of_lessons_reaches_every_one() -> None:
         lesson = by_id.get(lesson.header.get("next", ""))
 
     assert sorted(by_id) == sorted(path)
+
+
+def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:
+    """Tracks and paths with links; `pytest --golden` writes it anew."""
+    file = locations.content("lessons") / "README.md"
+    if request.config.getoption("--golden"):
+        file.write_text(index(), encoding="utf-8")
+
+    assert index() == file.read_text(encoding="utf-8")
 
 
 def test_lessons_name_no_command_that_is_not_there() -> None:
