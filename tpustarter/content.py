@@ -17,6 +17,8 @@ from tpustarter.problem import ExitCode, Problem
 
 LEVELS = ("static", "quick", "full", "soak")
 """How deep a check goes, in rising order; a level includes those before it."""
+TRACKS = ("start", "setup", "jax", "slices", "trouble")
+"""Folders of lessons, in the order in which a newcomer meets them."""
 
 
 @dataclass(frozen=True)
@@ -206,9 +208,15 @@ class Lesson:
 
 
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
-    """Return every lesson, in order of track and number; raises Problem for a broken header."""
+    """Return every lesson, in the course's order; raises Problem for a broken header."""
     folder = folder or locations.content("lessons")
-    return [read_lesson(path) for path in sorted(folder.glob("*/*.md"))]
+    return [read_lesson(path) for path in sorted(folder.glob("*/*.md"), key=_place)]
+
+
+def _place(path: Path) -> tuple[int, str, str]:
+    """Return where in the course a lesson stands; unknown tracks come last, by their names."""
+    track = path.parent.name
+    return TRACKS.index(track) if track in TRACKS else len(TRACKS), track, path.name
 
 
 def read_lesson(path: Path) -> Lesson:

@@ -19,8 +19,6 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.report.results import LEARN_SCHEMA
 from tpustarter.report.text import visible
 
-_TRACKS = ("start", "setup", "jax", "slices", "trouble")
-
 # What reads and runs lessons is imported where it is used: every command loads this file.
 
 
@@ -263,7 +261,7 @@ def _list(lessons: list[Lesson]) -> None:
     following = progress.next_lesson(_path_here(paths).lessons) if paths else None
     known = progress.read().lessons
     tracks: dict[str, list[Lesson]] = {}
-    for lesson in sorted(lessons, key=_by_track):
+    for lesson in lessons:
         tracks.setdefault(lesson.id.split("/")[0], []).append(lesson)
     for track, members in tracks.items():
         click.echo(f"Lessons on {track}")
@@ -280,12 +278,6 @@ def _list(lessons: list[Lesson]) -> None:
         told = f"next {first}" if first else "all done"
         click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {told}"))
     click.echo(f"\nRead one: tpustarter learn {following or lessons[0].id}")
-
-
-def _by_track(lesson: Lesson) -> int:
-    """Return where the track of a lesson stands: a newcomer's first ones come first."""
-    track = lesson.id.split("/")[0]
-    return _TRACKS.index(track) if track in _TRACKS else len(_TRACKS)
 
 
 def _path_here(paths: list[LessonPath]) -> LessonPath:

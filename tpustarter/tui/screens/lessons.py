@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
@@ -146,7 +145,7 @@ Every lesson, in the order of its track. Enter opens the marked one.
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            lessons = _in_order(self.starter.lessons)
+            lessons = content.read_lessons(self.starter.lessons)
             words = read_glossary(self.starter.lessons)
             claims = {one.id: one for one in then_now.read(self.starter.lessons)}
             self.post_message(Looked(Shelf(lessons, progress.read(), words, claims)))
@@ -301,14 +300,6 @@ Every lesson, in the order of its track. Enter opens the marked one.
         begins = "" if self._found and lesson in self._found.titles else hits[0][1] if hits else ""
         at = next((line for number, line in hits if hash_ and str(number) == place), begins)
         commands.open_lesson(self.starter, lesson, at=at)
-
-
-def _in_order(folder: Path | None) -> list[Lesson]:
-    """Return all lessons, tracks in the order in which the first path comes to them."""
-    lessons, paths = content.read_lessons(folder), content.read_paths(folder)
-    known = [one.split("/")[0] for path in paths for one in path.lessons]
-    tracks = list(dict.fromkeys([*known, *(one.id.split("/")[0] for one in lessons)]))
-    return sorted(lessons, key=lambda one: tracks.index(one.id.split("/")[0]))
 
 
 def _is_done(shelf: Shelf, lesson: Lesson) -> bool:
