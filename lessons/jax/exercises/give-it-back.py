@@ -1,10 +1,13 @@
-"""Train with one copy of the weights, and remember the losses without holding arrays.
+"""Train with one copy of the weights, and keep no array for the losses.
 
-`train` works, and wastes memory: each step has old and new weights at once, and every state that
-ever was is kept for its loss. Change `step` so that it takes the place of the weights it is given,
-and `train` so that it returns the last weights and a list of the losses as Python floats.
+`train` works, and wastes memory: each step has old and new weights at
+once, and every state that ever was is kept for its loss. Change `step`,
+so that its result takes the place of the weights it is given. Change
+`train`, so that it returns the last weights, and the losses as a list of
+Python floats.
 """
 
+import functools
 import warnings
 
 import jax
@@ -14,7 +17,11 @@ import jax.numpy as jnp
 @jax.jit  # your code here
 def step(weights, x):
     """Return the next weights: float32[n], and the loss."""
-    loss, slope = jax.value_and_grad(lambda w: jnp.mean((x * w - 1.0) ** 2))(weights)
+
+    def measure(weights):
+        return jnp.mean((x * weights - 1.0) ** 2)
+
+    loss, slope = jax.value_and_grad(measure)(weights)
     return weights - 0.25 * len(weights) * slope, loss
 
 
@@ -38,20 +45,25 @@ for _ in range(STEPS):
     right = right - 0.5 * x * (x * right - 1.0)
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    shared = step.lower(first, x).compile().memory_analysis().alias_size_in_bytes
-assert shared >= 4 * N, f"{shared} bytes take the place of an argument, expected {4 * N}"
+    memory = step.lower(first, x).compile().memory_analysis()
+shared = memory.alias_size_in_bytes
+message = f"{shared} bytes take an argument's place, expected {4 * N}"
+assert shared >= 4 * N, message
 assert not said, f"JAX warns, expected no word: {said[0].message}"
 before = {id(one) for one in jax.live_arrays()}
 last, history = train(first, x, STEPS)
-assert first.is_deleted(), "the first weights are still there, expected them donated"
-assert not x.is_deleted(), "`x` is gone, expected it to stay: the next step needs it"
-kinds = {type(one).__name__ for one in history}
-assert kinds == {"float"}, f"the losses are {sorted(kinds)}, expected Python floats alone"
-assert len(history) == STEPS, f"{len(history)} losses, expected {STEPS}"
-off = max(abs(one - other) for one, other in zip(history, losses, strict=True))
+message = "the first weights are still there, expected them donated"
+assert first.is_deleted(), message
+assert not x.is_deleted(), "`x` is gone, but the next step needs it"
+kinds = sorted({type(one).__name__ for one in history})
+assert kinds == ["float"], f"the losses are {kinds}, expected floats"
+message = f"{len(history)} losses, expected {STEPS}"
+assert len(history) == STEPS, message
+off = max(abs(a - b) for a, b in zip(history, losses, strict=True))
 assert off < 1e-4, f"losses are off by {off:.1e}, expected below 1e-4"
 off = float(abs(last - right).max())
-assert off < 1e-4, f"the weights are off by {off:.1e}, expected below 1e-4"
-kept = sum(one.size for one in jax.live_arrays() if id(one) not in before) // N
-assert kept <= 1, f"{kept} arrays of the size of the weights are held, expected 1"
+assert off < 1e-4, f"weights are off by {off:.1e}, expected below 1e-4"
+live = [one.size for one in jax.live_arrays() if id(one) not in before]
+kept = sum(live) // N
+assert kept <= 1, f"{kept} arrays like the weights stay, expected 1"
 print("one copy of the weights,", len(history), "losses")

@@ -1,8 +1,10 @@
 """Spread a batch that does not divide.
 
-The last batch of the data has 13 rows, and `jax.device_put` refuses to cut 13 rows over 8 devices.
-Write `place` for batches of any length: it returns the rows, filled up and cut along `d`, and the
-weights that `loss` needs, cut alike. The loss must stay that of the rows that were there.
+The last batch of the data has 13 rows, and `jax.device_put` refuses to
+cut 13 rows over 8 devices. Write `place` for batches of any length: it
+returns the rows, filled up and cut along `d`, and the weights that `loss`
+below needs, one for each row, cut alike. The loss must stay that of the
+rows that were there. Fill up no further than to the next multiple.
 """
 
 import jax
@@ -16,7 +18,7 @@ cut = NamedSharding(mesh, P("d"))
 
 
 def place(rows):
-    """Return `rows: float32[n, w]` and their weights, each with its first axis cut."""
+    """Return `rows: float32[n, w]` and their weights, both cut."""
     return jnp.asarray(rows), jnp.ones(len(rows))  # your code here
 
 
@@ -32,10 +34,14 @@ count, rng = jax.device_count(), np.random.default_rng(0)
 for length in (13, 16, 1):
     rows = rng.standard_normal((length, 4)).astype(np.float32)
     placed, each = place(rows.copy()), -(-length // count)
-    for name, one in zip(("the rows", "the weights"), placed, strict=True):
-        used, held = len(one.sharding.device_set), one.addressable_shards[0].data.shape[0]
-        assert used == count, f"{name} of {length} are on {used} devices, expected {count}"
-        assert held == each, f"a device holds {held} of {name} of {length}, expected {each}"
+    for name, one in zip(("rows", "weights"), placed, strict=True):
+        used = len(one.sharding.device_set)
+        told = f"{length} {name}: found them on {used} devices"
+        assert used == count, f"{told}, expected {count}"
+        held = one.addressable_shards[0].data.shape[0]
+        told = f"{length} {name}: found {held} on a device"
+        assert held == each, f"{told}, expected {each}"
     found, right = float(loss(*placed)), float((rows**2).sum(1).mean())
-    assert abs(found - right) < 1e-4 * right, f"the loss is {found:.5f}, expected {right:.5f}"
+    told = f"{length} rows: the loss is {found:.5f}, expected {right:.5f}"
+    assert abs(found - right) < 1e-4 * right, told
 print("13, 16 and 1 rows on", count, "devices")

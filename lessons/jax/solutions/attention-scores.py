@@ -1,6 +1,7 @@
-"""Letters that stand on both sides of `->` stay; letters missing on the right are summed.
+"""Letters on the right of `->` stay; letters that are missing there are
+summed. Which letter must be summed here, and which ones stay?
 
-`d` must be summed and `s` must stay: which of them is missing on the right?
+`d` must be summed and `s` must stay. What is written sums both.
 
 The result has the axes b, h, t, s in this order: write `->bhts`.
 """
@@ -11,5 +12,5 @@ import numpy as np
 
 
 def scores(q, k):
-    """Return `float32[b, h, t, s]` from `q: float32[b, t, h, d]` and `k: float32[b, s, h, d]`."""
+    """Return [b, h, t, s] from q: [b, t, h, d] and k: [b, s, h, d]."""
     return jnp.einsum("bthd,bshd->bhts", q, k)

@@ -1,18 +1,21 @@
-"""There are two gaps: where `save` writes, and what it writes. Mend one after the other.
+"""There are two gaps: where `save` writes, and what. Mend one at a time.
 
-The old file may only go once the new one is whole. Write to another name in the same folder, and
-let the last line of `save` be `other.replace(path)`. A write that broke off leaves that other
-file behind: remove it.
+The old file may only go once the new one is whole. Write to another name
+in the same folder, and let the last line of `save` be
+`other.replace(path)`. A write that broke off leaves that other file
+behind: remove it.
 
-`file.flush()` and `os.fsync(file.fileno())` stand between writing and replacing. They wait until
-the bytes are on the disk.
+`file.flush()` and `os.fsync(file.fileno())` stand between writing and
+replacing. They wait until the bytes are on the disk.
 
-npz knows NumPy's own dtypes alone. Store the bytes of a bfloat16 array as `uint16` with
-`array.view(np.uint16)`, under a name that says so, and turn them back with `.view(jnp.bfloat16)`.
+npz knows NumPy's own dtypes alone. Store the bytes of a bfloat16 array as
+`uint16` with `array.view(np.uint16)`, under a name that says so, and turn
+them back with `.view(jnp.bfloat16)`.
 """
 
 import contextlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -23,7 +26,7 @@ MARK = "bfloat16:"
 
 
 def save(path, params):
-    """Write a dictionary of arrays to `path`, a `Path`: all of it or nothing."""
+    """Write arrays by name to `path`, a `Path`: all or nothing."""
     beside = path.with_suffix(".tmp")
     try:
         plain = {}
@@ -43,7 +46,7 @@ def save(path, params):
 
 
 def load(path):
-    """Return the dictionary that `save` wrote, each array with its dtype."""
+    """Return what `save` wrote, each array with its dtype."""
     back = {}
     with np.load(path) as file:
         for name in file.files:

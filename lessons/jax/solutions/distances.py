@@ -1,6 +1,8 @@
-"""Give `a` and `b` a third axis each, so that one is repeated along the other.
+"""Give `a` and `b` a third axis each, so that one is repeated along the
+other. What must the shapes be to come out as (n, m, 2)?
 
-`a[:, None]` has the shape (n, 1, 2) and `b[None]` has (1, m, 2). Their difference is (n, m, 2).
+`a[:, None]` has the shape (n, 1, 2) and `b[None]` has (1, m, 2). Their
+difference is (n, m, 2).
 
 Square it, sum over the last axis, and take the root.
 """
@@ -11,6 +13,6 @@ import numpy as np
 
 
 def distances(a, b):
-    """Return `float32[n, m]` from `a: float32[n, 2]` and `b: float32[m, 2]`."""
+    """Return float32[n, m] from a: float32[n, 2] and b: float32[m, 2]."""
     gaps = a[:, None] - b[None]
     return jnp.sqrt((gaps**2).sum(-1))

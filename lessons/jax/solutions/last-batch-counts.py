@@ -1,10 +1,11 @@
-"""The last batch needs rows that are there for their shape alone. Which of the answers count?
+"""The last batch needs rows that fill it up. Which answers count then?
 
-`np.pad(part, (0, missing))` fills up a vector, `np.pad(part, ((0, missing), (0, 0)))` a matrix, by
-rows.
+`np.pad(part, (0, missing))` fills up a vector, and
+`np.pad(part, ((0, missing), (0, 0)))` a matrix, by rows.
 
-Sum up how many are right instead of averaging shares: `is_right(...)[:len(part)].sum()` looks at
-the real rows alone. Divide by `len(x)` at the end.
+Sum up how many are right instead of averaging shares:
+`is_right(...)[:len(part)].sum()` looks at the real rows alone. Divide by
+`len(x)` at the end.
 """
 
 import jax
@@ -13,11 +14,12 @@ import numpy as np
 
 
 def accuracy(is_right, x, y, size):
-    """Return the share of the rows of `x` that are right, each row counted once."""
+    """Return the share of the rows of `x` that are right."""
     right = 0
     for start in range(0, len(x), size):
         part, labels = x[start : start + size], y[start : start + size]
         missing = size - len(part)
-        answers = is_right(np.pad(part, ((0, missing), (0, 0))), np.pad(labels, (0, missing)))
+        part_full = np.pad(part, ((0, missing), (0, 0)))
+        answers = is_right(part_full, np.pad(labels, (0, missing)))
         right += int(np.asarray(answers)[: len(part)].sum())
     return right / len(x)

@@ -1,9 +1,10 @@
-"""All devices have equally many rows. What is the mean of the whole batch, given all their means?
+"""What is the mean of the whole batch, given the means of all devices?
 
 `jax.lax.pmean(value, "d")` is the mean of a value over all devices.
 
-The variance needs it twice: first the mean of all rows, then the mean over all rows of the squared
-distance from that mean.
+The variance needs it too: the mean over all rows of the squared distance
+from the mean of all rows. So take the `pmean` of `rows.mean(0)` first,
+and then that of `((rows - mean) ** 2).mean(0)`.
 """
 
 import jax
@@ -14,7 +15,10 @@ from jax.sharding import PartitionSpec as P
 
 
 def normalise(rows):
-    """Return `rows: float32[r, w]` with mean 0 and variance 1 in each column of the whole batch."""
+    """Return `rows: float32[r, w]`, normalised.
+
+    In each column the whole batch then has mean 0 and variance 1.
+    """
     mean = jax.lax.pmean(rows.mean(0), "d")
     variance = jax.lax.pmean(((rows - mean) ** 2).mean(0), "d")
     return (rows - mean) * jax.lax.rsqrt(variance)

@@ -1,10 +1,15 @@
-"""Two shardings are needed: one that cuts the first axis along `data`, one that cuts nothing.
+"""Two shardings are needed: one cuts along `data`, one cuts nothing.
 
-`NamedSharding(mesh, PartitionSpec())` copies, `NamedSharding(mesh, PartitionSpec("data"))` cuts.
-`jax.device_put` takes a whole tree and one sharding for all of it.
+`NamedSharding(mesh, PartitionSpec())` copies, and
+`NamedSharding(mesh, PartitionSpec("data"))` cuts. `jax.device_put` takes
+a whole tree and one sharding for all of it.
 
-`jax.value_and_grad(loss)` returns a function that gives the loss and the gradient, which has the
-form of `params`. `jax.tree.map(lambda p, g: p - rate * g, params, gradient)` makes the move.
+`jax.value_and_grad(loss)` returns a function that gives the loss and the
+gradient, which has the form of `params`. So write the loss as a function
+of `params` first.
+
+`jax.tree.map(lambda p, g: p - rate * g, params, gradient)` makes the
+move.
 """
 
 import jax
@@ -16,10 +21,11 @@ mesh = Mesh(jax.devices(), ("data",))
 
 
 def place(params, x, y):
-    """Return `params` copied to all devices, and `x` and `y` cut by rows."""
-    copied = jax.device_put(params, NamedSharding(mesh, PartitionSpec()))
-    x, y = jax.device_put((x, y), NamedSharding(mesh, PartitionSpec("data")))
-    return copied, x, y
+    """Return `params` copied to all devices, `x` and `y` cut by rows."""
+    copied = NamedSharding(mesh, PartitionSpec())
+    cut = NamedSharding(mesh, PartitionSpec("data"))
+    x, y = jax.device_put((x, y), cut)
+    return jax.device_put(params, copied), x, y
 
 
 @jax.jit
@@ -29,5 +35,6 @@ def step(params, x, y, rate):
     def loss_of(params):
         return jnp.mean((x @ params["w"] + params["b"] - y) ** 2)
 
-    loss, gradient = jax.value_and_grad(loss_of)(params)
-    return jax.tree.map(lambda p, g: p - rate * g, params, gradient), loss
+    loss, slope = jax.value_and_grad(loss_of)(params)
+    moved = jax.tree.map(lambda p, g: p - rate * g, params, slope)
+    return moved, loss

@@ -1,9 +1,10 @@
-"""After one message each device knows two numbers. How many messages until it knows all?
+"""After one message each device knows two numbers. When does it know all?
 
-Keep two things: what travels, and the sum so far. Send on what came, not the sum.
+Keep two things: what travels, and the sum so far. Send on what came, not
+the sum.
 
-`n - 1` times: `travels = jax.lax.ppermute(travels, "d", around)`, then add it to the sum. A Python
-loop will do, for `n` is small.
+`n - 1` times: `travels = jax.lax.ppermute(travels, "d", around)`, then
+add it to the sum. A Python loop will do, for `n` is small.
 """
 
 import jax
@@ -17,7 +18,10 @@ around = [(one, (one + 1) % n) for one in range(n)]
 
 
 def total(mine):
-    """Return the sum of all devices' `mine: float32[w]`, on each device of the direction `d`."""
+    """Return the sum of all devices' `mine: float32[w]`, on each device.
+
+    The direction of the mesh is called `d`.
+    """
     travels = mine
     for _ in range(n - 1):
         travels = jax.lax.ppermute(travels, "d", around)

@@ -1,8 +1,9 @@
-"""At which step does `steps` stop? Print `float(state["steps"])` after 300 of them.
+"""At which step does `steps` stop? Call `update` 300 times in a loop, and
+print `state["steps"]`.
 
 bfloat16 cannot tell 256 from 257. Which type can count to ten thousand?
 
-Give the state other types in `start`: what is added to float32 becomes float32.
+Give the state other types in `start`: float32 plus bfloat16 is float32.
 """
 
 import jax
@@ -12,11 +13,12 @@ import numpy as np
 
 def start():
     """Return the state before the first step."""
-    return {"total": jnp.zeros((), jnp.float32), "steps": jnp.zeros((), jnp.int32)}
+    zero = jnp.zeros((), jnp.float32)
+    return {"total": zero, "steps": zero}
 
 
 def update(state, loss):
-    """Return the state with one more loss, `bfloat16[]`."""
+    """Return the state with one more loss: bfloat16[]."""
     return {"total": state["total"] + loss, "steps": state["steps"] + 1}
 
 

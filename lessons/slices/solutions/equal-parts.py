@@ -1,18 +1,22 @@
-"""How many rows must each host have, so that all of them fit? It is the same number on each.
+"""How many rows must each host have, so that all of them fit? It is the
+same number on each.
 
-`need = -(-len(data) // hosts)` rounds up. Host 0 takes the first `need` rows, host 1 the next.
+`need = -(-len(data) // hosts)` rounds up. Host 0 takes the first `need`
+rows, host 1 the next.
 
-`data[host * need : (host + 1) * need]` may be shorter, or empty: `np.pad` or `np.zeros` fill it up.
+`data[host * need : (host + 1) * need]` may be shorter, or empty: `np.pad`
+or `np.zeros` fill it up.
 
-Begin with `rows = np.zeros((need, data.shape[1]), data.dtype)` and `weights = np.zeros(need)`, then
-write `mine` into `rows[: len(mine)]`, and 1 into as many weights.
+Begin with `rows = np.zeros((need, data.shape[1]), data.dtype)` and
+`weights = np.zeros(need)`, then write `mine` into `rows[: len(mine)]`,
+and 1 into as many weights.
 """
 
 import numpy as np
 
 
 def part(data, host, hosts):
-    """Return `rows: float32[m, k]` and `weights: float32[m]` of one host."""
+    """Return `rows: f32[m, k]` and `weights: f32[m]` of one host."""
     need = -(-len(data) // hosts)
     mine = data[host * need : (host + 1) * need]
     rows = np.zeros((need, *data.shape[1:]), data.dtype)

@@ -1,11 +1,13 @@
-"""Find how many rows a chip needs to be limited by its MXU, and no longer by its memory.
+"""Find how many rows a chip needs until its MXU sets the speed.
 
-A layer multiplies `rows` of a batch by a matrix of `size` by `size`, all in bfloat16, 2 bytes each.
-It reads the rows and the matrix, and writes as many rows. Each number of the result takes `size`
+A layer multiplies `rows` of a batch by a matrix of `size` by `size`, all
+in bfloat16: 2 bytes a number. It reads the rows and the matrix, and
+writes as many rows. Each number of the result takes `size`
 multiplications and as many additions.
 
-Write `enough_rows`: the smallest number of rows whose operations take at least as long as moving
-its bytes, or None if there is no such number: then no batch is large enough.
+Write `enough_rows`: the smallest number of rows whose operations take at
+least as long as moving its bytes to or from memory. Return None if there
+is no such number, however large the batch.
 """
 
 
@@ -28,5 +30,6 @@ EXPECTED = {
 }
 for (chip, size), expected in EXPECTED.items():
     found = enough_rows(*CHIPS[chip], size)
-    assert found == expected, f"{chip}, {size} by {size}: found {found}, expected {expected}"
+    told = f"{chip}, {size} by {size}: found {found}"
+    assert found == expected, f"{told}, expected {expected}"
 print(len(EXPECTED), "cases, and small matrices are never enough")

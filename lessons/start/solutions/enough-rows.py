@@ -1,10 +1,15 @@
-"""The one takes operations / peak, the other bytes / speed: 1 TFLOP/s is 1e12, 1 GB/s is 1e9.
+"""Operations / peak is one time, bytes / speed the other. Mind the units:
+1 TFLOP/s is 1e12 operations a second, 1 GB/s is 1e9 bytes.
 
-With `rows` there are 2 * rows * size * size operations, and 2 * (2 * rows * size + size * size)
-bytes. You can count up from 1, but where do you stop, if it is never enough?
+With `rows` there are 2 * rows * size * size operations, and
+2 * (2 * rows * size + size * size) bytes. You can count rows up from 1
+until the operations take longer. Where do you stop, if they never do?
 
-The intensity rows * size / (2 * rows + size) grows with the rows, up to size / 2 and never over it.
-So if peak / memory is size / 2 or more, the answer is None. Otherwise count up until it is reached.
+Operations per byte are rows * size / (2 * rows + size). That grows with
+the rows, towards size / 2, and never reaches it.
+
+So if peak / memory is size / 2 or more, the answer is None. Otherwise
+count up until rows * size / (2 * rows + size) is at least peak / memory.
 """
 
 

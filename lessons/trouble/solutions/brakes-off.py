@@ -1,6 +1,7 @@
-"""`def` makes a new function in each round, and `jax.jit` compiles each function anew.
+"""`def` makes a new function in each round, and `jax.jit` compiles each
+function anew.
 
-Call `jax.jit(step)` once, before the loop, and use what it returns inside.
+Call `jax.jit(step)` once, before the loop, and use its result inside.
 
 `read(loss)` waits until the step is computed. It belongs inside the `if`.
 """

@@ -1,10 +1,11 @@
-"""The slope of the square root at 0 is infinite, and that of the square is 0: infinity times 0.
+"""The slope of the square root at 0 is infinite, and that of the square
+is 0: infinity times 0.
 
-`jnp.where(squares > 0, jnp.sqrt(squares), 0.0)` is not enough: the slope of the branch that is not
-taken is computed, and then multiplied by 0.
+`jnp.where(squares > 0, jnp.sqrt(squares), 0.0)` is not enough: the slope
+of the branch that is not taken is computed, and then multiplied by 0.
 
-Keep 0 away from the root: `safe = jnp.where(squares > 0, squares, 1.0)`. Adding a small number
-instead makes the lengths of tiny rows wrong.
+Keep 0 away from the root: `safe = jnp.where(squares > 0, squares, 1.0)`.
+Adding a small number instead makes the lengths of tiny rows wrong.
 
 Take the root of `safe`, and then choose with a second `jnp.where`.
 """
