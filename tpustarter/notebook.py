@@ -55,7 +55,8 @@ def _cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
         yield from _part(part, track)
     for one in exercises.read(lesson):
         yield _markdown(f"## Exercise: {one.title}\n\n{one.task}")
-        yield _code(_without_docstring(one.gap) + one.judged)
+        gap = _code(_without_docstring(one.gap) + one.judged)
+        yield {**gap, "metadata": {"tags": ["raises-exception"]}}  # "Run all" goes on behind it
         hints = "".join(
             f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>\n\n"
             for number, hint in enumerate(one.hints, 1)

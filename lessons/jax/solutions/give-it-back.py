@@ -2,8 +2,9 @@
 afterwards.
 
 `jax.jit(step, donate_argnums=0)` lets the new weights take the place of
-the old ones. As a decorator:
-`@functools.partial(jax.jit, donate_argnums=0)`.
+the old ones. As a decorator in any JAX:
+`@functools.partial(jax.jit, donate_argnums=0)`. JAX 0.10 and newer take
+`@jax.jit(donate_argnums=0)` as well.
 
 In `train`, unpack what `step` returns, and append `float(loss)`: a number
 of Python's, which holds no array.
