@@ -77,6 +77,17 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     assert learn(lessons, "").stdout.startswith("done  made/double")
 
 
+def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> None:
+    """The traceback has all lines of it, the verdict the first one."""
+    learn(lessons, "made/double")
+    own_file().write_text("\nraise TypeError('first\\nsecond\\nthird')\n")
+    broken = learn(lessons, "made/double").stdout
+
+    assert '/exercises/made/double.py", line 2' in broken
+    assert broken.splitlines()[-1] == "BROKEN  TypeError: first"
+    assert broken.count("second") == 2  # the line of the program, and what was raised
+
+
 def test_hints_solution_and_reset(lessons: Path) -> None:
     """One hint a time; the solution is the program alone; the file is kept aside."""
     learn(lessons, "made/double")

@@ -66,6 +66,8 @@ class Block:
     expected: tuple[Expected, ...]
     alone: bool = False
     """Whether it shares no names with blocks that ran before it."""
+    file: str = ""
+    """What tracebacks call it; empty for a block of a lesson."""
 
     def expected_on(self, platform: str) -> Expected | None:
         """Return what it should print on this platform; None where the lesson does not say."""

@@ -162,7 +162,8 @@ def judge(
     held = ""
     answer = _own_text(exercise) if text is None else text
     code = answer.partition(MARK)[0] + exercise.judged
-    for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True)):
+    file = str(own_file(exercise)) if text is None else f"{exercise.name}.py"
+    for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True, file=file)):
         if isinstance(item, Output):
             before, mark, after = (held + item.text).partition(_TRACEBACK)
             held = mark + after
@@ -191,6 +192,7 @@ def _own_text(exercise: Exercise) -> str:
 def _judged(result: BlockResult) -> Judged:
     wrong = result.detail.startswith("AssertionError: ")
     why = result.detail.removeprefix("AssertionError: ") if result.status != "pass" else ""
+    why = " ".join(why.split("\n")[: None if wrong else 1])  # of an error its traceback says more
     if result.status == "error" and wrong:
         result = replace(result, status="fail")
     return Judged(result.status == "pass", why or result.reason or "", result)

@@ -255,7 +255,7 @@ class LessonSession:
             return
         self.blocked = None
         began = time.monotonic()
-        name = f"{self.lesson.id}, block {block.id}"
+        name = block.file or f"{self.lesson.id}, block {block.id}"
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
                     "alone": block.alone, "file": name})  # fmt: skip
         if self._stopped:  # stop() came before there was a process to stop
