@@ -10,7 +10,7 @@ LEVEL = "static"
 NEEDS = {"container": True, "chips": 1}
 TIMEOUT_S = 10
 ESTIMATE_S = 0.1
-LESSON = "trouble/when-it-does-not-start"
+LESSON = "setup/docker"
 SOURCE = "https://github.com/pytorch/xla/pull/8735"
 
 LOW_SHM_GIB = 1.0

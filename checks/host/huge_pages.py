@@ -9,7 +9,7 @@ LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 10
 ESTIMATE_S = 0.1
-LESSON = "trouble/when-it-does-not-start"
+LESSON = "trouble/hangs-and-slowness"
 SOURCE = "https://github.com/jax-ml/jax/blob/main/jax/_src/cloud_tpu_init.py"
 OPTIONAL = True
 

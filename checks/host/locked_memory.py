@@ -14,7 +14,7 @@ LEVEL = "static"
 NEEDS = {"container": True, "chips": 1}
 TIMEOUT_S = 10
 ESTIMATE_S = 0.1
-LESSON = "trouble/when-it-does-not-start"
+LESSON = "setup/docker"
 SOURCE = "https://docs.cloud.google.com/kubernetes-engine/docs/how-to/tpus#privileged-mode"
 OPTIONAL = True
 

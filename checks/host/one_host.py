@@ -9,7 +9,7 @@ LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 10
 ESTIMATE_S = 0.1
-LESSON = "start/chips-cores-devices"
+LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
 

@@ -15,7 +15,7 @@ LEVEL = "static"
 NEEDS = {}
 TIMEOUT_S = 20
 ESTIMATE_S = 0.1
-LESSON = "trouble/when-it-does-not-start"
+LESSON = "setup/data-and-storage"
 SOURCE = "https://github.com/skypilot-org/skypilot/issues/2778"
 
 TEMPORARY = "/tmp"  # noqa: S108 -- looked at, nothing is written there

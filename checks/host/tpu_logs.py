@@ -13,7 +13,7 @@ LEVEL = "static"
 NEEDS = {"chips": 1}
 TIMEOUT_S = 10
 ESTIMATE_S = 0.1
-LESSON = "trouble/when-it-does-not-start"
+LESSON = "trouble/logs-and-stack-traces"
 SOURCE = "https://github.com/skypilot-org/skypilot/pull/3947"
 OPTIONAL = True
 

@@ -17,7 +17,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/first-arrays"
+LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 AFTER = ["jax.devices_visible"]
 

@@ -12,7 +12,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.2
-LESSON = "start/chips-cores-devices"
+LESSON = "jax/memory-and-donation"
 SOURCE = "https://github.com/jax-ml/jax/issues/1491"
 AFTER = ["jax.devices_visible"]
 
