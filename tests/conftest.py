@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 os.environ.update(JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8")
+# Hundreds of processes are started here: what they import is compiled once, not in each.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import tpustarter
+from tpustarter import locations
+
+sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,12 +31,24 @@ if (REPOSITORY / "checks").is_dir() and Path(tpustarter.__file__).parents[1] == 
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give each test a home and a state folder of its own."""
+def home(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Give each test a home and a state folder of its own; its run folders are let go of."""
     folder = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(("XDG_", "TPU_", "TPUSTARTER_HOME", "CONDA_", "VIRTUAL_ENV")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-    return folder
+    yield folder
+    while locations._kept_open:
+        os.close(locations._kept_open.pop())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what JAX compiles in this process, where a test imported JAX: most is met again."""
+    if jax := sys.modules.get("jax"):
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)

@@ -23,6 +23,8 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 FOLDER = Path(next(iter(checks.__path__))) / "jax"
 NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 TPU = Target("tpu", 8, "v5e")
+MINUTES = 0.005
+"""What a check that soaks is given: a third of a second."""
 
 
 def check(name: str) -> ModuleType:
@@ -45,7 +47,7 @@ def failures(name: str) -> list[tuple[str, str | None]]:
 def _asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = target()
     monkeypatch.setitem(check("_timing").LASTS_S, "cpu", 0.002)  # no figure is judged here
-    set_target(Target("cpu", 8, virtual=True, minutes=0.02))
+    set_target(Target("cpu", 8, virtual=True, minutes=MINUTES))
     yield
     set_target(before)
 
@@ -120,29 +122,14 @@ def test_every_check_has_a_sabotage() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_check_passes_on_eight_virtual_devices(name: str) -> None:
-    """Nothing is judged worse than a fact to know, and every finding is short text or a number."""
-    found = findings(name)
+def test_a_check_passes_on_eight_virtual_devices(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds nothing worse than a fact, runs what it lists, and leaves JAX as it met it.
 
-    assert {one.verdict for one in found} <= {"ok", "info"}
-    assert any(one.verdict == "ok" for one in found)
-    assert all(isinstance(one.found, str | int | float) for one in found)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The claim can be seen to be false, and whoever reads that is told what to do."""
-    SABOTAGE[name](monkeypatch, check(name))
-    failed = [one for one in findings(name) if one.verdict == "fail"]
-
-    assert failed
-    assert all(one.hint for one in failed)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_check_runs_what_it_lists_as_programs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rehearsal compiles `programs()`: the functions and shapes there are the ones that run."""
-    ran = set()
+    Rehearsal compiles `programs()`: the functions and shapes there are the ones that run.
+    """
+    before, ran = dict(jax.config.values), set()
     compile_ = jax.jit
 
     def recording(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -154,11 +141,25 @@ def test_a_check_runs_what_it_lists_as_programs(name: str, monkeypatch: pytest.M
 
         return call
 
-    monkeypatch.setattr(jax, "jit", recording)
-    findings(name)
-    listed = {signature(program, shapes) for _, program, shapes in programs(name)}
+    with monkeypatch.context() as patch:
+        patch.setattr(jax, "jit", recording)
+        found = findings(name)
 
-    assert listed == ran
+    assert {one.verdict for one in found} <= {"ok", "info"}
+    assert any(one.verdict == "ok" for one in found)
+    assert all(isinstance(one.found, str | int | float) for one in found)
+    assert before == dict(jax.config.values)
+    assert {signature(program, shapes) for _, program, shapes in programs(name)} == ran
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claim can be seen to be false, and whoever reads that is told what to do."""
+    SABOTAGE[name](monkeypatch, check(name))
+    failed = [one for one in findings(name) if one.verdict == "fail"]
+
+    assert failed
+    assert all(one.hint for one in failed)
 
 
 def signature(function: Callable[..., Any], arguments: Any) -> tuple[str, str]:
@@ -183,22 +184,47 @@ def test_programs_compile_from_abstract_arguments(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_check_leaves_the_configuration_as_it_was(name: str) -> None:
-    """The next check meets the JAX that this one met."""
-    before = dict(jax.config.values)
-    findings(name)
-
-    assert before == dict(jax.config.values)
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_a_check_has_a_form_for_one_device(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A v5e-1 and a laptop are healthy machines too."""
     one = jax.local_devices()[:1]
     monkeypatch.setattr(jax, "local_devices", lambda **_: one)
-    set_target(Target("cpu", 1, virtual=True, minutes=0.02))
+    set_target(Target("cpu", 1, virtual=True, minutes=MINUTES))
 
     assert failures(name) == []
+
+
+# the settings of a user
+
+OTHER = {
+    "jax_debug_nans": True, "jax_disable_jit": True, "jax_debug_key_reuse": True,
+    "jax_threefry_partitionable": False, "jax_numpy_dtype_promotion": "strict",
+    "jax_numpy_rank_promotion": "raise", "jax_transfer_guard": "disallow",
+    "jax_default_prng_impl": "rbg", "jax_enable_x64": True,
+    "jax_enable_compilation_cache": False, "jax_raise_persistent_cache_errors": True,
+    "jax_compilation_cache_max_size": 0, "jax_explain_cache_misses": True,
+}  # fmt: skip
+"""Settings that change what JAX does, each set to what is not its default."""
+
+ABOUT_JAX = (
+    "array_layouts", "callbacks", "compilation_cache", "control_flow", "dlpack", "donation",
+    "host_transfers", "indexing", "out_of_bounds", "profiler_trace", "pytrees_and_keys",
+    "random_keys", "recompilation", "round_trips", "sharded_to_numpy", "tpu_metrics", "weak_types",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ABOUT_JAX)
+def test_the_settings_of_a_user_make_no_claim_false(name: str) -> None:
+    """A claim about JAX as documented holds whatever this user's programs are run with."""
+    before = {setting: jax.config.values[setting] for setting in OTHER}
+    try:
+        for setting, value in OTHER.items():
+            jax.config.update(setting, value)
+        found = failures(name)
+    finally:
+        for setting, value in before.items():
+            jax.config.update(setting, value)
+
+    assert [] == found
 
 
 # the settings that host.environment knows, which run without JAX

@@ -33,32 +33,6 @@ def _asked() -> Iterator[None]:
     set_target(before)
 
 
-CHECKS = ("callbacks", "compilation_cache", "host_transfers", "profiler_trace", "tpu_metrics")
-OTHER = {
-    "jax_debug_nans": True, "jax_disable_jit": True, "jax_debug_key_reuse": True,
-    "jax_numpy_dtype_promotion": "strict", "jax_transfer_guard": "disallow",
-    "jax_enable_compilation_cache": False, "jax_raise_persistent_cache_errors": True,
-    "jax_compilation_cache_max_size": 0, "jax_explain_cache_misses": True,
-    "jax_numpy_rank_promotion": "raise",
-}  # fmt: skip
-"""Settings that change what JAX does, each set to what is not its default."""
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_the_settings_of_a_user_make_no_claim_false(name: str) -> None:
-    """A claim about JAX as documented holds whatever this user's programs are run with."""
-    before = {setting: jax.config.values[setting] for setting in OTHER}
-    try:
-        for setting, value in OTHER.items():
-            jax.config.update(setting, value)
-        found = failures(name)
-    finally:
-        for setting, value in before.items():
-            jax.config.update(setting, value)
-
-    assert [] == found
-
-
 def one(code: str, name: str) -> Finding:
     """Return the only finding of a check with a code."""
     [found] = findings(name, code)

@@ -27,34 +27,6 @@ def _asked() -> Iterator[None]:
     set_target(before)
 
 
-CHECKS = (
-    "array_layouts", "control_flow", "dlpack", "donation", "indexing", "out_of_bounds",
-    "pytrees_and_keys", "random_keys", "recompilation", "round_trips", "sharded_to_numpy",
-    "weak_types",
-)  # fmt: skip
-OTHER = {
-    "jax_debug_nans": True, "jax_disable_jit": True, "jax_debug_key_reuse": True,
-    "jax_threefry_partitionable": False, "jax_numpy_dtype_promotion": "strict",
-    "jax_transfer_guard": "disallow", "jax_default_prng_impl": "rbg", "jax_enable_x64": True,
-}  # fmt: skip
-"""Settings that change what JAX does, each set to what is not its default."""
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_the_settings_of_a_user_make_no_claim_false(name: str) -> None:
-    """A claim about JAX as documented holds whatever this user's programs are run with."""
-    before = {setting: jax.config.values[setting] for setting in OTHER}
-    try:
-        for setting, value in OTHER.items():
-            jax.config.update(setting, value)
-        found = failures(name)
-    finally:
-        for setting, value in before.items():
-            jax.config.update(setting, value)
-
-    assert [] == found
-
-
 def failed(patch: pytest.MonkeyPatch, name: str, function: str, broken: Any) -> set[str]:
     """Run a check with one of its functions broken, and return the codes of what failed."""
     patch.setattr(check(name), function, broken)

@@ -72,14 +72,14 @@ def figures() -> str:
     parts = [part for one in lessons for part in blocks.parse(one)]
     claims = then_now.read()
     minutes = sum(one.header["minutes"] for one in lessons)
+    proven = sum(bool(one.proof) for one in claims)
     return "\n".join([
         f"{len(lessons)} lessons, {minutes} minutes",
         f"{sum(one.kind == 'block' for one in parts)} blocks that run",
         f"{sum(one.kind == 'quiz' for one in parts)} questions",
         f"{sum(len(exercises.read(one)) for one in lessons)} exercises",
         f"{len(content.read_paths())} paths",
-        f"{len(claims)} claims of older tutorials: {sum(bool(one.proof) for one in claims)} proven"
-        f" by code, {sum(not one.proof for one in claims)} by their source alone",
+        f"{len(claims)} claims of older tutorials: {proven} proven by code, the rest by a source",
     ])  # fmt: skip
 
 

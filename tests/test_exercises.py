@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_lessons import make_lesson, make_session
+from made_lessons import make_lesson, make_session, run_block
 
 from tpustarter import content, exercises, progress
+from tpustarter.blocks import Block
 from tpustarter.content import Lesson
 from tpustarter.exercises import Exercise, Judged
+from tpustarter.lesson import LessonSession
 from tpustarter.output import Output
+from tpustarter.plan import framework_of
 from tpustarter.problem import Problem
 
 SHIPPED = '''"""Return the double.
@@ -242,13 +245,41 @@ LESSONS = content.read_lessons()
 SHIPPED_EXERCISES = [one for lesson in LESSONS for one in exercises.read(lesson)]
 
 
-@pytest.mark.parametrize("one", SHIPPED_EXERCISES, ids=lambda one: one.id)
-def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(one: Exercise) -> None:
-    """By an assertion that says what is missing, not by an accident."""
-    wrong, right = judge(one, one.gap, one.solution)
+STATE = Block("state", """
+import os, sys
+jax = sys.modules.get("jax")
+print(hash(str((sorted(os.environ.items()), jax and sorted(map(str, jax.config.values.items()))))))
+""", 1, 60.0, (), alone=True)  # fmt: skip
+"""Prints a number for what an exercise could leave changed for the next one in its process."""
 
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[dict[str | None, LessonSession]]:
+    """Return one session for each framework: JAX is started once, as in the app."""
+    sessions: dict[str | None, LessonSession] = {}
+    yield sessions
+    for session in sessions.values():
+        session.close()
+
+
+@pytest.mark.parametrize("one", SHIPPED_EXERCISES, ids=lambda one: one.id)
+def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
+    one: Exercise, warm: dict[str | None, LessonSession]
+) -> None:
+    """By an assertion that says what is missing, not by an accident."""
+    framework = framework_of(one.lesson)
+    session = warm[framework] = warm.get(framework) or make_session(one.lesson)
+    run_block(session, STATE, f"import {framework}" if framework else "pass")
+    before = run_block(session, STATE).output
+    *_, wrong = exercises.judge(one, session.run, one.gap)
+    *_, right = exercises.judge(one, session.run, one.solution)
+    if run_block(session, STATE).output != before:
+        session.close()  # the next exercise gets a fresh process
+
+    assert isinstance(wrong, Judged)
     assert wrong.result.status == "fail", wrong.result.output
     assert wrong.why
+    assert isinstance(right, Judged)
     assert right.is_right, right.result.output
 
 

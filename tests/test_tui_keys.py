@@ -145,9 +145,11 @@ def test_checks_that_hold_the_tpu_are_named_and_released(tmp_path: Path) -> None
             await until(pilot, lambda: held in on_screen(pilot.app).splitlines()[0])
             for key in ("question_mark", "colon"):
                 await pilot.press(key)
+                await until(pilot, lambda: not isinstance(pilot.app.screen, Checks))
                 await until(pilot, lambda: "end process" in on_screen(pilot.app).rpartition("─")[2])
                 assert held in on_screen(pilot.app).splitlines()[0]
                 await pilot.press("escape")
+                await until(pilot, lambda: isinstance(pilot.app.screen, Checks))
             seen = await press(pilot, "t")
             assert "TPU v5e, 8 chips" in seen.splitlines()[0]
             assert "NOT RUN" in seen
@@ -275,9 +277,11 @@ def test_a_broken_lessons_folder_is_told_in_full(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             (tmp_path / "lessons/paths.yml").write_text("- a\n")
-            for keys in (("c", "escape"), ("l",)):
-                seen = " ".join((await press(pilot, *keys)).split())
-                assert "are no list of entries with `id`, `title`, `who` and `lessons`" in seen
+            seen = " ".join((await press(pilot, "c", "escape")).split())
+            assert "are no list of entries with `id`, `title`, `who` and `lessons`" in seen
+            (tmp_path / "lessons/start/0001-hello.md").write_text("# Hello\n")
+            seen = " ".join((await press(pilot, "l")).split())
+            assert "has no YAML header between two `---` lines" in seen
 
     run(journey)
 

@@ -66,11 +66,15 @@ async def rehearsing(
 async def choose(pilot: Pilot[None], *tpus: str) -> str:
     """Choose these TPUs and no others; return the screen."""
     await press(pilot, "tab", "a", "a", "home")
+    left = set(tpus)
     for _ in range(40):
         seen = on_screen(pilot.app)  # type: ignore[arg-type]
         name = pilot.app.screen.query_one("#tpus").chosen
-        if name in tpus and not re.search(rf"\[x\] {name} ", seen):
+        if name in left and not re.search(rf"\[x\] {name} ", seen):
             await pilot.press("space")
+        left.discard(name)
+        if not left:
+            break
         await pilot.press("down")
     return await press(pilot, "tab")
 

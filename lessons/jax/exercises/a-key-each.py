@@ -3,8 +3,8 @@
 `init` makes the weights of a model: a matrix for each pair of neighbours
 in `sizes`. As it stands, layers of one shape are twins. See that every
 layer has other numbers, that equal keys give equal models, and that no
-key is used twice: `init` must not draw with the key that it was given
-and split it, too.
+key is used twice. To split a key is to use it: once `init` has split
+the key that it was given, it must not draw with that key.
 """
 
 from itertools import pairwise

@@ -5,7 +5,7 @@ them back. Two things are wrong. If the program ends while it writes, the
 old file is gone as well. And bfloat16 comes back as two bytes without a
 meaning. Mend both: at every moment `path` holds one whole save, old or
 new, and each array comes back with the dtype it had. Nothing else stays
-in the folder, not even of a save that broke off.
+in the folder, even after a save that was interrupted.
 """
 
 import contextlib

@@ -2,8 +2,8 @@
 
 `mesh` is a grid of all devices: two rows along `data`, the rest of them
 along `model`. Cut `x` and `w` so that every device holds half of the rows
-of `x`, and of `w` as many columns as fall to its place along `model`:
-then it can compute its piece of `x @ w`, and no device needs anything
+of `x`, and of the columns of `w` the share of its place along `model`.
+Then it can compute its piece of `x @ w`, and no device needs anything
 from another one. `place` returns both arrays, cut.
 """
 

@@ -2,10 +2,10 @@
 
 `refine` improves `x`, a rough solution of `a @ x = b`, with a rough inverse
 of `a`. It makes two products: what is still missing from `b`, and the
-correction for it. On a TPU both are made in one pass, and the answer stays
-wrong in its third digit however often it is refined. Ask for `highest` in one
-of them, so that six digits come out. It costs six passes; in both it would
-cost twelve. The judge computes as a TPU does, on any machine.
+correction for it. On a TPU each takes one pass, and the answer stays wrong in
+its third digit however often it is refined. Ask for `highest` in one of the
+two, so that six digits come out. One product then takes six passes, the other
+still one. The judge computes as a TPU does, on any machine.
 """
 
 import jax
@@ -38,7 +38,7 @@ def parts(m, n):
 
 
 def on_a_tpu(program, values, passes):
-    """Run a program as a TPU does; append to `passes` those of each product."""
+    """Run a program as a TPU does; add each product's passes to `passes`."""
     known = dict(zip(program.jaxpr.invars, values, strict=True))
     known |= dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     for one in program.jaxpr.eqns:

@@ -2,9 +2,9 @@
 
 A model is often a nest of dictionaries and lists. Here some leaves are
 arrays of JAX, some of NumPy, and some are no arrays at all: a name, a
-number of layers, a rate (one number of NumPy's is no array). `double`
-must return the same nest with every array doubled and all else as it
-was. It must do so inside a function under `jax.jit` as well.
+number of layers, a rate (`np.float32(0.5)`, one number, is no array).
+`double` must return the same nest with every array doubled and all else
+as it was. It must do so inside a function under `jax.jit` as well.
 """
 
 import jax

@@ -2,8 +2,8 @@
 
 `good` gets a matrix product from a TPU (emulated here, one bfloat16
 pass) and what float64 says. It must return True where the two differ by
-rounding alone, and False where a number is wrong. The matrices come in
-sizes from 1e-6 to 1e6, and in each a few numbers are close to zero.
+rounding alone, and False where a number is wrong. The numbers of a matrix
+are about 1e-6, 1 or 1e6 in size, and in each a few are close to zero.
 """
 
 import jax.numpy as jnp

@@ -2,7 +2,7 @@
 
 `mean_square` below is compiled for each length that it meets: 37 times
 for these batches of 20 to 119 numbers. Write `fill_up` so that three
-programs serve all, and each mean stays what it is. `mean_square` counts a
+programs do for all batches, and no mean changes. `mean_square` counts a
 number as often as its weight says: 1 for a number of the batch, 0 for one
 that you filled in.
 """

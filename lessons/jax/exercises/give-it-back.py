@@ -1,10 +1,10 @@
 """Train with one copy of the weights, and keep no array for the losses.
 
 `train` works, and wastes memory: each step has old and new weights at
-once, and every state that ever was is kept for its loss. Change `step`,
-so that its result takes the place of the weights it is given. Change
-`train`, so that it returns the last weights, and the losses as a list of
-Python floats.
+once, and `history` keeps the weights of all steps beside their losses.
+Change `step`, so that its result takes the place of the weights it is
+given. Change `train`, so that it returns the last weights, and the losses
+as a list of Python floats.
 """
 
 import functools

@@ -1,8 +1,8 @@
 """Bring ids to the device without a wrong one among them.
 
-`ids` is a NumPy array of any integer type. Where every id fits into 32
-bits, return a JAX array of `int32` with the same ids. Where one does not,
-raise `OverflowError`.
+`ids` is a NumPy array of any integer type. Where every id fits into
+`int32`, return a JAX array of that type with the same ids. Where one does
+not, raise `OverflowError`.
 """
 
 import jax

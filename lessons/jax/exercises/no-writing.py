@@ -2,8 +2,9 @@
 
 In NumPy this would be two lines: `x[broken] = 0`, then
 `x[x > limit] = limit`. An array of JAX refuses both. Write `clean` so
-that it does the same in that order, and returns a new array. It must also
-work inside `jax.jit`, where no number of `x` is known yet, nor `limit`.
+that it does the same in that order, and returns a new array. `broken` is
+an array of places. It must also work inside `jax.jit`, where the numbers
+in `x`, `broken` and `limit` are not known yet.
 """
 
 import jax

@@ -1,8 +1,8 @@
 """Give the compiler one layer instead of a hundred.
 
 `apply` goes through 100 layers in a Python loop, so the compiler gets a
-program of 100 layers, and takes long. Return the same two things from a
-program in which the layer stands once: `x` after all layers, and the
+program of 100 layers, and takes long. Return the same two results from a
+program that has the layer only once: `x` after all layers, and the
 largest number in `x` after each of them.
 """
 

@@ -2,9 +2,10 @@
 
 Each device has some rows of the batch. `normalise` takes the mean and the
 variance of each column, but of its own rows alone, so each device uses
-other ones. Let all use those of the whole batch, and send no row to
-another device: a few numbers for each column are enough. All devices have
-equally many rows; the direction of the mesh is called `d`.
+other numbers. Let all use the mean and the variance of the whole batch,
+and send no row to another device: a few numbers for each column are
+enough. All devices have equally many rows; the direction of the mesh is
+called `d`.
 """
 
 import jax

@@ -1,6 +1,6 @@
 """Write one training step for every device.
 
-`place` puts the parameters on all devices, each with the whole, and cuts
+`place` copies the parameters to all devices, each the whole, and cuts
 the rows of the batch along the mesh. `step` computes the mean over all
 rows of `(x @ w + b - y) ** 2`, moves each parameter by minus `rate` times
 its gradient, and returns the new parameters and the loss, the one from

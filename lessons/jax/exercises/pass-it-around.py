@@ -3,7 +3,7 @@
 `jax.lax.ppermute` sends what each device has to the next one; the last
 sends to the first. Write `total` so that each device ends with the sum of
 what all had, as `psum` would give it, without `psum`, `all_gather` or any
-other collective. It must do for any number of devices.
+other collective. It must work for any number of devices.
 """
 
 import jax

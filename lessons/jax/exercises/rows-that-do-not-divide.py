@@ -3,8 +3,9 @@
 The last batch of the data has 13 rows, and `jax.device_put` refuses to
 cut 13 rows over 8 devices. Write `place` for batches of any length: it
 returns the rows, filled up and cut along `d`, and the weights that `loss`
-below needs, one for each row, cut alike. The loss must stay that of the
-rows that were there. Fill up no further than to the next multiple.
+below needs, one for each row, cut the same way. The loss must stay that
+of the rows that were there. Fill up no further than to the next multiple
+of the number of devices.
 """
 
 import jax

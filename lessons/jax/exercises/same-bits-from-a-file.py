@@ -1,10 +1,10 @@
 """Bring weights of any type through a file, bit for bit.
 
 `save` writes a dictionary of JAX arrays to an `.npz` file, `load` reads it
-back. As they stand, bfloat16 comes back as nameless bytes and `float8_e5m2`
-not at all. Mend both, so that each array comes back with its type and its
-bits. A file of `float32` copies would be twice as long: no array may take
-more bytes in the file than on the device.
+back. As they stand, bfloat16 comes back as bytes without a type, and
+`float8_e5m2` not at all. Mend both, so that each array comes back with its
+type and its bits. A file of `float32` copies would be twice as long: no
+array may take more bytes in the file than on the device.
 """
 
 import io
@@ -54,14 +54,12 @@ size, most = (
 )
 assert size <= most, f"it has {size} bytes, expected {most} at most"
 file.seek(0)
+found, said = {}, "loaded nothing"
 try:
     found = load(file)
 except (TypeError, ValueError) as error:
-    found = {}
-    said = str(error).split(".")[0]
-    assert found, (
-        f"load raised {type(error).__name__}: {said}, expected 5 arrays"
-    )
+    said = f"load raised {type(error).__name__}: {str(error).split('.')[0]}"
+assert found, f"{said}, expected 5 arrays"
 assert sorted(found) == sorted(weights), (
     f"found {sorted(found)}, expected {sorted(weights)}"
 )

@@ -1,9 +1,10 @@
 """Count steps until a number is 1, in one compiled program.
 
-Take a number: halve it where it is even, else triple it and add one.
-Again, until it is 1: from 3 to 10, 5, 16, 8, 4, 2, 1 these are 7 steps.
-Return how many it takes. It must work under `jax.jit` and `jax.vmap`,
-where Python's `if` and `while` cannot look at `n`.
+Take a number: halve it where it is even, else triple it and add one. Do
+so again until it is 1. From 3 you come to 10, 5, 16, 8, 4, 2 and 1, which
+makes 7 steps. Return the number of steps. The function must work under
+`jax.jit` and `jax.vmap`, where Python's `if` and `while` cannot look at
+`n`.
 """
 
 import jax
