@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +45,8 @@ def test_every_lesson_is_a_valid_notebook_with_all_its_blocks(lesson: Lesson) ->
     assert [one.code.rstrip("\n") for one in blocks_of(lesson)] == [
         one for one in code if one in {block.code.rstrip("\n") for block in blocks_of(lesson)}
     ]
-    assert not [one for one in sources(lesson, "markdown") if ".md)" in one or ".md#" in one]
+    to_file = re.compile(r"\]\((?!https://)[^)]*\.md[)#]")
+    assert not [one for one in sources(lesson, "markdown") if to_file.search(one)]
     assert parse(lesson)
 
 
