@@ -18,7 +18,7 @@ SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.array.html"
 AFTER = ["jax.devices_visible"]
 
 COPY = "`np.array(x)` is a copy that can be written to"
-KEEP = "do not write to a NumPy array once JAX has it, or hand over `jnp.array(a)`"
+KEEP = "do not write to a NumPy array once JAX has it, or hand over `a.copy()`"
 
 
 def copied_to_jax(array):
