@@ -15,8 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tpustarter import __main__, content, host, locations
-from tpustarter.selfcheck import SelfCheck
+from tpustarter import __main__, content, locations
+from tpustarter.checking.selfcheck import SelfCheck
+from tpustarter.machine import host
 
 if __name__ == "__main__":
     folder, root, env, uid, *arguments = sys.argv[1:]

@@ -13,7 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tpustarter import __main__, content, host, rehearsal
+from tpustarter import __main__, content
+from tpustarter.machine import host
+from tpustarter.rehearsal import run as rehearsal
 
 if __name__ == "__main__":
     folder, root, *arguments = sys.argv[1:]

@@ -17,8 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tpustarter import __main__, host
-from tpustarter.setup import Setup
+from tpustarter import __main__
+from tpustarter.machine import host
+from tpustarter.setup.run import Setup
 
 CHECKS = Path(__file__).parent / "samples" / "machine_checks"
 

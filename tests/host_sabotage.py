@@ -10,7 +10,7 @@ from typing import Any
 from fake_metadata import serve, values
 from machines import lay_out
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding, Verdict
 
 Findings = list[Finding]

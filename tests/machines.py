@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tpustarter import host
+from tpustarter.machine import host
 
 PCI = {
     "v2": ("0x0027", "0x004e"),

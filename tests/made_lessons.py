@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tpustarter import content, host
-from tpustarter.blocks import Block, blocks_of
+from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.lesson import BlockResult, LessonSession
+from tpustarter.learning.blocks import Block, blocks_of
+from tpustarter.learning.lesson_process import BlockResult, LessonSession
+from tpustarter.machine import host
 
 HEADER = """---
 title: Sample

@@ -38,7 +38,6 @@ from textual.pilot import Pilot  # noqa: E402
 from textual.widgets import Input  # noqa: E402
 from tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
 
-from tpustarter.tui import commands  # noqa: E402
 from tpustarter.tui.app import Starter  # noqa: E402
 
 CHECKS = Path(__file__).parent / "samples" / "machine_checks"
@@ -80,7 +79,7 @@ async def lessons() -> None:
     """Take home, a lesson before, during and after a run, and blocks that fail."""
     async with app() as pilot:
         await take(pilot, "home")
-        commands.open_lesson(pilot.app, "jax/is-it-really-the-tpu")  # type: ignore[arg-type]
+        pilot.app.go.to_lesson("jax/is-it-really-the-tpu")  # type: ignore[arg-type]
         await settle(pilot)
         await take(pilot, "lesson-before")
         await pilot.press("r")
@@ -100,13 +99,13 @@ async def tries() -> None:
     """Take a question that was answered, and an exercise with a wrong answer and a hint."""
     os.environ["TPUSTARTER_HOME"] = str(STUDENT / ".local/state/tpustarter")
     async with app() as pilot:
-        commands.open_lesson(pilot.app, "start/when-it-pays-off")  # type: ignore[arg-type]
+        pilot.app.go.to_lesson("start/when-it-pays-off")  # type: ignore[arg-type]
         await settle(pilot)
         while "1 to " not in on_screen(pilot.app):  # type: ignore[arg-type]
             await press(pilot, "space")
         await press(pilot, "1", "2")
         await take(pilot, "question")
-        commands.open_exercise(pilot.app, "jax/pass-it-around")  # type: ignore[arg-type]
+        pilot.app.go.to_exercise("jax/pass-it-around")  # type: ignore[arg-type]
         await settle(pilot)
         await press(pilot, "r", "h")
         await take(pilot, "exercise")

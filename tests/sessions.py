@@ -6,10 +6,11 @@ import os
 import sys
 from pathlib import Path
 
-from tpustarter import archive, content
-from tpustarter.report.redact import Redactor
-from tpustarter.report.results import Result
-from tpustarter.runner import Ended, Runner, Session
+from tpustarter import content
+from tpustarter.checking.results import Result
+from tpustarter.checking.runner import Ended, Runner, Session
+from tpustarter.redact import Redactor
+from tpustarter.running import archive
 
 SAMPLES = Path(__file__).parent / "samples" / "checks"
 

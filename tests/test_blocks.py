@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_lessons import HEADER, fence, make_lesson
 
-from tpustarter import blocks, content, lint
-from tpustarter.blocks import Expected
+from tpustarter import content
 from tpustarter.content import Lesson
+from tpustarter.learning import blocks, lint, markdown
+from tpustarter.learning.blocks import Expected
 from tpustarter.problem import Problem
 
 FIRST_LINE = HEADER.count("\n") + 1
@@ -219,13 +220,13 @@ def test_numbers_match_exactly_within_their_tolerance(numbers: list[float], rtol
 def test_a_search_names_lesson_and_line_of_the_file() -> None:
     """Every hit is where it says, in any case."""
     lessons = content.read_lessons()
-    found = blocks.search(lessons, "JAX.SHARD_MAP")
+    found = markdown.search(lessons, "JAX.SHARD_MAP")
 
     assert found
     for lesson, number, line in found:
         assert line == lesson.path.read_text(encoding="utf-8").split("\n")[number - 1]
         assert "jax.shard_map" in line.lower()
-    assert [] == blocks.search(lessons, "no lesson says this")
+    assert [] == markdown.search(lessons, "no lesson says this")
 
 
 BROKEN = {
@@ -270,9 +271,9 @@ def test_each_rule_of_the_linter_can_fail(name: str, tmp_path: Path) -> None:
     old, new, said = BROKEN[name]
     sound = make_lesson(tmp_path, "END\n")
     text = sound.path.read_text()
-    assert [] == blocks.lint([sound], {"host.chips"})
+    assert [] == lint.lint([sound], {"host.chips"})
     sound.path.write_text(text.replace(old, new))
-    found = blocks.lint([content.read_lesson(sound.path)], {"host.chips"})
+    found = lint.lint([content.read_lesson(sound.path)], {"host.chips"})
 
     assert [line for line in found if said in line]
     assert all(line.startswith("made/01-sample.md:") for line in found)

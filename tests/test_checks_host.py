@@ -28,7 +28,8 @@ from host_sabotage import (
 )
 from machines import lay_out
 
-from tpustarter import content, host
+from tpustarter import content
+from tpustarter.machine import host
 from tpustarter.probe.finding import Verdict
 
 CHECKS = [check for check in content.read_checks() if check.framework == "host"]

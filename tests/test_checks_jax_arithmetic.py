@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from test_checks_jax import check, findings
 
-from tpustarter import tpus
+from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target, target
 

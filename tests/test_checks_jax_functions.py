@@ -10,7 +10,7 @@ from jax_sabotage_functions import change, device_five_is_one_ulp_off, moved
 from test_checks_jax import check, findings
 from test_checks_jax_arithmetic import _asked, failed  # noqa: F401  the fixture works by being here
 
-from tpustarter import tpus
+from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target
 

@@ -20,9 +20,10 @@ from jax.experimental import io_callback
 from real_compiler import python_with_libtpu
 from test_checks_jax import check, failures, findings
 
-from tpustarter import archive, compiler
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target, target
+from tpustarter.rehearsal import compiler
+from tpustarter.running import archive
 
 
 @pytest.fixture(autouse=True)

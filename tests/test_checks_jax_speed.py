@@ -16,7 +16,7 @@ import pytest
 from jax_sabotage_cores import at
 from jax_sabotage_speed import renamed, spoilt_on
 
-from tpustarter import tpus
+from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target, target
 

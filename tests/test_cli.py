@@ -22,7 +22,7 @@ from sessions import SAMPLES
 from stubs import make_python
 
 HERE = Path(__file__).parent
-SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
+SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
 
 
 def tpustarter(

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from sessions import SAMPLES
 from test_report import FINDING, HOST, NASTY, result, run_of
 
+from tpustarter.checking import compare, document, saved
+from tpustarter.checking.results import STATUSES, Result
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import compare, document, saved
-from tpustarter.report.results import STATUSES, Result
 
 HERE = Path(__file__).parent
-SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
+SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
 FIELDS = dict[str, Any]
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter import content, lint, locations
+from tpustarter import content, locations
 from tpustarter.cli import cli
 from tpustarter.content import Check
+from tpustarter.learning import lint
 from tpustarter.problem import ExitCode, Problem
 
 SAMPLES = Path(__file__).parent / "samples" / "checks"

@@ -9,7 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tpustarter import blocks, content, exercises, lint, then_now
+from tpustarter import content
+from tpustarter.learning import blocks, exercises, markdown, then_now
 
 COUNTS = {"000": 14, "001": 29, "002": 10, "003": 14, "004": 10}
 """Points of the outline of each source document."""
@@ -49,7 +50,7 @@ def test_each_point_stands_once() -> None:
 
 def test_each_point_is_taught_where_it_says() -> None:
     """Lesson and heading are there."""
-    headings = {one.id: lint.anchors(one.text) for one in content.read_lessons()}
+    headings = {one.id: markdown.anchors(one.text) for one in content.read_lessons()}
     for point in read():
         for place in point.get("taught", []):
             lesson, _, heading = place.partition("#")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from made_lessons import make_lesson
 
-from tpustarter import documented
+from tpustarter.learning import documented
 from tpustarter.problem import Problem
 
 ENTRIES = """

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from made_lessons import make_lesson, make_session, run_block
 
-from tpustarter import content, exercises, progress
-from tpustarter.blocks import Block
+from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.exercises import Exercise, Judged
-from tpustarter.lesson import LessonSession
-from tpustarter.output import Output
-from tpustarter.plan import framework_of
+from tpustarter.learning import exercises, progress
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.output import Output
 from tpustarter.problem import Problem
 
 SHIPPED = '''"""Return the double.
@@ -267,7 +267,7 @@ def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
     one: Exercise, warm: dict[str | None, LessonSession]
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
-    framework = framework_of(one.lesson)
+    framework = one.lesson.framework
     session = warm[framework] = warm.get(framework) or make_session(one.lesson)
     run_block(session, STATE, f"import {framework}" if framework else "pass")
     before = run_block(session, STATE).output

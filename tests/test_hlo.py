@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from real_compiler import python_with_libtpu
 
 import tpustarter
-from tpustarter.compiler import QUIET
 from tpustarter.probe import hlo
+from tpustarter.rehearsal.compiler import QUIET
 
 SAMPLES = Path(__file__).parent / "samples" / "hlo"
 

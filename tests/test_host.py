@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from machines import lay_out, node_of
 
-from tpustarter import host
+from tpustarter.machine import host
 
 CHIPS = {"v2": 4, "v3": 4, "v4": 4, "v5e": 8, "v5p": 4, "v6e": 8, "tpu7x": 4}
 DEVICES = {"v2": 8, "v3": 8, "v4": 4, "v5e": 8, "v5p": 4, "v6e": 8, "tpu7x": 8}

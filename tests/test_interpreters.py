@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from stubs import make_python
 
-from tpustarter import interpreters, state
+from tpustarter import state
+from tpustarter.checking import interpreters
 from tpustarter.problem import ExitCode, Problem
 
 OWN = "the Python tpustarter runs in"

@@ -18,14 +18,16 @@ import pytest
 from made_lessons import fence, make_lesson
 from test_runner import wait_until_gone
 
-from tpustarter import content, host, progress
-from tpustarter.blocks import blocks_of
+from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.practice import Practice
-from tpustarter.report import lesson_run, lesson_text
+from tpustarter.learning import lesson_run, progress
+from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.practice import Practice
+from tpustarter.machine import host
+from tpustarter.terminal import WIDTH
 
 HERE = Path(__file__).parent
-SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("learn.schema.json").read_text())
+SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
 PATHS = "- {id: laptop, title: Made, who: You., lessons: [made/sample, made/other]}\n"
 
 
@@ -93,7 +95,7 @@ def test_every_lesson_is_printed_as_plain_text() -> None:
         for block in blocks_of(lesson):
             assert f"Code, block {block.id}:" in done.stdout
     prose = [line for line in done.stdout.splitlines() if not line.startswith("    ")]
-    assert all(len(line) <= lesson_text.WIDTH for line in prose if "http" not in line)
+    assert all(len(line) <= WIDTH for line in prose if "http" not in line)
     assert "Expected output on a TPU" in done.stdout
     assert "(tpustarter learn jax/first-arrays)" in done.stdout
     assert "* HBM: " in done.stdout

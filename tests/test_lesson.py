@@ -16,12 +16,12 @@ from made_lessons import fence, laptop, make_lesson, make_session, run_block, ru
 from stubs import make_python
 from test_runner import ours, wait_until_gone
 
-from tpustarter import lease
-from tpustarter.blocks import Block, blocks_of
-from tpustarter.lesson import BlockResult, RunsFirst
-from tpustarter.output import MAX_CHARACTERS, Output
-from tpustarter.practice import Practice
+from tpustarter.learning.blocks import Block, blocks_of
+from tpustarter.learning.lesson_process import BlockResult, RunsFirst
+from tpustarter.learning.output import MAX_CHARACTERS, Output
+from tpustarter.learning.practice import Practice
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.running import lease
 
 LIMIT = "timeout=3"
 FORGE = """import contextlib, json, os
@@ -336,7 +336,7 @@ def test_nothing_is_left_when_the_program_dies(number: int, tmp_path: Path) -> N
     make_lesson(tmp_path, fence("print('up')\nimport time\ntime.sleep(600)"))
     program = (
         "from pathlib import Path\nfrom tpustarter import content\n"
-        "from made_lessons import make_session\nfrom tpustarter.blocks import blocks_of\n"
+        "from made_lessons import make_session\nfrom tpustarter.learning.blocks import blocks_of\n"
         f"lesson = content.read_lesson(Path({str(tmp_path / 'made' / '01-sample.md')!r}))\n"
         "for item in make_session(lesson).run(blocks_of(lesson)[0]): print('seen', flush=True)\n"
     )
@@ -460,7 +460,7 @@ def test_a_program_that_is_no_python_is_said(tmp_path: Path) -> None:
 
 def make_session_in(lesson: object, python: Path):
     """Return a session in another Python."""
-    from tpustarter.lesson import LessonSession
+    from tpustarter.learning.lesson_process import LessonSession
 
     return LessonSession(lesson, python=str(python))  # type: ignore[arg-type]
 

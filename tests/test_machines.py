@@ -24,7 +24,9 @@ import pytest
 from machines import lay_out
 from stubs import make_python
 
-from tpustarter import content, host, locations, plan
+from tpustarter import content, locations
+from tpustarter.checking import plan
+from tpustarter.machine import host
 from tpustarter.problem import ExitCode
 
 GOLDEN = Path(__file__).parent / "golden"

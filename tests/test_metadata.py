@@ -12,7 +12,7 @@ import pytest
 from fake_metadata import serve, values
 from machines import lay_out
 
-from tpustarter import host
+from tpustarter.machine import host
 
 LOOSE_S = 5.0
 """Far above every bound tested, far below the time a hang takes."""

@@ -14,9 +14,10 @@ import pytest
 from made_lessons import fence, make_lesson
 from test_exercises import lesson_with, shipped
 
-from tpustarter import content, notebook
-from tpustarter.blocks import blocks_of, parse
+from tpustarter import content
 from tpustarter.content import Lesson
+from tpustarter.learning import notebook
+from tpustarter.learning.blocks import blocks_of, parse
 
 LESSONS = content.read_lessons()
 RUN = ["jax/first-arrays", "jax/precision", "jax/every-device"]

@@ -13,7 +13,7 @@ import pytest
 from host_sabotage import SOUND, run
 from machines import lay_out
 
-from tpustarter import host
+from tpustarter.machine import host
 
 
 def test_a_holder_is_named_with_user_command_and_age(tmp_path: Path) -> None:

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_lessons import fence, make_lesson
 
-from tpustarter import progress, state
-from tpustarter.blocks import blocks_of
-from tpustarter.lesson import BlockResult
+from tpustarter import state
+from tpustarter.checking.results import Result, Run
+from tpustarter.learning import progress
+from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.lesson_process import BlockResult
 from tpustarter.problem import Problem
-from tpustarter.report.results import Result, Run
 
 ROOT = Path(__file__).parents[1]
 WHERE = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}

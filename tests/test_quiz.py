@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from made_lessons import make_lesson
 
-from tpustarter import blocks, quiz
+from tpustarter.learning import blocks, lesson_text, quiz
+from tpustarter.learning.progress import LessonProgress
 from tpustarter.problem import Problem
-from tpustarter.progress import LessonProgress
-from tpustarter.report import lesson_text
 
 TEXT = """\
 How many devices has a v4-8,

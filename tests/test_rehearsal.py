@@ -20,13 +20,12 @@ from stub_compiler import CHECKS, REPORT, make_compiler
 from test_runner import ours, wait_until_gone
 
 import tpustarter
-from tpustarter import answers, compiler, locations, memory_report
+from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import Began, Rehearsal, Request
+from tpustarter.rehearsal import answers, compiler, memory_report
+from tpustarter.rehearsal.run import Began, Rehearsal, Request
 
-SCHEMA = json.loads(
-    resources.files("tpustarter.report").joinpath("rehearsal.schema.json").read_text()
-)
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 GIB = 2**30
 
 OUTCOMES = {

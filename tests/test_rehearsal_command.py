@@ -18,9 +18,7 @@ from test_runner import wait_until_gone
 from tpustarter import locations
 
 HERE = Path(__file__).parent
-SCHEMA = json.loads(
-    resources.files("tpustarter.report").joinpath("rehearsal.schema.json").read_text()
-)
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 
 
 @pytest.fixture(scope="module")

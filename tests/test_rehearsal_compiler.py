@@ -27,16 +27,15 @@ from real_compiler import python_with_libtpu
 from test_runner import wait_until_gone
 
 import tpustarter
-from tpustarter import content, locations, tpus
-from tpustarter.compiler import Compiler, Task
+from tpustarter import content, locations
+from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode
-from tpustarter.rehearsal import Rehearsal, Request
+from tpustarter.rehearsal.compiler import Compiler, Task
+from tpustarter.rehearsal.run import Rehearsal, Request
 
 ROOT = Path(tpustarter.__file__).parents[1]
 SAMPLES = Path(__file__).parent / "samples"
-SCHEMA = json.loads(
-    resources.files("tpustarter.report").joinpath("rehearsal.schema.json").read_text()
-)
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 GIB = 2**30
 
 

@@ -21,14 +21,12 @@ from test_runner import wait_until_gone
 
 import tpustarter
 from tpustarter import locations
-from tpustarter.own_code import Printed
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import Rehearsal, Request
+from tpustarter.rehearsal.own_code import Printed
+from tpustarter.rehearsal.run import Rehearsal, Request
 
 BAD = SAMPLES / "rehearsal_bad"
-SCHEMA = json.loads(
-    resources.files("tpustarter.report").joinpath("rehearsal.schema.json").read_text()
-)
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 
 UNUSABLE = {
     # name of the file: words of the error

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tpustarter import own_code, tpus
-from tpustarter.own_code import Function
+from tpustarter.checking.text import WIDTH
+from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import rehearsal_text
-from tpustarter.report.text import WIDTH
+from tpustarter.rehearsal import own_code, rehearsal_text
+from tpustarter.rehearsal.own_code import Function
 
 GOLDEN = Path(__file__).parent / "golden"
 GIB = 2**30

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tpustarter.checking import document, junit, text, verdict
+from tpustarter.checking.results import KINDS, STATUSES, Blocked, Result, Run
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import document, junit, text, verdict
-from tpustarter.report.redact import Redactor
-from tpustarter.report.results import KINDS, STATUSES, Blocked, Result, Run
+from tpustarter.redact import Redactor
 
-SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
+SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
 REASONS = {"error": "crashed", "skip": "not-applicable", "notrun": "interrupted"}
 VIRTUAL = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
 TPU = {"platform": "tpu", "kind": "TPU v6 lite", "count": 8, "virtual": False}

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
+import statistics
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structure
 
 import tpustarter
-from tpustarter import archive, content, locations
-from tpustarter.report.text import ID_WIDTH, TITLE_WIDTH
+from tpustarter import content, locations
+from tpustarter.checking.text import ID_WIDTH, TITLE_WIDTH
+from tpustarter.running import archive
 
 PACKAGE = Path(tpustarter.__file__).parent
 CHECKS = locations.content("checks")
@@ -22,74 +24,143 @@ LESSONS = locations.content("lessons")
 
 FRAMEWORKS = {"jax", "jaxlib", "torch", "torch_xla", "torch_tpu", "tensorflow", "numpy", "libtpu"}
 
-# layer: what it may not import from tpustarter
-FORBIDDEN = {
-    "cli": {"tui"},
-    "tui": {"cli"},
-    "probe": {"cli", "tui", "report", "runner", "process", "content", "plan", "selfcheck"},
-    "report": {"cli", "tui"},
-}
-STANDARD_LIBRARY_ONLY = ("probe", "host.py", "tpus.py", "__init__.py")
+STANDARD_LIBRARY_ONLY = ("probe", "machine", "version.py", "__init__.py")
+TRAVELS = ("version.py", "__init__.py")
+"""What the probe takes along from the root of the package."""
 LIMITS = {"module": 400, "function": 50, "check": 80, "shared": 150, "lesson": 150}
+MEDIAN = 180
+"""Lines of a module in the middle of all: one that is longer than most holds two ideas."""
 
 
-def python_files(folder: Path) -> list[Path]:
-    """Return the Python files below a folder, without those of content shipped inside it."""
-    files = folder.rglob("*.py")
-    return [
-        path for path in files if not {"checks", "lessons"} & set(path.relative_to(folder).parts)
-    ]
-
-
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Yield every module a tree imports, wherever the import stands."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def layer_breaches(package: Path) -> list[str]:
-    """Return imports that cross a layer, or that the standard library does not have."""
+def foreign_imports(package: Path) -> list[str]:
+    """Return imports of what does not belong there: a framework, textual, a heavy library."""
     found = []
-    for path in python_files(package):
+    for path in structure.python_files(package):
         inside = path.relative_to(package)
-        for name in imports(ast.parse(path.read_bytes())):
-            parts = name.split(".")
-            if parts[0] == "tpustarter" and set(parts[1:2]) & FORBIDDEN.get(inside.parts[0], set()):
-                found.append(f"{inside} imports {name}")
+        for name in structure.imported_names(ast.parse(path.read_bytes())):
+            first = name.split(".")[0]
             if inside.parts[0] in STANDARD_LIBRARY_ONLY and not (
-                parts[0] in sys.stdlib_module_names or parts[0] in ("tpustarter", "jax")
+                first in sys.stdlib_module_names or first in ("tpustarter", "jax")
             ):
                 found.append(f"{inside} imports {name}, which is not in the standard library")
-            if parts[0] == "textual" and inside.parts[0] != "tui":
+            if first == "textual" and inside.parts[0] != "tui":
                 found.append(f"{inside} imports textual")
-            if parts[0] in FRAMEWORKS and inside.parts[0] != "probe":
+            if first in FRAMEWORKS and inside.parts[0] != "probe":
                 found.append(f"{inside} imports {name}, a framework")
     return found
 
 
-def test_layers_hold() -> None:
-    """No module imports across a layer, and the probe needs the standard library alone."""
-    assert layer_breaches(PACKAGE) == []
+def test_no_module_imports_what_does_not_belong_there() -> None:
+    """Frameworks stay in the probe, textual in the app, and the probe needs Python alone."""
+    assert [] == foreign_imports(PACKAGE)
 
 
-def test_the_layer_rule_can_fail(tmp_path: Path) -> None:
+def lay_out(package: Path, files: dict[str, str]) -> Path:
+    """Write the modules of a package that is called tpustarter; returns it."""
+    for name, code in files.items():
+        path = package / "tpustarter" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(code)
+    return package / "tpustarter"
+
+
+def test_the_rule_of_foreign_imports_can_fail(tmp_path: Path) -> None:
     """Each kind of breach is found."""
-    for name, code in {
+    package = lay_out(tmp_path, {
         "probe/a.py": "import click",
-        "probe/b.py": "from tpustarter.report import text",
-        "cli/c.py": "def f():\n    from tpustarter import tui",
-        "runner.py": "import jax",
-        "host.py": "import yaml",
-        "plan.py": "import textual",
-    }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(code)
+        "machine/b.py": "import yaml",
+        "checking/c.py": "import jax",
+        "checking/d.py": "def f():\n    import textual",
+        "__init__.py": "import platformdirs",
+    })  # fmt: skip
 
-    assert len({breach.split(" ")[0] for breach in layer_breaches(tmp_path)}) == 6
+    assert 5 == len(foreign_imports(package))
+
+
+def test_packages_import_downwards_only() -> None:
+    """The map in `__init__.py` is the order: nothing imports from above, wherever it does so."""
+    assert [] == structure.imports_upwards(PACKAGE)
+    assert ["cli", "tui"] == structure.order(PACKAGE)[:2]
+
+
+MAP = """Names its layers.
+
+Top first:
+
+    cli/      the command line
+    tui/      the app
+    checking/ the core
+    ground    what they stand on:
+              problem, state
+    probe/    travels
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("checking/a.py", "from tpustarter.cli import b"),
+        ("checking/a.py", "def f():\n    from tpustarter.cli.b import x"),
+        ("checking/a.py", "if TYPE_CHECKING:\n    from tpustarter.cli.b import X"),
+        ("checking/a.py", "import tpustarter.cli.b"),
+        ("problem.py", "from tpustarter.checking import c"),
+        ("probe/a.py", "from tpustarter import problem"),
+        ("cli/a.py", "from tpustarter.tui import b"),
+        ("tui/a.py", "from tpustarter.cli import b"),
+        ("checking/a.py", "from tpustarter import rehearse"),
+        ("checking/a.py", "from tpustarter.extra import a"),
+    ],
+)
+def test_the_rule_of_layers_can_fail(tmp_path: Path, name: str, code: str) -> None:
+    """An import from above is found at the top, in a function and for a type, and named."""
+    files = {"__init__.py": f'"""{MAP}"""', "cli/b.py": "", "tui/b.py": "", "checking/c.py": "",
+             "problem.py": "", "state.py": "", "extra/a.py": "", "probe/b.py": ""}  # fmt: skip
+    package = lay_out(tmp_path, files)
+
+    assert [] == structure.imports_upwards(package)
+
+    (package / name).write_text(code)
+    found = structure.imports_upwards(package)
+
+    assert 1 == len(found)
+    assert found[0].startswith(name.removesuffix(".py").replace("/", "."))
+
+
+def test_no_two_modules_import_each_other() -> None:
+    """There is no circle, through however many modules."""
+    assert [] == structure.circles(PACKAGE)
+
+
+def test_the_rule_of_circles_can_fail(tmp_path: Path) -> None:
+    """A circle of two and one of three are found, imports in functions and for types counted."""
+    package = lay_out(tmp_path, {
+        "__init__.py": f'"""{MAP}"""',
+        "checking/a.py": "from tpustarter.checking import b",
+        "checking/b.py": "def f():\n    from tpustarter.checking.a import x",
+        "checking/c.py": "from tpustarter.checking.a import x",
+        "cli/one.py": "from tpustarter.cli import two",
+        "cli/two.py": "if TYPE_CHECKING:\n    from tpustarter.cli.three import X",
+        "cli/three.py": "import tpustarter.cli.one",
+    })  # fmt: skip
+
+    assert [
+        ["checking.a", "checking.b"],
+        ["cli.one", "cli.three", "cli.two"],
+    ] == structure.circles(package)
+
+
+def test_the_root_holds_what_all_stand_on_and_nothing_else() -> None:
+    """A module beside those that the map names has a package to go to."""
+    assert structure.ground(PACKAGE) == structure.at_the_root(PACKAGE)
+
+
+def test_the_rule_of_the_root_can_fail(tmp_path: Path) -> None:
+    """A stray module at the root is seen, and the map's line is read."""
+    files = {"__init__.py": f'"""{MAP}"""', "problem.py": "", "state.py": "", "plan.py": ""}
+    package = lay_out(tmp_path, files)
+
+    assert ["problem", "state"] == structure.ground(package)
+    assert ["plan", "problem", "state"] == structure.at_the_root(package)
 
 
 def loaded_by(command: str) -> set[str]:
@@ -114,7 +185,7 @@ def test_the_app_process_never_loads_a_framework_or_a_check() -> None:
 
     assert loaded & (FRAMEWORKS | {"textual"}) == set()
     assert not [name for name in loaded if name.startswith("tpustarter.checks")]
-    assert "tpustarter.runner" in loaded
+    assert "tpustarter.checking.runner" in loaded
 
 
 def test_the_import_rule_can_fail() -> None:
@@ -130,11 +201,12 @@ def test_listing_checks_loads_nothing_heavy() -> None:
 
 
 def test_the_probe_is_one_file_with_nothing_else_in_it(tmp_path: Path) -> None:
-    """The zip holds the probe, host, tpus and the checks, and nothing of the rest."""
+    """The zip holds the probe, facts about machines and the checks, and nothing of the rest."""
     with zipfile.ZipFile(archive.build(tmp_path / "probe.pyz")) as probe:
         names = {name for name in probe.namelist() if name.endswith(".py")}
-    wanted = {"__main__.py", "tpustarter/__init__.py", "tpustarter/host.py", "tpustarter/tpus.py"}
-    wanted |= {f"tpustarter/probe/{path.name}" for path in (PACKAGE / "probe").glob("*.py")}
+    wanted = {"__main__.py", *(f"tpustarter/{name}" for name in TRAVELS)}
+    for folder in ("probe", "machine"):
+        wanted |= {f"tpustarter/{folder}/{path.name}" for path in (PACKAGE / folder).glob("*.py")}
     wanted |= {f"tpustarter/checks/{p.parent.name}/{p.name}" for p in CHECKS.glob("*/*.py")}
 
     assert wanted == names
@@ -156,7 +228,9 @@ def too_long(path: Path, limit: int) -> list[str]:
 
 def test_files_and_functions_are_small() -> None:
     """Modules, functions, checks, shared code and lessons keep their limits."""
-    found = [one for path in python_files(PACKAGE) for one in too_long(path, LIMITS["module"])]
+    found = [
+        one for path in structure.python_files(PACKAGE) for one in too_long(path, LIMITS["module"])
+    ]
     for path in CHECKS.glob("*/*.py"):
         found += too_long(path, LIMITS["shared" if path.name.startswith("_") else "check"])
     for path in LESSONS.glob("*/*.md"):
@@ -164,6 +238,13 @@ def test_files_and_functions_are_small() -> None:
             found.append(path.name)
 
     assert found == []
+
+
+def test_half_of_the_modules_are_short() -> None:
+    """The median stays low: what grows is split by idea long before it is at its limit."""
+    lengths = [lines for lines in structure.sizes(PACKAGE).values() if lines > 1]
+
+    assert statistics.median(lengths) < MEDIAN
 
 
 def test_the_size_rule_can_fail(tmp_path: Path) -> None:
@@ -177,7 +258,7 @@ def test_the_size_rule_can_fail(tmp_path: Path) -> None:
 def test_every_module_says_what_it_is_for() -> None:
     """The first line of a module is a sentence or a title, never missing."""
     for path in [
-        *python_files(PACKAGE),
+        *structure.python_files(PACKAGE),
         *CHECKS.glob("*/*.py"),
         *Path(__file__).parent.glob("*.py"),
     ]:
@@ -205,7 +286,7 @@ def test_no_file_has_what_must_not_be_there(word: str) -> None:
 
     One file runs code from text, for that is what a lesson's block is.
     """
-    files = [*python_files(PACKAGE), *CHECKS.glob("*/*.py"), *LESSONS.rglob("*.md")]
+    files = [*structure.python_files(PACKAGE), *CHECKS.glob("*/*.py"), *LESSONS.rglob("*.md")]
     if "exec" in word:
         files.remove(PACKAGE / "probe" / "blocks.py")
     found = [path.name for path in files if re.search(word, path.read_text(encoding="utf-8"))]

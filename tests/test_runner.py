@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from sessions import SAMPLES, make_session, run_samples, sample
 
-from tpustarter import lease
-from tpustarter import runner as runner_module
+from tpustarter.checking import runner as runner_module
+from tpustarter.checking.results import Result
+from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, in_order
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report.results import Result
-from tpustarter.runner import Ended, Runner, Seen, Started, Waiting, in_order
+from tpustarter.running import lease
 
 OUTCOMES = {
     # name: status, reason, part of the detail, bound on wall time in seconds

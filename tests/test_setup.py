@@ -18,10 +18,13 @@ from fake_tools import behave, calls, lay_tools
 from machines import lay_out
 from test_fake_tpu_vm import readable_by_nobody
 
-from tpustarter import command, interpreters, locations, state, steps
-from tpustarter import environment as folders
+from tpustarter import locations, state
+from tpustarter.checking import environments, interpreters
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import Setup, StepEnded, StepOutput, environment
+from tpustarter.running import command
+from tpustarter.setup import environment as folders
+from tpustarter.setup import steps
+from tpustarter.setup.run import Setup, StepEnded, StepOutput
 
 CHECKS = Path(__file__).parent / "samples" / "machine_checks"
 IDS = ["python", "environment", "install", "prove", "remember"]
@@ -126,7 +129,7 @@ def test_a_run_makes_proves_and_remembers_an_environment(
     assert 0 == setup.exit_code
     assert "8 virtual CPU devices; no TPU was tested" in setup.steps[3].note
     assert any(isinstance(one, StepOutput) and one.text == "pip works" for one in events)
-    assert setup.folder == environment() == tmp_path / "home" / "tpu"
+    assert setup.folder == environments.proved() == tmp_path / "home" / "tpu"
     (chosen, _) = interpreters.choose(None, {"PATH": ""}, tmp_path)
     assert (setup.folder / "bin/python", "the environment setup made") == (chosen.path, chosen.why)
     before = calls(tmp_path / "tools")
@@ -164,7 +167,7 @@ def test_a_busy_tpu_blocks_the_proof_alone(tmp_path: Path) -> None:
     assert ["done", "done", "done", "blocked", "todo"] == states(setup)
     assert "pid 4242" in ended[-1].step.note
     assert ExitCode.INCONCLUSIVE == setup.exit_code
-    assert environment() is None
+    assert environments.proved() is None
 
 
 @pytest.mark.parametrize(
@@ -197,7 +200,7 @@ def test_a_failing_step_is_explained_with_its_own_last_lines(
     assert hint in ended.step.note
     assert ended.tail[-1] in ended.log.read_text()
     assert ExitCode.FAILED == setup.exit_code
-    assert environment() is None
+    assert environments.proved() is None
     behave(tmp_path / "tools")
     again = make(tmp_path)
     list(again.run())
@@ -319,14 +322,14 @@ def test_undo_removes_what_setup_made_and_nothing_else(was_there: bool, tmp_path
 
     with pytest.raises(Problem, match=r"did not put there: `train\.py`"):
         setup.undo()
-    assert setup.folder == environment()
+    assert setup.folder == environments.proved()
     (setup.folder / "train.py").unlink()
     assert "~/tpu" in setup.removed_by_undo()[0]
     ended = list(setup.undo())
     assert ["remember", "prove", "install", "environment"] == [one.step.id for one in ended]
     assert {"undone"} == {one.step.state for one in ended}
     assert (was_there, 0) == (setup.folder.exists(), setup.exit_code)
-    assert environment() is None
+    assert environments.proved() is None
     assert [
         "done" if calls(tmp_path / "tools")[0] == "python" else "todo",
         *["todo"] * 4,
@@ -405,7 +408,7 @@ def test_undo_needs_no_space_on_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
     list(setup.undo())
 
     assert not setup.folder.exists()
-    assert "environment" not in state.load(folders.STATE)
+    assert "environment" not in state.load(environments.STATE)
 
 
 def test_an_environment_in_use_is_not_removed(
@@ -461,15 +464,15 @@ def test_a_folder_in_the_place_of_its_python_is_not_a_python(tmp_path: Path) -> 
     (setup.folder / "bin/python").unlink()
     (setup.folder / "bin/python").mkdir()
 
-    assert environment() is None
+    assert environments.proved() is None
     assert "todo" == make(tmp_path).steps[1].state
 
 
 def test_a_remembered_path_that_is_none_is_forgotten(tmp_path: Path) -> None:
     """A zero byte in the state is no path."""
-    state.save(folders.STATE, {"environment": "a\0b"})
+    state.save(environments.STATE, {"environment": "a\0b"})
 
-    assert environment() is None
+    assert environments.proved() is None
     assert 5 == len(make(tmp_path, tools={"uv": True}).steps)
 
 

@@ -16,11 +16,12 @@ import pytest
 from fake_tools import behave, calls, lay_tools
 from machines import lay_out
 
-from tpustarter import host
-from tpustarter.setup import Setup, environment
+from tpustarter.checking import environments
+from tpustarter.machine import host
+from tpustarter.setup.run import Setup
 
 HERE = Path(__file__).parent
-SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("setup.schema.json").read_text())
+SCHEMA = json.loads(resources.files("tpustarter.setup").joinpath("schema.json").read_text())
 
 
 @pytest.fixture
@@ -237,7 +238,7 @@ def test_a_kill_while_it_is_proved_costs_the_proof_alone(machine: host.Machine) 
                 process.kill()
 
     assert ["done", "done", "done", "todo", "todo"] == states(machine)
-    assert environment() is None
+    assert environments.proved() is None
     assert 0 == setup(machine, "--yes").returncode
     assert ["venv", "pip"] == calls(tools_of(machine))
 
@@ -256,7 +257,7 @@ def test_a_kill_at_any_write_costs_one_step_at_most(
     assert 0 == done.returncode, done.stdout + done.stderr
     assert ["done"] * 5 == states(machine)
     assert len(told) <= 3
-    assert environment() == Path(machine.env["HOME"], "tpu")
+    assert environments.proved() == Path(machine.env["HOME"], "tpu")
     assert 0 == setup(machine, "--undo", "--yes").returncode
     assert not Path(machine.env["HOME"], "tpu").exists()
 
@@ -279,6 +280,6 @@ def test_a_real_environment_is_made_proved_and_undone(
     ended = list(made.run())
 
     assert ["done"] * 5 == [step.state for step in made.steps], ended[-1]
-    assert tmp_path / "tpu" == environment()
+    assert tmp_path / "tpu" == environments.proved()
     list(made.undo())
     assert not (tmp_path / "tpu").exists()

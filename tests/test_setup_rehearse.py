@@ -20,10 +20,13 @@ from test_setup import _MACHINES, CHECKS, IDS, make, run, states
 from test_setup_command import setup as tpustarter_setup
 from test_setup_command import tools_of, words
 
-from tpustarter import compiler, content, host, interpreters, profiles, proof, state, steps
-from tpustarter import environment as folders
+from tpustarter import content, state
+from tpustarter.checking import environments, interpreters
+from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import Setup, StepOutput, environment
+from tpustarter.rehearsal import compiler
+from tpustarter.setup import profiles, proof, steps
+from tpustarter.setup.run import Setup, StepOutput
 
 TOOLS = {"uv": True, "compiler": True}
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -77,7 +80,10 @@ def test_a_run_makes_a_compiler_that_is_found_and_never_tested(
     assert python == compiler.find(None, _MACHINES[tmp_path])
     chosen, others = interpreters.choose(None, {"PATH": "", "HOME": str(tmp_path)}, tmp_path)
     assert python not in [one.path for one in (chosen, *others)]
-    assert (environment(), setup.folder) == (None, environment(folders.COMPILES))
+    assert (environments.proved(), setup.folder) == (
+        None,
+        environments.proved(environments.COMPILES),
+    )
     before = calls(tmp_path / "tools")
     again = make(tmp_path, "rehearse")
     assert ["done"] * 5 == states(again)
@@ -107,13 +113,19 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
     removed = make(tmp_path, "rehearse").removed_by_undo()
     assert "its place among the environments that `tpustarter rehearse` looks for" in removed
     list(make(tmp_path, "rehearse").undo())
-    assert (made["jax"].folder, None) == (environment(), environment(folders.COMPILES))
-    assert "rehearsal" not in state.load(folders.STATE)
+    assert (made["jax"].folder, None) == (
+        environments.proved(),
+        environments.proved(environments.COMPILES),
+    )
+    assert "rehearsal" not in state.load(environments.STATE)
     assert not made["rehearse"].folder.exists()
     assert ["done"] * 5 == states(make(tmp_path))
     run(make(tmp_path, "rehearse"))
     list(make(tmp_path).undo())
-    assert (None, made["rehearse"].folder) == (environment(), environment(folders.COMPILES))
+    assert (None, made["rehearse"].folder) == (
+        environments.proved(),
+        environments.proved(environments.COMPILES),
+    )
 
 
 def test_an_environment_is_of_one_profile(tmp_path: Path) -> None:
@@ -158,7 +170,7 @@ def test_a_compiler_that_does_not_compile_proves_nothing(
     again = "`tpustarter rehearse jax.devices_visible --tpu v5e-1 --compiler ~/tpu-rehearse -v`"
     assert f"{again} shows all" in ended.step.note
     assert ExitCode.FAILED == setup.exit_code
-    assert environment(folders.COMPILES) is None
+    assert environments.proved(environments.COMPILES) is None
     with pytest.raises(Problem, match="no Python found here has the TPU compiler"):
         compiler.find(None, host.Machine(env={"PATH": "", "HOME": str(tmp_path)}))
     assert ["done", "done", "done", "todo", "todo"] == states(make(tmp_path, "rehearse"))
@@ -212,7 +224,7 @@ def test_on_a_tpu_machine_it_compiles_only_while_the_chips_are_idle(
     assert "a program uses the TPU" in setup.steps[3].note
     assert not any(isinstance(one, StepOutput) and "compiler " in one.text for one in events)
     assert ExitCode.INCONCLUSIVE == setup.exit_code
-    assert environment(folders.COMPILES) is None
+    assert environments.proved(environments.COMPILES) is None
     setup = make(idle, "rehearse", tools=TOOLS, **CHIPS)
     run(setup)
     assert ["done"] * 5 == states(setup), [step.note for step in setup.steps]
@@ -284,7 +296,7 @@ def test_the_command_makes_shows_and_undoes_it(machine: host.Machine) -> None:
     last = "~/tpu-rehearse is ready. Next: tpustarter rehearse"
     assert last == done.stdout.splitlines()[-1]  # nobody is told to work in it
     fields = json.loads(tpustarter_setup(machine, "rehearse", "--json").stdout)
-    schema = resources.files("tpustarter.report").joinpath("setup.schema.json").read_text()
+    schema = resources.files("tpustarter.setup").joinpath("schema.json").read_text()
     jsonschema.Draft202012Validator(json.loads(schema)).validate(fields)
     assert ("rehearse", "setup/the-tpu-compiler") == (fields["profile"], fields["lesson"])
     assert ["done"] * 5 == [one["state"] for one in fields["steps"]]
@@ -306,6 +318,6 @@ def test_a_kill_while_it_compiles_costs_the_proof_alone(machine: host.Machine) -
                 process.kill()
 
     assert -signal.SIGKILL == process.returncode
-    assert environment(folders.COMPILES) is None
+    assert environments.proved(environments.COMPILES) is None
     assert 0 == tpustarter_setup(machine, "rehearse", "--yes").returncode
     assert ["python", "venv", "pip"] == calls(tools_of(machine))

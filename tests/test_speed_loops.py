@@ -24,7 +24,7 @@ from real_compiler import python_with_libtpu
 
 import tpustarter
 from tpustarter import checks
-from tpustarter.compiler import QUIET
+from tpustarter.rehearsal.compiler import QUIET
 
 FOLDER = Path(next(iter(checks.__path__)))
 FULL = [path.stem for path in sorted((FOLDER / "jax").glob("[!_]*.py"))

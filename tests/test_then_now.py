@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter import content, then_now
+from tpustarter import content
+from tpustarter.learning import then_now
 from tpustarter.problem import Problem
 
 COUNTS = {"000": 20, "001": 43, "002": 17, "003": 27, "004": 36}

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpustarter import tpus
-from tpustarter.compiler import QUIET
+from tpustarter.machine import tpus
+from tpustarter.rehearsal.compiler import QUIET
 
 ROOT = Path(tpus.__file__).parents[1]
 SOURCED = ("hbm_gib", "hbm_gb_per_s", "ici_gb_per_s")

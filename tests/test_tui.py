@@ -10,9 +10,9 @@ import pytest
 from machines import lay_out
 from tutor import HANGS, HELLO, is_alive, on_screen, press, run, settle, tutor, until
 
-from tpustarter import progress
-from tpustarter.runner import ENDING
-from tpustarter.selfcheck import Request
+from tpustarter.checking.runner import ENDING
+from tpustarter.checking.selfcheck import Request
+from tpustarter.learning import progress
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons

@@ -9,7 +9,8 @@ import pytest
 from test_exercises import SHIPPED, SOLVED
 from tutor import on_screen, press, run, tutor, until, write_lessons
 
-from tpustarter import locations, progress
+from tpustarter import locations
+from tpustarter.learning import progress
 
 LESSON = """# Asks
 

@@ -12,13 +12,14 @@ from stubs import make_python
 from textual.pilot import Pilot
 from tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
 
-from tpustarter.lesson import LessonSession
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.tui.lines import Hanging
 from tpustarter.tui.live import IDLE_S, OPEN_S, Live
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.page import Sheet
 from tpustarter.tui.screens.reader import Reader
 from tpustarter.tui.screens.setup import SetupPlan
-from tpustarter.tui.widgets import Hanging, Row, Rows
+from tpustarter.tui.widgets import Row, Rows
 
 TEXT = "\n\n".join(f"Paragraph {number} of this lesson." for number in range(40))
 FAR = f"""# Far

@@ -11,7 +11,9 @@ from fake_tools import behave, calls, lay_tools
 from machines import lay_out
 from tutor import HELLO, JAX_HANGS, on_screen, press, run, tutor, until, write_checks
 
-from tpustarter import content, host, interpreters, locations, state
+from tpustarter import content, locations, state
+from tpustarter.checking import interpreters
+from tpustarter.machine import host
 from tpustarter.tui.app import Starter
 from tpustarter.tui.block import Editor
 from tpustarter.tui.screens.checks import Checks

@@ -11,7 +11,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled, WorkerFailed
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.tui.app import Starter
 
 SAMPLES = Path(__file__).parent / "samples" / "checks" / "host"

@@ -1,46 +1,38 @@
 """Onboarding tutorial and self-check for Google Cloud TPUs.
 
-The map, and who may import whom:
+The map. A package imports only from those that stand below it, and no two modules import each
+other, also not inside a function or for a type (`python tests/structure.py` shows it):
 
-    __main__    picks a front end and is the one place that shows errors
+    __main__    picks a front end, and is the one place that shows errors
     cli/        one file per command; click is used here, and where errors are shown
-    tui/        the full-screen app; the only user of textual
-    selfcheck   from a bare machine to a verdict, as one stream of events
-    plan        what will happen on this machine, and why
-    runner      runs checks in probes, streams their events, times out, stops them
-    outcomes    how one check ended, judged from what its process said or did
-    process     one supervised process: started, talked to, listened to, ended
-    report/     results, verdict, and every way to show them
-    setup       makes an environment step by step: steps (what is left), command (runs one),
-                environment (whose folder it is), profiles (what each is for), proof (that it works)
-    lesson      one lesson's process: runs its blocks and judges them; practice runs many
-    blocks      reads a lesson's blocks and what they should print; lint says what is wrong there
-    rehearsal   compiles programs for TPUs that are not there: compiler (one process of it),
-                own_code (the user's file or script), answers (kept for the next time),
-                memory_report (what filled the memory), api (`tpustarter.rehearse`)
-    progress    what the learner has done so far
-    content     reads checks/ and lessons/ without executing them
-    interpreters, locations, state, lease, problem      small facts the above stand on
-    probe/      runs inside the Python under test; standard library only
-    host, tpus  facts about this machine and about TPUs; standard library only
+    tui/        the full-screen app, alone in importing textual; it and cli never import each other
+    setup/      makes an environment step by step, proves that it works, and takes it back
+    rehearsal/  compiles programs for TPUs that are not there
+    learning/   lessons: blocks, questions, exercises, progress, search, then and now, notebooks
+    checking/   the self-check: plan, runner, outcomes, results, verdict, and every way to show them
+    running/    supervised processes: start, listen, end; the device's lease; the probe's archive
+    ground      what all of these stand on, one module each at the root:
+                bug, content, locations, problem, redact, state, terminal, version
+    probe/      what runs inside the Python under test; standard library only
+    machine/    facts about this machine and about TPUs; standard library only
 
 Rules that hold everywhere (tests/test_rules.py proves each of them):
 
 * This process never imports a framework, NumPy or a check. Checks are read with `ast`.
-* probe/, host and tpus need nothing but Python 3.10: they travel as one zip file.
+* probe/ and machine/ need nothing but Python 3.10: with the checks they travel as one zip file.
 * No run outlives its reason, and looking at the machine changes nothing on it.
 * Whatever comes from a device, a log or a lesson is text, never markup.
 """
 
 from __future__ import annotations
 
+from tpustarter.version import __version__ as __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tpustarter.api import Answer
-
-__version__ = "0.1.0"
+    from tpustarter.rehearsal.api import Answer
 
 
 def rehearse(function: Any, *arguments: Any, tpu: str, **options: Any) -> Answer:
@@ -62,6 +54,6 @@ def rehearse(function: Any, *arguments: Any, tpu: str, **options: Any) -> Answer
         Problem: there is no compiler here, or no such TPU. What the function raises while it is
             traced is raised as it is.
     """
-    from tpustarter.api import rehearse as answer
+    from tpustarter.rehearsal.api import rehearse as answer
 
     return answer(function, *arguments, tpu=tpu, **options)

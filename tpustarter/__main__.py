@@ -11,7 +11,7 @@ from tpustarter.problem import ExitCode, Problem
 def main() -> None:
     """Run `tpustarter`; every way out has its own exit code, see `ExitCode`."""
     if sys.argv[1:] == ["--version"]:  # asked by scripts, many times: loads nothing else
-        from tpustarter import __version__
+        from tpustarter.version import __version__
 
         print(f"tpustarter {__version__}")  # noqa: T201  the answer
         return
@@ -31,7 +31,7 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except Problem as problem:
-        from tpustarter.report.text import visible
+        from tpustarter.terminal import visible
 
         shown = "\n".join(visible(line) for line in str(problem).split("\n"))
         print(shown, file=sys.stderr)  # noqa: T201  the one place
@@ -58,7 +58,7 @@ def _wants_screen() -> bool:
 
 def _bug(error: Exception) -> ExitCode:
     """Write a report that can be pasted, and say where it is."""
-    from tpustarter.report import bug
+    from tpustarter import bug
 
     what, where = bug.write(error)
     print(f"error: tpustarter itself broke: {what}\n\nhint: {where}", file=sys.stderr)  # noqa: T201

@@ -206,6 +206,22 @@ class Lesson:
         """Return the title in the header."""
         return str(self.header.get("title", self.id))
 
+    @property
+    def framework(self) -> str | None:
+        """Return the import name of the framework it needs, or None."""
+        name = self._needs.get("framework")
+        return str(name) if name else None
+
+    @property
+    def packages(self) -> list[str]:
+        """Return what it needs beside its framework, by the names to install."""
+        names: Any = self._needs.get("packages")
+        return [str(one) for one in cast("list[Any]", names)] if isinstance(names, list) else []
+
+    @property
+    def _needs(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", self.header.get("needs") or {})
+
 
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
     """Return every lesson, in the course's order; raises Problem for a broken header."""

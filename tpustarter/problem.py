@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit codes of every command; higher up in `report/verdict.py` is how one is chosen."""
+    """Exit codes of every command; higher up in `checking/verdict.py` is how one is chosen."""
 
     OK = 0
     """The verdict is healthy, or degraded and nobody asked for more."""

@@ -1,6 +1,6 @@
 """How a container is started so that it can use the TPU."""
 
-from tpustarter import host
+from tpustarter.machine import host
 
 DOCKER = "docker run --privileged --net=host --shm-size=16g IMAGE"
 """Source: github.com/pytorch/xla/pull/8735 (read 2026-11); explicit --device flags were given up

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding, Verdict
 
 NAMES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")

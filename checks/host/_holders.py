@@ -1,6 +1,6 @@
 """Words about processes that use the TPU, and the commands that show or end them."""
 
-from tpustarter import host
+from tpustarter.machine import host
 
 UNLOCKED = ("TPU_VISIBLE_CHIPS", "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS")
 """Where one of these is set, libtpu does not use its lock file. Source: libtpu 0.0.50.1, tried."""

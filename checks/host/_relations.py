@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from tpustarter import host
 from tpustarter.checks.host import _settings
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding, Verdict
 
 PLATFORMS = ("tpu", "cpu", "cuda", "rocm", "gpu", "proxy", "METAL", "oneapi", "sycl")

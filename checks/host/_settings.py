@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from tpustarter import host
+from tpustarter.machine import host
 
 SWITCH = ("0", "1", "true", "false", "yes", "no", "on", "off", "t", "f", "y", "n")
 """What JAX takes for yes and no, in capitals too."""

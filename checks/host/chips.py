@@ -1,6 +1,6 @@
 """TPU chips are of one kind, in a usual number."""
 
-from tpustarter import host, tpus
+from tpustarter.machine import host, tpus
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 

@@ -1,7 +1,7 @@
 """The container is set up to use the TPU."""
 
-from tpustarter import host
 from tpustarter.checks.host import _docker
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 

@@ -1,7 +1,7 @@
 """Every chip has a node this user may open."""
 
-from tpustarter import host, tpus
 from tpustarter.checks.host import _docker
+from tpustarter.machine import host, tpus
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tpustarter import host
 from tpustarter.checks.host import _flags, _relations, _variables
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

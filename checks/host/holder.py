@@ -1,7 +1,7 @@
 """Nobody is seen using the TPU."""
 
-from tpustarter import host
 from tpustarter.checks.host import _holders
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

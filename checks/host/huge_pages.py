@@ -1,6 +1,6 @@
 """Huge pages are set as this TPU wants them."""
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

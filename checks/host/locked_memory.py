@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tpustarter import host
 from tpustarter.checks.host import _docker
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 

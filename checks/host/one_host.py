@@ -1,6 +1,6 @@
 """No sign of other hosts in this slice."""
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from tpustarter import host
 from tpustarter.checks.host import _install
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 
 FRAMEWORK = "host"

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

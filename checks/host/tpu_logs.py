@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

@@ -4,7 +4,7 @@ The rule to know: it is the least that must leave each device in one direction, 
 time: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md (read 2026-11).
 """
 
-from tpustarter import tpus
+from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding
 
 MARIN = "https://github.com/marin-community/marin/issues/6736"

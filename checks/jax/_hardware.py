@@ -3,9 +3,9 @@
 import collections
 import math
 
-from tpustarter import tpus
 from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import tally
+from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding, compare
 
 LEAST, MOST = 0.9, 1.05

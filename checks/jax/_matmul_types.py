@@ -8,7 +8,7 @@ larger than a coarser accumulator could hold, so that no such accumulator goes u
 import jax.numpy as jnp
 import numpy as np
 
-from tpustarter import tpus
+from tpustarter.machine import tpus
 
 ROWS, TERMS = 32, 2048
 """Operands are `x: [32, 2048]` and `y: [2048, 32]`."""

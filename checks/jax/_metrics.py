@@ -11,8 +11,8 @@ from collections.abc import Callable
 from importlib import metadata
 from typing import NamedTuple
 
-from tpustarter import host
 from tpustarter.checks.jax._tally import tally
+from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 
 OLD = (0, 0, 20)

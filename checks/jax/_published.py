@@ -5,7 +5,7 @@ The rule to know: figures are of one JAX device, in the unit of the peak, and ea
 
 from typing import NamedTuple
 
-from tpustarter import tpus
+from tpustarter.machine import tpus
 
 PEAKS = {
     "float32": "bf16_tflops",  # multiplied in one bfloat16 pass, unless precision is asked for

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from tpustarter import tpus
 from tpustarter.checks.jax._tally import tally
+from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 

@@ -3,10 +3,10 @@
 import jax
 import numpy as np
 
-from tpustarter import tpus
 from tpustarter.checks.jax import _accuracy, _everywhere
 from tpustarter.checks.jax._defaults import with_defaults
 from tpustarter.checks.jax._tally import AGAIN, tally
+from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 

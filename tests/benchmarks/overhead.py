@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tpustarter import archive, content
+from tpustarter import content
+from tpustarter.running import archive
 
 INLINE = """
 import importlib, sys

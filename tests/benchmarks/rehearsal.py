@@ -19,9 +19,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tpustarter import archive, content, tpus
-from tpustarter.compiler import QUIET
-from tpustarter.rehearsal import EVERY_GENERATION
+from tpustarter import content
+from tpustarter.machine import tpus
+from tpustarter.rehearsal.compiler import QUIET
+from tpustarter.rehearsal.run import EVERY_GENERATION
+from tpustarter.running import archive
 
 SIX = ("aliasing", "array_conversion", "devices_visible", "every_device", "matmul_precision",
        "narrowing")  # fmt: skip

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from tpustarter import __version__
 from tpustarter.cli.check import check
 from tpustarter.cli.endings import tell_as_json
 from tpustarter.cli.learn import learn
@@ -18,6 +17,7 @@ from tpustarter.cli.overview import overview
 from tpustarter.cli.rehearse import rehearse
 from tpustarter.cli.setup import setup
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.version import __version__
 
 
 class _Unfollowed(Problem):

@@ -10,15 +10,16 @@ from typing import Any
 
 import click
 
-from tpustarter import content, plan
+from tpustarter import content
+from tpustarter.checking import plan, text, verdict
+from tpustarter.checking.results import SCHEMA, Run
+from tpustarter.checking.runner import Ended, Started, Waiting
+from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import text, verdict
-from tpustarter.report.results import SCHEMA, Run, Status
-from tpustarter.runner import Ended, Started, Waiting
-from tpustarter.selfcheck import Began, Event, Request, SelfCheck
+from tpustarter.terminal import paint_for, visible
 
-_COLOURS: dict[Status, str] = {
+_COLOURS = {
     "fail": "red", "error": "magenta", "notrun": "magenta", "warn": "yellow", "pass": "green",
     "skip": "bright_black",
 }  # fmt: skip
@@ -115,16 +116,16 @@ def check(
         _save(run)
     code = verdict.exit_code(run)
     if code != ExitCode.OK:
-        click.echo(text.visible(_why(run, code)), err=True)
+        click.echo(visible(_why(run, code)), err=True)
     sys.exit(code)
 
 
 def _run(request: Request, *, junit: Path | None, ndjson: bool, quiet: bool) -> Run:
     """Run the checks, tell every event, and remember how it ended."""
-    from tpustarter import progress  # not needed to list checks
+    from tpustarter.learning import progress  # not needed to list checks
 
     if junit:
-        from tpustarter.report import junit as xml
+        from tpustarter.checking import junit as xml
 
         xml.reserve(junit)  # a path that cannot be written must not cost a whole run
     selfcheck = SelfCheck(request)
@@ -134,7 +135,7 @@ def _run(request: Request, *, junit: Path | None, ndjson: bool, quiet: bool) -> 
             _show(event, platform=platform, ndjson=ndjson, quiet=quiet)
     progress.remember_check(selfcheck.run)
     if junit:
-        from tpustarter.report import junit as xml
+        from tpustarter.checking import junit as xml
 
         xml.write(selfcheck.run, junit)
     return selfcheck.run
@@ -144,27 +145,27 @@ def _earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
     """Read the report to compare with: what is wrong with it is told before anything runs."""
     if name is None:
         return None
-    from tpustarter.report import saved
+    from tpustarter.checking import saved
 
     return saved.read(name)
 
 
 def _changed(run: Run, file: str, before: dict[str, Any]) -> dict[str, Any]:
-    from tpustarter.report import compare, document
+    from tpustarter.checking import compare, document
 
     return compare.compare(file, before, document.document(run))
 
 
 def _save(run: Run) -> None:
     """Keep the report; a full disk must not hide a verdict that was told already."""
-    from tpustarter.report import document, saved
+    from tpustarter.checking import document, saved
 
     try:
         kept = saved.save(run, document.document(run))
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
-        click.echo(f"kept: {text.visible(str(kept))}", err=True)
+        click.echo(f"kept: {visible(str(kept))}", err=True)
 
 
 def _chosen(request: Request) -> list[content.Check]:
@@ -186,7 +187,7 @@ def _list(request: Request) -> None:
 def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
     """Tell one event: as JSON on stdout, or as progress on a terminal's stderr."""
     if ndjson:
-        from tpustarter.report import document
+        from tpustarter.checking import document
 
         click.echo(document.line(document.event_fields(event)))
         return
@@ -214,19 +215,15 @@ def _report(
     run: Run, changed: dict[str, Any] | None, *, verbose: bool, as_json: bool, ndjson: bool
 ) -> None:
     if as_json or ndjson:
-        from tpustarter.report import document
+        from tpustarter.checking import document
 
         fields = document.document(run) if as_json else document.finished_fields(run)
         click.echo(document.line({**fields, "comparison": changed} if changed else fields))
         return
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-    def paint(word: str, status: Status) -> str:
-        return click.style(word, fg=_COLOURS[status]) if coloured else word
-
+    paint = paint_for(_COLOURS)
     click.echo(text.render(run, verbose=verbose, paint=paint))
     if changed:
-        from tpustarter.report import compare
+        from tpustarter.checking import compare
 
         click.echo(f"\n{compare.render(changed, paint)}")
 
@@ -243,7 +240,7 @@ def _why(run: Run, code: ExitCode) -> str:
         return f"exit {int(code)}: {worst.id} failed; next: {text.next_step(worst)}"
     unknown = next((one for one in run.results if verdict.without_verdict(one)), None)
     if unknown:
-        why, step = text.visible(text.summary(unknown)), text.next_step(unknown)
+        why, step = visible(text.summary(unknown)), text.next_step(unknown)
         return f"exit {int(code)}: {unknown.id} has no verdict ({why}); next: {step}"
     idle = bool(run.results) and all(one.status == "skip" for one in run.results)
     nothing = text.nothing(run) if idle else "nothing was verified"

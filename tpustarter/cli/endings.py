@@ -56,7 +56,7 @@ def json_even_if_it_breaks(schema: str, *, wanted: bool) -> Generator[None]:
 
 def tell_as_json(error: Exception, schema: str) -> None:
     """Put an error on stdout: a document, or the last event where `--ndjson` was asked for."""
-    from tpustarter.report import document
+    from tpustarter.checking import document
 
     if isinstance(error, click.ClickException):
         error = Problem(error.format_message(), code=ExitCode.USAGE)

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from tpustarter import exercises
 from tpustarter.content import Lesson
-from tpustarter.exercises import Exercise, Judged
-from tpustarter.lesson import LessonSession
+from tpustarter.learning import exercises
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.problem import ExitCode
-from tpustarter.report.text import WIDTH, visible
+from tpustarter.terminal import WIDTH, visible
 
 WORDS = {"new": "", "begun": "begun", "fail": "begun", "pass": "done", "shown": "shown"}
 

@@ -13,11 +13,11 @@ from typing import Any, TextIO
 import click
 
 from tpustarter import content
+from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.content import Lesson, LessonPath
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report.results import LEARN_SCHEMA
-from tpustarter.report.text import visible
+from tpustarter.terminal import visible
 
 # What reads and runs lessons is imported where it is used: every command loads this file.
 
@@ -126,8 +126,8 @@ def _alone(asked: SimpleNamespace) -> Callable[[], None] | None:
 
 
 def _exercise(asked: SimpleNamespace) -> None:
-    from tpustarter import exercises
     from tpustarter.cli import exercise
+    from tpustarter.learning import exercises
 
     lessons = content.read_lessons()
     if not asked.exercise:
@@ -141,7 +141,7 @@ def _exercise(asked: SimpleNamespace) -> None:
 
 
 def _write_notebook(lesson: Lesson, file: Path) -> None:
-    from tpustarter import notebook
+    from tpustarter.learning import notebook
 
     text = notebook.text(lesson)
     try:
@@ -153,7 +153,7 @@ def _write_notebook(lesson: Lesson, file: Path) -> None:
 
 def _which() -> None:
     """Print the path that fits this machine, and where the learner is on it."""
-    from tpustarter import progress
+    from tpustarter.learning import progress
 
     lessons = {one.id: one for one in content.read_lessons()}
     paths = content.read_paths()
@@ -173,8 +173,8 @@ def _which() -> None:
 
 
 def _export() -> None:
-    from tpustarter import progress
-    from tpustarter.report import document
+    from tpustarter.checking import document
+    from tpustarter.learning import progress
 
     click.echo(document.line(progress.export()))
 
@@ -192,7 +192,7 @@ def _named(name: str, lessons: list[Lesson]) -> Lesson:
 
 
 def _import(exported: TextIO) -> None:
-    from tpustarter import progress
+    from tpustarter.learning import progress
 
     try:
         other = progress.read_export(exported.read())
@@ -207,7 +207,7 @@ def _import(exported: TextIO) -> None:
 
 
 def _lint() -> None:
-    from tpustarter import lint
+    from tpustarter.learning import lint
 
     found = lint.everything()
     for line in found:
@@ -220,9 +220,9 @@ def _lint() -> None:
 
 
 def _search(text: str) -> None:
-    from tpustarter import blocks
+    from tpustarter.learning import markdown
 
-    found = blocks.search(content.read_lessons(), text)
+    found = markdown.search(content.read_lessons(), text)
     for lesson, number, line in found:
         click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
     if not found:
@@ -231,7 +231,7 @@ def _search(text: str) -> None:
 
 
 def _old(text: str) -> None:
-    from tpustarter import then_now
+    from tpustarter.learning import then_now
 
     found = then_now.search(then_now.read(), text)
     for number, one in enumerate(found):
@@ -253,7 +253,7 @@ def _old(text: str) -> None:
 
 def _list(lessons: list[Lesson]) -> None:
     """Print every lesson with what was done of it, and the paths through them."""
-    from tpustarter import progress
+    from tpustarter.learning import progress
 
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
@@ -282,15 +282,14 @@ def _list(lessons: list[Lesson]) -> None:
 
 def _path_here(paths: list[LessonPath]) -> LessonPath:
     """Return the path that fits this machine: the first one where there is a TPU."""
-    from tpustarter import host
+    from tpustarter.machine import host
 
     wanted = "fresh-tpu-vm" if host.platform_hint(host.Machine()) == "tpu" else "laptop"
     return next((path for path in paths if path.id == wanted), paths[0])
 
 
 def _print(lessons: list[Lesson]) -> None:
-    from tpustarter import progress
-    from tpustarter.report import lesson_text
+    from tpustarter.learning import lesson_text, progress
 
     known = progress.read().lessons
     for number, lesson in enumerate(lessons):
@@ -301,15 +300,16 @@ def _print(lessons: list[Lesson]) -> None:
 
 
 def _describe(lessons: list[Lesson]) -> None:
-    from tpustarter.practice import Practice
-    from tpustarter.report import document, lesson_run
+    from tpustarter.checking import document
+    from tpustarter.learning import lesson_run
+    from tpustarter.learning.practice import Practice
 
     click.echo(document.line(lesson_run.document(Practice(lessons))))
 
 
 def _run(lessons: list[Lesson], *, as_json: bool, **where: Any) -> None:
-    from tpustarter.practice import Practice
-    from tpustarter.report import lesson_run
+    from tpustarter.learning import lesson_run
+    from tpustarter.learning.practice import Practice
 
     practice = Practice(lessons, **where)
     shown = lesson_run.Shown(click.echo, finished=not as_json)
@@ -318,7 +318,7 @@ def _run(lessons: list[Lesson], *, as_json: bool, **where: Any) -> None:
             shown.event(event)
     code = practice.exit_code()
     if as_json:
-        from tpustarter.report import document
+        from tpustarter.checking import document
 
         click.echo(document.line(lesson_run.document(practice)))
     else:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from tpustarter import host, interpreters, plan
+from tpustarter.checking import interpreters, plan
+from tpustarter.machine import host
 from tpustarter.problem import Problem
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tpustarter import content
+from tpustarter.checking.results import REHEARSAL_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
-from tpustarter.report.results import REHEARSAL_SCHEMA
-from tpustarter.report.text import visible
+from tpustarter.terminal import paint_for, visible
 
 if TYPE_CHECKING:
-    from tpustarter.rehearsal import Event, Rehearsal
+    from tpustarter.rehearsal.run import Event, Rehearsal
 
 _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error": "magenta"}
 
@@ -84,7 +84,7 @@ def rehearse(
         _list()
         return
     with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
-        from tpustarter.rehearsal import EVERY_GENERATION, Rehearsal, Request
+        from tpustarter.rehearsal.run import EVERY_GENERATION, Rehearsal, Request
 
         typed = tuple(one.strip() for one in (tpus or "").split(",") if one.strip())
         names = typed or (("",) if tpus else EVERY_GENERATION)
@@ -106,10 +106,10 @@ def _list() -> None:
 
 def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
     """Tell one event: the first line on stdout, progress and a script's output on stderr."""
-    from tpustarter.compiler import Working
-    from tpustarter.own_code import Printed
-    from tpustarter.rehearsal import Began, Rehearsed
-    from tpustarter.report import rehearsal_text
+    from tpustarter.rehearsal import rehearsal_text
+    from tpustarter.rehearsal.compiler import Working
+    from tpustarter.rehearsal.own_code import Printed
+    from tpustarter.rehearsal.run import Began, Rehearsed
 
     if isinstance(event, Printed):
         click.echo(event.data, nl=False, err=True)
@@ -131,15 +131,11 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
 
 def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     if as_json:
-        from tpustarter.report import document
+        from tpustarter.checking import document
 
         click.echo(document.line(rehearsal.document()))
         return
-    from tpustarter.report import rehearsal_text
+    from tpustarter.rehearsal import rehearsal_text
 
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-    def paint(word: str, status: str) -> str:
-        return click.style(word, fg=_COLOURS[status]) if coloured else word
-
+    paint = paint_for(_COLOURS)
     click.echo(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))

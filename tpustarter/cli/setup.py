@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
-from tpustarter.report.text import WIDTH, visible
-from tpustarter.setup import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
-from tpustarter.steps import Step
+from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
+from tpustarter.setup.steps import Step
+from tpustarter.terminal import paint_for, visible, wrap
 
 _INDENT = " " * 8
 _WORDS = {"failed": "FAIL", "blocked": "BLOCKED", "running": "run"}
@@ -63,7 +62,7 @@ def setup(
             if not as_json:
                 click.echo(line)
         if as_json:
-            from tpustarter.report import document
+            from tpustarter.checking import document
 
             click.echo(document.line(plan.fields()))
     if plan.exit_code:
@@ -74,7 +73,7 @@ def setup(
 def _plan(plan: Setup, again: str) -> Iterator[str]:
     """Yield the plan, and the one command that comes next."""
     what = " with ".join(plan.profile.packages)
-    yield from _wrap(f"How {what} gets into {plan.short(plan.folder)}. Nothing was run.")
+    yield from wrap(f"How {what} gets into {plan.short(plan.folder)}. Nothing was run.")
     for step in plan.steps:
         yield ""
         yield from _step(step, plan)
@@ -97,7 +96,7 @@ def _step(step: Step, plan: Setup) -> Iterator[str]:
     for name, told in told_of.items():
         if told not in ("", "nothing"):
             hang = _INDENT + " " * 9
-            yield from _wrap(visible(told), f"{_INDENT}{name:<9}", hang)
+            yield from wrap(visible(told), f"{_INDENT}{name:<9}", hang)
     if step.command:
         yield f"{_INDENT}$ {visible(plan.pasted(step.command))}"
 
@@ -108,7 +107,7 @@ def _undo_plan(plan: Setup, again: str) -> Iterator[str]:
     yield "This would be removed. Nothing was changed."
     yield ""
     for told in removed:
-        yield from _wrap(visible(told), "  ", "  ")
+        yield from wrap(visible(told), "  ", "  ")
     yield ""
     yield f"To remove it: {again} --undo --yes"
 
@@ -135,7 +134,7 @@ def _run(plan: Setup, again: str, *, undo: bool) -> Iterator[str]:
 
 def _event(event: Event, plan: Setup) -> Iterator[str]:
     if isinstance(event, StepOutput):
-        yield from _wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
+        yield from wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
         yield _row(event.step, visible(event.step.title))
         if event.step.command:
@@ -154,9 +153,7 @@ def _ended(event: StepEnded, plan: Setup) -> Iterator[str]:
 
 
 def _row(step: Step, told: str) -> str:
-    word = f"{_WORDS.get(step.state, step.state):<8}"
-    if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and step.state in _COLOURS:
-        word = click.style(word, fg=_COLOURS[step.state])
+    word = paint_for(_COLOURS)(f"{_WORDS.get(step.state, step.state):<8}", step.state)
     return f"{word}{step.id:<12} {told}".rstrip()
 
 
@@ -166,7 +163,7 @@ def _note(step: Step) -> Iterator[str]:
         if line.startswith(" "):
             yield _INDENT + visible(line)
         else:
-            yield from _wrap(visible(line), _INDENT, _INDENT)
+            yield from wrap(visible(line), _INDENT, _INDENT)
 
 
 def _why(plan: Setup, again: str) -> str:
@@ -176,14 +173,3 @@ def _why(plan: Setup, again: str) -> str:
     following = "when that is settled" if step.state == "blocked" else "next"
     told = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
     return visible(f"{told}; {following}: `{again} --yes`")
-
-
-def _wrap(told: str, first: str = "", hang: str = "") -> list[str]:
-    return textwrap.wrap(
-        told,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=hang,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

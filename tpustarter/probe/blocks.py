@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-from tpustarter.probe import frameworks
+from tpustarter.machine import frameworks
 from tpustarter.probe.target import target
 
 _program = types.ModuleType("__main__")

@@ -19,8 +19,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe import frameworks
-from tpustarter.probe.finding import Finding, Progress, clip
+from tpustarter.machine import frameworks
+from tpustarter.probe import needs
+from tpustarter.probe.finding import Finding, Progress, clip, describe
 from tpustarter.probe.target import Target, set_target, target
 
 STACK_BEFORE_S = 1.0
@@ -106,24 +107,15 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(type(error), error, frames)
 
 
-def describe(error: BaseException) -> str:
-    """Return an exception as one line; one that cannot say what it is has only its name."""
-    try:
-        text = str(error).strip() or "no message"
-    except Exception:  # noqa: BLE001  the exceptions of others may be broken
-        text = "no message that can be shown"
-    return f"{type(error).__name__}: {text}"
-
-
 def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
-    framework, needs = command["framework"], command["needs"]
+    framework = command["framework"]
     before = frameworks.settings(framework)
     try:
         module = importlib.import_module("tpustarter.checks." + command["id"])
     except Exception as error:  # noqa: BLE001
         traceback.print_exc()
         return {"outcome": "load", "detail": clip(describe(error))}
-    unmet = frameworks.unmet(framework, needs)
+    unmet = needs.unmet(framework, command["needs"])
     if unmet:
         return {"outcome": "unmet", "detail": unmet}
     for told in _answered(module.run(), control):

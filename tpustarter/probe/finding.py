@@ -83,3 +83,12 @@ def clip(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)  # JSON has neither NaN nor infinity
     return value if isinstance(value, int) else clip(str(value))
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as one line; one that cannot say what it is has only its name."""
+    try:
+        text = str(error).strip() or "no message"
+    except Exception:  # noqa: BLE001  the exceptions of others may be broken
+        text = "no message that can be shown"
+    return f"{type(error).__name__}: {text}"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.probe import hlo
-from tpustarter.probe.finding import clip
+from tpustarter.probe.finding import clip, describe
 
 FORMAT = 1
 """Raised when a stored result would say something else than a fresh one."""
@@ -51,8 +51,6 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         programs = list(_programs(command, devices))
     except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
-        from tpustarter.probe.child import describe
-
         return {"outcome": "exception", "detail": clip(describe(error))}
     for name, lower in programs:
         if name in command["done"] or name not in command.get("only", [name]):
@@ -205,7 +203,7 @@ def _key(text: str | bytes, known: Mapping[str, Any], program: str) -> str:
 
     The name is part of it: an answer names lines of the program's own file.
     """
-    from tpustarter.probe import frameworks
+    from tpustarter.machine import frameworks
 
     versions = frameworks.versions()["frameworks"]
     decided = {

@@ -1,4 +1,4 @@
-"""The app: wires screens to content, machine and choices, and says who holds the device."""
+"""The app: wires the screens together, and every key that works on all of them."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
-from textual.filter import NoColor
-from textual.reactive import reactive
 from textual.screen import Screen
-from textual.timer import Timer
 
-from tpustarter.probe.machine import Machine
-from tpustarter.tui import commands, messages, settings, theme
-from tpustarter.tui.keys import OneByOne
-from tpustarter.tui.live import Live
+from tpustarter.machine.machine import Machine
+from tpustarter.tui import commands, theme
+from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import RELEASE, Page
+from tpustarter.tui.tutor import Tutor
 
 
-class Starter(OneByOne, inherit_bindings=False):
+class Starter(Tutor, inherit_bindings=False):
     """The tutor. Machine and content are arguments, so that tests bring their own."""
 
     CSS_PATH = "app.tcss"
@@ -38,9 +34,6 @@ class Starter(OneByOne, inherit_bindings=False):
         Binding("ctrl+c", "leave(130)", "quit", show=False, priority=True),
     ]
 
-    place: reactive[str] = reactive("")
-    """What every heading says on its right: the machine, or who holds its device."""
-
     def __init__(
         self,
         *,
@@ -48,18 +41,11 @@ class Starter(OneByOne, inherit_bindings=False):
         lessons: Path | None = None,
         checks: Path | None = None,
     ) -> None:
-        super().__init__(ansi_color=True)
+        super().__init__(machine=machine, lessons=lessons, checks=checks)
         self.animation_level = "none"
         self.register_theme(theme.TERMINAL)
         self.theme = theme.TERMINAL.name
-        self.machine = machine or Machine()
-        self.lessons, self.checks = lessons, checks
-        self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
-        self.edits: dict[tuple[str, str], str] = {}
-        """What the learner made of blocks, by lesson and block; kept while the app runs."""
-        self.where = self.holder = ""
-        self._idle: Timer | None = None
-        self.choose(settings.read())
+        self.go = Navigation(self)
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen."""
@@ -68,29 +54,6 @@ class Starter(OneByOne, inherit_bindings=False):
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Return what the palette offers here."""
         return commands.offered(self, screen)
-
-    def choose(self, choices: settings.Settings) -> None:
-        """Follow the learner's choices."""
-        self.choices = choices
-        plain = [NoColor()] if choices.plain or self.no_color else []
-        self._filters = [one for one in self._filters if not isinstance(one, NoColor)] + plain
-
-    def show_place(self, where: str) -> None:
-        """Say what the machine is, once that is known."""
-        self.where = where
-        self.place = self.live.place(where)
-
-    def on_holding(self, message: messages.Holding) -> None:
-        """Say who holds the device, and let go of it when it is not used for a while."""
-        if self._idle:
-            self._idle.stop()
-        idle = self.live.is_warm and not self.live.is_running
-        self._idle = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
-        held = message.holder or ""
-        if held != self.holder:
-            self.holder = held
-            self.place = self.live.place(self.where)
-            self.screen.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to let go only of what is held, and nothing on top of a sheet."""
@@ -106,22 +69,17 @@ class Starter(OneByOne, inherit_bindings=False):
         self.live.stop_checks()
         self.release_lesson()
 
-    @work(thread=True, exit_on_error=False, group=messages.RELEASE)
-    def release_lesson(self) -> None:
-        """End the lesson's process."""
-        self.live.release()
-
     def action_search(self) -> None:
         """Search the lessons, from anywhere."""
-        commands.open_search(self)
+        self.go.to_search()
 
     def action_command_palette(self) -> None:
         """Offer every action."""
-        commands.open_palette(self)
+        self.go.to_palette()
 
     def action_help(self) -> None:
         """Say what can be done on this screen."""
-        commands.open_help(self)
+        self.go.to_help()
 
     def action_leave(self, code: int) -> None:
         """Quit; what runs is stopped, and its end is waited for once the terminal is restored."""

@@ -11,12 +11,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from tpustarter.blocks import Block
-from tpustarter.lesson import BlockResult
-from tpustarter.report.text import visible
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.lesson_process import BlockResult
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import word
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import coloured
-from tpustarter.tui.widgets import word
 
 _WORDS = {
     "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",

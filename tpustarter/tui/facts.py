@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter import host, interpreters, plan
-from tpustarter.interpreters import Interpreter
+from tpustarter.checking import interpreters, plan
+from tpustarter.checking.interpreters import Interpreter
+from tpustarter.machine import host
 from tpustarter.problem import Problem
-from tpustarter.report.text import visible
+from tpustarter.terminal import visible
 from tpustarter.tui.settings import Settings
 
 

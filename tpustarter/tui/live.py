@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tpustarter.blocks import Block
-    from tpustarter.lesson import BlockResult, LessonSession, Output, RunsFirst
+    from tpustarter.learning.blocks import Block
+    from tpustarter.learning.lesson_process import BlockResult, LessonSession, Output, RunsFirst
 
 
 IDLE_S = 60.0
@@ -118,7 +118,7 @@ class Live:
             if self._session is None:
                 self._session, self._lesson = make(), lesson
             if not self._wanted:
-                from tpustarter.lesson import BlockResult
+                from tpustarter.learning.lesson_process import BlockResult
 
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
@@ -153,15 +153,11 @@ class Live:
 
 def _owns(session: LessonSession) -> bool:
     """Return whether its process takes the accelerator as soon as a block asks for devices."""
-    from tpustarter.lesson import framework_of
-
-    return bool(framework_of(session.lesson)) and session.target["platform"] != "cpu"
+    return bool(session.lesson.framework) and session.target["platform"] != "cpu"
 
 
 def _may_own(session: LessonSession) -> bool:
     """Return whether its process could: one without a framework has the environment as it is."""
-    from tpustarter.lesson import framework_of
-
     return session.target["platform"] != "cpu" or bool(
-        session.host["chips"] and not framework_of(session.lesson)
+        session.host["chips"] and not session.lesson.framework
     )

@@ -5,22 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from tpustarter import blocks, content, exercises, progress
-from tpustarter.blocks import Part
+from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.exercises import Exercise
-from tpustarter.exercises import state as states
+from tpustarter.learning import blocks, exercises, progress
+from tpustarter.learning.blocks import Part
+from tpustarter.learning.exercises import Exercise
+from tpustarter.learning.exercises import state as states
 from tpustarter.problem import Problem
-from tpustarter.report.text import visible
-from tpustarter.tui.screens.home import path_of
-from tpustarter.tui.screens.words import Reference, references, texts
-
-if TYPE_CHECKING:
-    from tpustarter.tui.app import Starter
+from tpustarter.terminal import visible
+from tpustarter.tui.references import Reference, references, texts
+from tpustarter.tui.tutor import Tutor
 
 TRY_IT = "Tab to a block, e to change it, Ctrl+R to run it."
 """Stands below the heading of this name: a lesson says what to try, and not with which keys."""
@@ -73,13 +70,13 @@ class Opened:
         return Content("\n".join(lines or ["This is the last lesson here."]))
 
 
-def read(app: Starter, lesson_id: str) -> Opened:
+def read(app: Tutor, lesson_id: str) -> Opened:
     """Read a lesson; raises Problem for one that is not there or broken."""
     lessons = content.read_lessons(app.lessons)
     lesson = next((one for one in lessons if one.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
-    path = path_of(content.read_paths(app.lessons), app)
+    path = app.path_of(content.read_paths(app.lessons))
     following = _after(lesson, path.lessons if path else (), {one.id: one for one in lessons})
     known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from tpustarter.report.text import visible
+from tpustarter.terminal import visible
 
 SHOWN_LINES = 400
 """Lines of a growing output that are kept on the screen; the log has all of them."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from tpustarter.quiz import Quiz
-from tpustarter.report.text import visible
-from tpustarter.tui.widgets import Hanging, Lines, Stack, word
+from tpustarter.learning.quiz import Quiz
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, word
 
 
 class QuestionView(Static):

@@ -7,13 +7,13 @@ from typing import Any
 
 from textual.content import Content
 
-from tpustarter.own_code import Function
-from tpustarter.report import rehearsal_text
-from tpustarter.report.rehearsal_text import STORM, STORM_LESSON, size
-from tpustarter.report.text import visible
+from tpustarter.rehearsal import rehearsal_text
+from tpustarter.rehearsal.own_code import Function
+from tpustarter.rehearsal.rehearsal_text import STORM, STORM_LESSON, size
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.plain import plain
 from tpustarter.tui.rehearsal_table import Known, Program, label
-from tpustarter.tui.widgets import Hanging, Lines, word
 
 LABEL = 8
 ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"

@@ -12,10 +12,10 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import OptionList
 
-from tpustarter.report import rehearsal_text
-from tpustarter.report.text import visible
-from tpustarter.tui.screens.split import DetailRows
-from tpustarter.tui.widgets import REVERSE, Row, word
+from tpustarter.rehearsal import rehearsal_text
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import word
+from tpustarter.tui.widgets import REVERSE, DetailRows, Row
 
 STYLES = {"compiles": "pass", "does-not-fit": "fail", "refused": "fail", "error": "error"}
 LEAST_LABEL = 14

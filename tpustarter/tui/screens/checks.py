@@ -13,19 +13,19 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.timer import Timer
 
-from tpustarter import progress
+from tpustarter.checking import text
+from tpustarter.checking.results import Result, Run
+from tpustarter.checking.runner import Ended, Started, Waiting
+from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.content import Check
+from tpustarter.learning import progress
 from tpustarter.problem import Problem
-from tpustarter.report import text
-from tpustarter.report.results import Result, Run
-from tpustarter.report.text import visible
-from tpustarter.runner import Ended, Started, Waiting
-from tpustarter.selfcheck import Began, Event, Request, SelfCheck
-from tpustarter.tui import commands
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, word
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import Split
-from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, Stack, word
+from tpustarter.tui.widgets import Row, Rows
 
 WORST_FIRST = ("fail", "error", "notrun", "warn", "pass", "skip")
 WORDS = {
@@ -92,7 +92,7 @@ Each line is one claim about this machine. Below stands what was found for the m
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=CHECKS)
     def _work(self, request: Request, inbox: Inbox[Event | Run | list[Check]]) -> None:
-        app = self.starter
+        app = self.tutor
         app.live.release()
         try:
             selfcheck = SelfCheck(request, machine=app.machine, checks=app.checks)
@@ -110,7 +110,7 @@ Each line is one claim about this machine. Below stands what was found for the m
 
     def _events(self, selfcheck: SelfCheck) -> Iterator[Event]:
         """Yield what happens; every heading says so while the device is held."""
-        live = self.starter.live
+        live = self.tutor.live
         try:
             for event in selfcheck.events():
                 if isinstance(event, Started) and event.check.framework != "host":
@@ -262,12 +262,12 @@ Each line is one claim about this machine. Below stands what was found for the m
     def action_lesson(self) -> None:
         """Open the lesson that explains the marked check; go back to it where it is open."""
         lesson = self._lesson()
-        if self._is_busy or not commands.go_back_to_lesson(self.starter, lesson):
-            commands.open_lesson(self.starter, lesson)
+        if self._is_busy or not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
 
     def action_setup(self) -> None:
         """Show the set-up plan."""
-        commands.open_setup(self.starter)
+        self.tutor.go.to_setup()
 
     def _needs_setup(self) -> bool:
         """Return whether set-up is what a result, or the headline, asks for."""

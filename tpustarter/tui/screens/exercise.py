@@ -20,18 +20,19 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter import content, exercises
-from tpustarter.blocks import Block
-from tpustarter.exercises import Exercise, Judged
-from tpustarter.lesson import LessonSession
-from tpustarter.output import Output
+from tpustarter import content
+from tpustarter.learning import exercises
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.output import Output
 from tpustarter.problem import Problem
-from tpustarter.report.text import visible
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, word
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured
 from tpustarter.tui.screens.page import Page, Question
-from tpustarter.tui.widgets import Hanging, Lines, Stack, word
 
 EDITORS = ("nano", "vim", "vi")
 """What is opened where neither VISUAL nor EDITOR says; nano shows its keys."""
@@ -92,7 +93,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            lessons = content.read_lessons(self.starter.lessons)
+            lessons = content.read_lessons(self.tutor.lessons)
             found = exercises.find(lessons, self._id)
             exercises.open_file(found)
             self.post_message(Looked(found))
@@ -134,7 +135,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
     def _work(self, exercise: Exercise, inbox: Inbox[Output | Judged | None]) -> None:
-        live, app = self.starter.live, self.starter
+        live, app = self.tutor.live, self.tutor
 
         def make() -> LessonSession:
             return LessonSession(exercise.lesson, machine=app.machine, devices=app.choices.devices)
@@ -200,7 +201,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
             return
         told = ""
         try:
-            with self.starter.suspend():
+            with self.tutor.suspend():
                 try:
                     subprocess.run([*command, str(self._path)], check=False)
                 except OSError as error:  # caught in here: else the screen would not come back
@@ -209,7 +210,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
             told = "this terminal cannot open an editor"
         if told:
             self.notify(told, markup=False)
-        self.starter.refresh(layout=True)
+        self.tutor.refresh(layout=True)
 
     def action_hint(self) -> None:
         """Show the next hint."""
@@ -229,7 +230,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
             return
         left = len(exercise.hints) - len(self._hints)
         more = f" {left} of its hints you have not seen." if left else ""
-        self.starter.push_screen(
+        self.tutor.push_screen(
             Question("Solution", f"Show the whole solution?{more}"), self._answered_solution
         )
 
@@ -245,7 +246,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
     def action_anew(self) -> None:
         """Begin anew, after asking."""
         text = "Begin anew? Your file is kept beside it, with `.old` at the end of its name."
-        self.starter.push_screen(Question("Begin anew", text), self._answered_anew)
+        self.tutor.push_screen(Question("Begin anew", text), self._answered_anew)
 
     def _answered_anew(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer and self._exercise:
@@ -266,14 +267,14 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         """Stop the answer that runs."""
         if not self._busy:
             return False
-        self.starter.live.stop()
+        self.tutor.live.stop()
         return True
 
     def on_unmount(self) -> None:
         """End the process: the exercise is left."""
         self.stop_work()
-        if self.starter.is_running:
-            self.starter.release_lesson()
+        if self.tutor.is_running:
+            self.tutor.release_lesson()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""

@@ -13,16 +13,16 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tpustarter.problem import Problem
-from tpustarter.report.text import visible
-from tpustarter.tui import commands, settings
+from tpustarter.terminal import visible
+from tpustarter.tui import settings
+from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, word
+from tpustarter.tui.widgets import Row, Rows
 
 if TYPE_CHECKING:
     from tpustarter.content import Lesson, LessonPath
-    from tpustarter.progress import Progress
-    from tpustarter.tui.app import Starter
+    from tpustarter.learning.progress import Progress
     from tpustarter.tui.facts import Facts
 
 
@@ -90,15 +90,16 @@ last line which keys work.
     def _look(self) -> None:
         from tpustarter.tui import facts  # not needed for the first paint
 
-        self.post_message(Looked(facts.look(self.starter.machine, self.starter.choices)))
+        self.post_message(Looked(facts.look(self.tutor.machine, self.tutor.choices)))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
     def _read_course(self) -> None:
-        from tpustarter import content, progress  # not needed for the first paint
+        from tpustarter import content
+        from tpustarter.learning import progress  # not needed for the first paint
 
         try:
-            lessons = {one.id: one for one in content.read_lessons(self.starter.lessons)}
-            paths = content.read_paths(self.starter.lessons)
+            lessons = {one.id: one for one in content.read_lessons(self.tutor.lessons)}
+            paths = content.read_paths(self.tutor.lessons)
             course = Course(lessons, paths, progress.read(), progress.last_check())
         except Problem as problem:
             course = Course({}, [], progress.Progress(), progress.last_check(), str(problem))
@@ -111,7 +112,7 @@ last line which keys work.
             self._course = message.what
         else:
             self._facts = message.what
-            self.starter.show_place(message.what.place)
+            self.tutor.show_place(message.what.place)
         if before != (self._facts, self._course):
             self._show()
             self.refresh_bindings()
@@ -140,7 +141,7 @@ last line which keys work.
             yield from self._path_rows(course, path)
 
     def _path(self) -> LessonPath | None:
-        return path_of(self._course.paths if self._course else [], self.starter)
+        return self.tutor.path_of(self._course.paths if self._course else [])
 
     def _next(self, course: Course, path: LessonPath | None) -> Row:
         """Return the one next step; its id is always `next`."""
@@ -182,29 +183,29 @@ last line which keys work.
         if step == "setup":
             self.action_setup()
         elif step:
-            commands.open_lesson(self.starter, step)
+            self.tutor.go.to_lesson(step)
         else:
             self.action_check()
 
     def action_check(self) -> None:
         """Run the checks."""
-        commands.open_checks(self.starter)
+        self.tutor.go.to_checks()
 
     def action_lessons(self) -> None:
         """Show all lessons."""
-        commands.open_lessons(self.starter)
+        self.tutor.go.to_lessons()
 
     def action_setup(self) -> None:
         """Show the set-up plan."""
-        commands.open_setup(self.starter)
+        self.tutor.go.to_setup()
 
     def action_rehearse(self) -> None:
         """Choose what to compile for TPUs that are not here."""
-        commands.open_rehearse(self.starter)
+        self.tutor.go.to_rehearsal()
 
     def action_settings(self) -> None:
         """Show what can be chosen."""
-        commands.open_settings(self.starter)
+        self.tutor.go.to_settings()
 
     def action_next_path(self) -> None:
         """Show the next path, and remember it."""
@@ -213,13 +214,13 @@ last line which keys work.
             return
         ids = [one.id for one in course.paths]
         following = ids[(ids.index(path.id) + 1) % len(ids)]
-        self.starter.choose(replace(self.starter.choices, path=following))
+        self.tutor.choose(replace(self.tutor.choices, path=following))
         self._remember()
         self.query_one(Rows).show(self._rows(), highlight="next")
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember(self) -> None:
-        settings.save(self.starter.choices)
+        settings.save(self.tutor.choices)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There is nothing to go back to, and perhaps no other path."""
@@ -228,15 +229,6 @@ last line which keys work.
         if action == "next_path":
             return self._course is not None and len(self._course.paths) > 1
         return super().check_action(action, parameters)
-
-
-def path_of(paths: Iterable[LessonPath], app: Starter) -> LessonPath | None:
-    """Return the path to follow: the one chosen, else the one for this kind of machine."""
-    known = {one.id: one for one in paths}
-    usual = "laptop" if app.where.startswith("no TPU") else "fresh-tpu-vm"
-    return (
-        known.get(app.choices.path or usual) or known.get(usual) or next(iter(known.values()), None)
-    )
 
 
 def _below(text: str) -> tuple[Lines, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -13,22 +13,22 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tpustarter import blocks, content, progress, then_now
+from tpustarter import content
 from tpustarter.content import Lesson
+from tpustarter.learning import markdown, progress, then_now
+from tpustarter.learning.progress import Progress
+from tpustarter.learning.then_now import Claim
 from tpustarter.problem import Problem
-from tpustarter.progress import Progress
-from tpustarter.report.text import visible
-from tpustarter.then_now import Claim
-from tpustarter.tui import commands
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, word
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
+from tpustarter.tui.references import read_glossary
 from tpustarter.tui.screens.page import Page, Sheet
-from tpustarter.tui.screens.words import Entry, read_glossary
-from tpustarter.tui.widgets import Hanging, Row, Rows, app_of, word
-
-if TYPE_CHECKING:
-    from tpustarter.tui.app import Starter
+from tpustarter.tui.screens.words import Entry
+from tpustarter.tui.tutor import Tutor
+from tpustarter.tui.widgets import Row, Rows, app_of
 
 FILTERS = ("all", "open", "done")
 HITS = 3
@@ -102,7 +102,7 @@ class OlderClaim(Sheet):
 
     def action_lesson(self) -> None:
         """Open the lesson in the place of the sheet."""
-        commands.open_instead(cast("Starter", app_of(self)), self._lesson)
+        cast("Tutor", app_of(self)).go.to_lesson_instead(self._lesson)
 
 
 class Lessons(Page):
@@ -145,9 +145,9 @@ Every lesson, in the order of its track. Enter opens the marked one.
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            lessons = content.read_lessons(self.starter.lessons)
-            words = read_glossary(self.starter.lessons)
-            claims = {one.id: one for one in then_now.read(self.starter.lessons)}
+            lessons = content.read_lessons(self.tutor.lessons)
+            words = read_glossary(self.tutor.lessons)
+            claims = {one.id: one for one in then_now.read(self.tutor.lessons)}
             self.post_message(Looked(Shelf(lessons, progress.read(), words, claims)))
         except Problem as problem:
             self.post_message(Looked(problem))
@@ -294,12 +294,12 @@ Every lesson, in the order of its track. Enter opens the marked one.
         if self._shelf and lesson in ("", OLD):
             shelf = self._shelf
             sheet = OlderClaim(shelf.claims[place]) if lesson else Entry(*shelf.words[place])
-            self.starter.push_screen(sheet)
+            self.tutor.push_screen(sheet)
             return
         hits = self._found.lines.get(lesson, []) if self._found else []
         begins = "" if self._found and lesson in self._found.titles else hits[0][1] if hits else ""
         at = next((line for number, line in hits if hash_ and str(number) == place), begins)
-        commands.open_lesson(self.starter, lesson, at=at)
+        self.tutor.go.to_lesson(lesson, at=at)
 
 
 def _is_done(shelf: Shelf, lesson: Lesson) -> bool:
@@ -315,7 +315,7 @@ def _search(shelf: Shelf, text: str) -> Found:
     for lesson in shelf.lessons:
         hits = [
             (lesson.first_line + number, read)
-            for number, line in enumerate(blocks.source_lines(lesson))
+            for number, line in enumerate(markdown.source_lines(lesson))
             if wanted in (read := _read(line)).casefold()
         ]
         if hits or lesson.id in titles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -15,11 +15,8 @@ from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import Problem
 from tpustarter.tui.plain import plain
+from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Heading, Keys, app_of, valid_keys
-
-if TYPE_CHECKING:
-    from tpustarter.tui.app import Starter
-
 
 RELEASE: list[BindingType] = [
     Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
@@ -48,9 +45,9 @@ class Page(Screen[None]):
         self._heading = title
 
     @property
-    def starter(self) -> Starter:
+    def tutor(self) -> Tutor:
         """The app, with what it knows of content and choices."""
-        return cast("Starter", app_of(self))
+        return cast("Tutor", app_of(self))
 
     def body(self) -> Iterable[Widget]:
         """Return what stands between heading and key line."""
@@ -104,9 +101,9 @@ class Page(Screen[None]):
     def show_error(self, error: BaseException) -> None:
         """Show a Problem as the command line would, and anything else as a bug of ours."""
         if isinstance(error, Problem):
-            self.starter.push_screen(Notice("This did not work", str(error)))
+            self.tutor.push_screen(Notice("This did not work", str(error)))
             return
-        from tpustarter.report import bug
+        from tpustarter import bug
 
         what, where = bug.write(error)
         self.notify(

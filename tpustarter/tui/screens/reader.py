@@ -15,15 +15,15 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter import exercises, progress
-from tpustarter.blocks import Block
+from tpustarter.checking.selfcheck import Request
 from tpustarter.content import Lesson
-from tpustarter.lesson import BlockResult, LessonSession, Output, RunsFirst
+from tpustarter.learning import exercises, progress
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.lesson_process import BlockResult, LessonSession, Output, RunsFirst
+from tpustarter.learning.quiz import MOST
 from tpustarter.problem import Problem
-from tpustarter.quiz import MOST
-from tpustarter.report.text import visible
-from tpustarter.selfcheck import Request
-from tpustarter.tui import commands, opened
+from tpustarter.terminal import visible
+from tpustarter.tui import opened
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Holding, Inbox, Looked, feed
@@ -97,13 +97,13 @@ that `r` runs; Tab goes to the next one.
     def on_mount(self) -> None:
         """Read the lesson in the background."""
         self.set_focus(self._page)
-        self.watch(self.starter, "place", self._follow_process, init=False)
+        self.watch(self.tutor, "place", self._follow_process, init=False)
         self._read()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            self.post_message(Looked(opened.read(self.starter, self.lesson)))
+            self.post_message(Looked(opened.read(self.tutor, self.lesson)))
         except Problem as problem:
             self.post_message(Looked(problem))
 
@@ -115,7 +115,7 @@ that `r` runs; Tab goes to the next one.
         this = self._opened = cast("Opened", message.what)
         minutes = visible(str(this.lesson.header.get("minutes", "?")))
         self.rename(f"{visible(this.lesson.title)}  {minutes} min")
-        app = self.starter
+        app = self.tutor
         edits = {
             block: code for (lesson, block), code in app.edits.items() if lesson == this.lesson.id
         }
@@ -156,7 +156,7 @@ that `r` runs; Tab goes to the next one.
         self._page.use(view)
         self._asked = self._playing = view
         self._left, self._began = 0, time.monotonic()
-        self._fresh = not self.starter.live.is_warm
+        self._fresh = not self.tutor.live.is_warm
         self._inbox = Inbox()
         self._clock = self.set_interval(1.0, self._tick)
         self._tick()
@@ -173,7 +173,7 @@ that `r` runs; Tab goes to the next one.
         inbox: Inbox[Output | RunsFirst | BlockResult],
     ) -> None:
         """Run the last of some blocks; the others stand above it."""
-        app = self.starter
+        app = self.tutor
         *above, (block, code) = codes
         own = {one.id: one for one, its in codes if its == one.code}
 
@@ -198,7 +198,7 @@ that `r` runs; Tab goes to the next one.
         view, asked = self._playing, self._asked
         if view is None or asked is None:
             return
-        self.starter.post_message(Holding(self.starter.live.holder))
+        self.tutor.post_message(Holding(self.tutor.live.holder))
         seconds = time.monotonic() - self._began
         if view is not asked:
             more = "s" if self._left > 1 else ""
@@ -207,7 +207,7 @@ that `r` runs; Tab goes to the next one.
         view.wait(seconds, what)
 
     def _starting(self) -> str:
-        session = self.starter.live.session
+        session = self.tutor.live.session
         if session and session.target["platform"] == "tpu":
             return "starting the TPU runtime, usually 5 to 15 s"
         needs = self._opened and self._opened.lesson.header.get("needs")
@@ -261,7 +261,7 @@ that `r` runs; Tab goes to the next one.
     def _follow_process(self) -> None:
         """Say of which blocks the names are gone."""
         for view in self._page.views:
-            view.follow(has_run=self.starter.live.has_run(view.block.id))
+            view.follow(has_run=self.tutor.live.has_run(view.block.id))
 
     @property
     def can_stop(self) -> bool:
@@ -272,7 +272,7 @@ that `r` runs; Tab goes to the next one.
         """Stop the block that runs."""
         if self._playing is None:
             return False
-        self.starter.live.stop()
+        self.tutor.live.stop()
         return True
 
     def action_back(self) -> None:
@@ -293,15 +293,15 @@ that `r` runs; Tab goes to the next one.
     def _keep(self, view: BlockView) -> None:
         """Remember what the learner made of a block, for when the lesson is opened again."""
         name = (self.lesson, view.block.id)
-        self.starter.edits.pop(name, None)
+        self.tutor.edits.pop(name, None)
         if view.is_edited:
-            self.starter.edits[name] = view.code
+            self.tutor.edits[name] = view.code
 
     def on_unmount(self) -> None:
         """End the lesson's process: the lesson is left."""
         self.stop_work()
-        if self.starter.is_running:
-            self.starter.release_lesson()
+        if self.tutor.is_running:
+            self.tutor.release_lesson()
 
     async def action_edit(self) -> None:
         """Let the learner change the marked block."""
@@ -322,8 +322,8 @@ that `r` runs; Tab goes to the next one.
         """Run the lesson's checks."""
         if self._opened:
             ids = tuple(self._opened.checks)
-            request = Request(ids=ids, devices=self.starter.choices.devices)
-            commands.open_checks(self.starter, request, "Checks of this lesson")
+            request = Request(ids=ids, devices=self.tutor.choices.devices)
+            self.tutor.go.to_checks(request, "Checks of this lesson")
 
     def action_next(self) -> None:
         """Go to the next lesson."""
@@ -331,7 +331,7 @@ that `r` runs; Tab goes to the next one.
         if this and this.following:
             if not this.has_blocks:
                 self._remember_read(this.lesson.id)
-            commands.open_instead(self.starter, this.following.id)
+            self.tutor.go.to_lesson_instead(this.following.id)
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_read(self, lesson: str) -> None:
@@ -342,8 +342,8 @@ that `r` runs; Tab goes to the next one.
         tried = self._opened.exercises if self._opened else []
         left = [one for one in tried if exercises.state(one) != "pass"]
         for one in [*left, *tried][:1]:
-            self.starter.release_lesson()
-            commands.open_exercise(self.starter, one.id)
+            self.tutor.release_lesson()
+            self.tutor.go.to_exercise(one.id)
 
     def action_answer(self, number: int) -> None:
         """Answer the question in sight."""
@@ -360,7 +360,7 @@ that `r` runs; Tab goes to the next one.
         """Show what the words mean, and where links lead."""
         if self._opened:
             title = visible(self._opened.lesson.title)
-            self.starter.push_screen(Words(title, self._opened.refers))
+            self.tutor.push_screen(Words(title, self._opened.refers))
 
     def action_page_down(self) -> None:
         """Read on."""

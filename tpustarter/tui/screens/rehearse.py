@@ -15,12 +15,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tpustarter import content, own_code
+from tpustarter import content
 from tpustarter.content import Check
+from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import EVERY_GENERATION, Request
-from tpustarter.report.text import visible
-from tpustarter.tpus import TOPOLOGIES
+from tpustarter.rehearsal import own_code
+from tpustarter.rehearsal.run import EVERY_GENERATION, Request
+from tpustarter.terminal import visible
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import BESIDE, Rehearsing
@@ -131,7 +132,7 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
-        checks = content.read_checks(self.starter.checks)
+        checks = content.read_checks(self.tutor.checks)
         self.post_message(Looked([one for one in checks if one.has_programs]))
 
     def on_looked(self, message: Looked) -> None:
@@ -263,12 +264,12 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
         request = Request(ids=tuple(self._wanted), tpus=names)
         if self._own:
             first, *rest = self._words[self._own]
-            request = replace(request, python=self.starter.choices.python)
+            request = replace(request, python=self.tutor.choices.python)
             if self._own == SCRIPT:
                 request = replace(request, script=(first, *rest))
             else:
                 request = replace(request, ids=(first,), arguments=tuple(rest))
-        self.starter.push_screen(Rehearsing(request))
+        self.tutor.push_screen(Rehearsing(request))
 
     def action_back(self) -> None:
         """Leave the line first, then the screen."""

@@ -15,21 +15,21 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter import host, own_code
-from tpustarter.compiler import Working
-from tpustarter.own_code import Function, Printed, ScriptEnded
+from tpustarter.machine import host
 from tpustarter.problem import Problem
-from tpustarter.rehearsal import Began, Event, Rehearsal, Rehearsed, Request
-from tpustarter.report import rehearsal_text
-from tpustarter.report.text import visible
-from tpustarter.tui import commands
+from tpustarter.rehearsal import own_code, rehearsal_text
+from tpustarter.rehearsal.compiler import Working
+from tpustarter.rehearsal.own_code import Function, Printed, ScriptEnded
+from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, Request
+from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
+from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
 from tpustarter.tui.rehearsal_table import Known, Program, Table
 from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import LOW, Split
-from tpustarter.tui.widgets import Rows, Stack
+from tpustarter.tui.widgets import Rows
 
 BESIDE = 70
 """Columns from which things stand beside each other."""
@@ -117,7 +117,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=REHEARSE)
     def _work(self, request: Request, inbox: Inbox[Event | list[dict[str, str]] | None]) -> None:
-        app = self.starter
+        app = self.tutor
         try:
             if host.chips(app.machine):
                 if not request.beside_tpu:
@@ -138,7 +138,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
 
     def on_looked(self, message: Looked) -> None:
         """Ask before the compiler is used beside a TPU."""
-        self.starter.push_screen(Question("TPU chips", str(message.what)), self._answered)
+        self.tutor.push_screen(Question("TPU chips", str(message.what)), self._answered)
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer:
@@ -159,7 +159,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
 
     def action_setup(self) -> None:
         """Show how the compiler gets here."""
-        commands.open_setup(self.starter, "rehearse")
+        self.tutor.go.to_setup("rehearse")
 
     @property
     def can_stop(self) -> bool:

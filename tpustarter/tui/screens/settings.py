@@ -13,15 +13,16 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tpustarter import interpreters
+from tpustarter.checking import interpreters
 from tpustarter.problem import Problem
-from tpustarter.report.text import visible
+from tpustarter.terminal import visible
 from tpustarter.tui import facts, settings
 from tpustarter.tui.facts import Facts
+from tpustarter.tui.lines import Hanging
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.settings import Settings
-from tpustarter.tui.widgets import Hanging, Row, Rows
+from tpustarter.tui.widgets import Row, Rows
 
 DEVICES = (None, 1, 2, 4, 8, 16)
 
@@ -78,7 +79,7 @@ Enter chooses the marked line. What is chosen has a star.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
-        self.post_message(Looked(facts.look(self.starter.machine, self.starter.choices)))
+        self.post_message(Looked(facts.look(self.tutor.machine, self.tutor.choices)))
 
     def on_looked(self, message: Looked) -> None:
         """Show what was found."""
@@ -89,7 +90,7 @@ Enter chooses the marked line. What is chosen has a star.
         self.query_one(Rows).show(self._rows())
 
     def _rows(self) -> Iterator[Row]:
-        now = self.starter.choices
+        now = self.tutor.choices
         yield Row(None, Content.styled("Python under test", "bold"))
         yield _choice("python:", "automatic", chosen=now.python is None)
         paths = [str(one.path) for one in self._facts.candidates] if self._facts else []
@@ -114,7 +115,7 @@ Enter chooses the marked line. What is chosen has a star.
     def chosen(self, event: Rows.OptionSelected) -> None:
         """Follow a choice, and remember it."""
         kind, _, value = str(event.option_id).partition(":")
-        now = self.starter.choices
+        now = self.tutor.choices
         if kind == "python":
             self._choose(replace(now, python=value or None))
         elif kind == "devices":
@@ -123,16 +124,16 @@ Enter chooses the marked line. What is chosen has a star.
             self._choose(replace(now, plain=bool(value)))
 
     def _choose(self, choices: Settings) -> None:
-        self.starter.choose(choices)
+        self.tutor.choose(choices)
         self._show()
-        self.starter.refresh()
+        self.tutor.refresh()
         self._remember(choices)
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember(self, choices: Settings) -> None:
         settings.save(choices)
         # What runs in the old Python is not what was chosen.
-        self.starter.live.release()
+        self.tutor.live.release()
         self._look()
 
     def action_add(self) -> None:
@@ -145,12 +146,12 @@ Enter chooses the marked line. What is chosen has a star.
     def typed(self, event: Input.Submitted) -> None:
         """Choose the Python that was typed."""
         try:
-            chosen, _ = interpreters.choose(event.value, self.starter.machine.env, Path.cwd())
+            chosen, _ = interpreters.choose(event.value, self.tutor.machine.env, Path.cwd())
         except Problem as problem:
             self.show_error(problem)
             return
         self.action_back()
-        self._choose(replace(self.starter.choices, python=str(chosen.path)))
+        self._choose(replace(self.tutor.choices, python=str(chosen.path)))
 
     def action_back(self) -> None:
         """Leave the line first, then the screen."""

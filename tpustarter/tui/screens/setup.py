@@ -13,15 +13,16 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 
-from tpustarter import host
+from tpustarter.machine import host
 from tpustarter.problem import Problem
-from tpustarter.report.text import visible
-from tpustarter.setup import Setup, Step, StepEnded, StepOutput, StepStarted
+from tpustarter.setup.run import Setup, Step, StepEnded, StepOutput, StepStarted
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, word
 from tpustarter.tui.messages import SETUP, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
 from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import Split
-from tpustarter.tui.widgets import Hanging, Lines, Row, Rows, Stack, word
+from tpustarter.tui.widgets import Row, Rows
 
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
 Event = StepStarted | StepOutput | StepEnded | None
@@ -71,7 +72,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _plan(self) -> None:
-        app = self.starter
+        app = self.tutor
         try:
             made = Setup(self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks)
         except Problem as problem:
@@ -89,7 +90,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         else:
             told = "\n".join(f"* {one}" for one in cast("list[str]", message.what))
             question = Question("Undo", f"This removes:\n\n{told}\n\nRemove it?")
-            self.starter.push_screen(question, self._answered)
+            self.tutor.push_screen(question, self._answered)
         self.refresh_bindings()
 
     def action_run(self) -> None:
@@ -109,7 +110,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _work(self, inbox: Inbox[Event], *, undo: bool) -> None:
-        app = self.starter
+        app = self.tutor
         try:
             app.live.release()
             # Once stopped a set-up stays so: each run has one of its own.
@@ -125,7 +126,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     def _events(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yield what happens; every heading says so while the proof may hold the TPU."""
-        live, on_tpu = self.starter.live, host.platform_hint(self.starter.machine) == "tpu"
+        live, on_tpu = self.tutor.live, host.platform_hint(self.tutor.machine) == "tpu"
         try:
             for event in events:
                 if isinstance(event, StepStarted) and event.step.proof and on_tpu:
@@ -248,7 +249,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _ask(self) -> None:
         if self._setup:
-            self.starter.live.release()  # its Python may be the one that goes
+            self.tutor.live.release()  # its Python may be the one that goes
             self.post_message(Looked(self._setup.removed_by_undo()))
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback

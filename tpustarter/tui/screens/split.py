@@ -14,18 +14,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import Rows
+from tpustarter.tui.widgets import DetailRows, Rows
 
 LOW = 18
 """Lines below which a screen shows either the list or the details."""
-
-
-class DetailRows(Rows):
-    """A list whose rows are looked at closer."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select", "details", key_display="Enter", tooltip="read all of it"),
-    ]
 
 
 class Split(Page):

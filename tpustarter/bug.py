@@ -1,0 +1,31 @@
+"""Writes a report of an error of ours, ready to paste: versions and traceback, nothing personal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+import time
+import traceback
+
+from tpustarter import locations
+from tpustarter.problem import Problem
+from tpustarter.redact import Redactor
+from tpustarter.version import __version__
+
+
+def write(error: BaseException) -> tuple[str, str]:
+    """Write the report; returns what broke, and where the report is, in words."""
+    redact = Redactor(os.environ)
+    what = redact.text(f"{type(error).__name__}: {error}")
+    facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"
+    trace = redact.text("".join(traceback.format_exception(error)))
+    body = f"## What happened\n\n`{what}`\n\n{facts}\n\n```\n{trace}```\n"
+    where = "no report could be written"
+    with contextlib.suppress(OSError, Problem):
+        path = locations.state() / time.strftime("bug-%Y%m%d-%H%M%S.md")
+        path.write_text(body, encoding="utf-8")
+        locations.give_to_caller(path)
+        where = f"a report to paste into an issue is in `{path}`"
+    return what, where

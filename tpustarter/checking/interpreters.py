@@ -1,0 +1,174 @@
+"""Finds the Python under test, by looking at files: no interpreter is started to choose one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from tpustarter import state
+from tpustarter.checking import environments
+from tpustarter.problem import ExitCode, Problem
+
+FRAMEWORKS = ("jax", "torch_xla", "torch_tpu", "tensorflow")
+"""Distributions that make a Python worth testing."""
+PACKAGES = {"flax": "flax", "msgpack": "msgpack", "optax": "optax", "orbax-checkpoint": "orbax"}
+"""What a lesson may need beside its framework, by the name to install: the module it brings."""
+GPU_PLUGINS = "jax_cuda*_plugin"
+"""Distributions that make an NVIDIA GPU JAX's default backend."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python that could be tested."""
+
+    path: Path
+    """Its executable, links not resolved: a virtual environment is known by its own path."""
+    why: str
+    """Why it is a candidate, such as `--python` or `active environment`."""
+    frameworks: tuple[str, ...] = ()
+    """Frameworks whose metadata lies in its package folders, as `name version`."""
+
+    @property
+    def has_gpu_plugin(self) -> bool:
+        """Return whether JAX would use an NVIDIA GPU by itself in this Python."""
+        pattern = f"lib/python3*/site-packages/{GPU_PLUGINS}-*.dist-info"
+        return any(True for _ in self.path.parent.parent.glob(pattern))
+
+
+def choose(
+    explicit: str | None, env: Mapping[str, str], folder: Path
+) -> tuple[Interpreter, list[Interpreter]]:
+    """Return the Python under test, and the other candidates that have a framework.
+
+    Raises:
+        Problem: `explicit` names no Python, or there is none at all.
+    """
+    candidates = list(_candidates(env, folder))
+    saved = None if explicit else _saved()
+    if explicit:
+        chosen = _explicit(explicit)
+    elif saved:
+        chosen = saved
+    elif candidates:
+        chosen = candidates[0]
+    else:
+        raise Problem(
+            "no Python to test: none is active, and there is no `python3` on PATH",
+            hint="name one with `--python PATH`",
+        )
+    others = [one for one in candidates if one.frameworks and one.path != chosen.path]
+    return chosen, others
+
+
+def _saved() -> Interpreter | None:
+    """Return the choice saved in the app; None where there is none, or it is gone."""
+    with contextlib.suppress(Problem, ValueError):  # no path has a zero byte in it
+        path = Path(str(state.load("settings").get("python") or ""))
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
+            return Interpreter(path, "chosen in the settings", installed(path.parents[1]))
+    return None
+
+
+def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+    """Yield the Pythons that have JAX and the TPU compiler, the one made for it first."""
+    made = environments.proved(environments.COMPILES)
+    first = (
+        [Interpreter(made / "bin/python", "made by `tpustarter setup rehearse`")] if made else []
+    )
+    for one in (*first, *_candidates(env, folder)):
+        prefix = one.path.parent.parent
+        names = [name.split(" ", 1)[0] for name in installed(prefix, env)]
+        if "jax" in names and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):
+            yield one
+
+
+def shown(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
+    """Return a path as a person would type it here: below this folder, below home, or whole."""
+    if folder and path.is_relative_to(folder):
+        return str(path.relative_to(folder))
+    home = env.get("HOME", "")
+    if len(home) > 1 and path.is_relative_to(home):
+        return f"~/{path.relative_to(home)}"
+    return str(path)
+
+
+def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+    """Yield candidates in the order of preference, each environment once."""
+    own = Path(sys.prefix)
+    seen: set[Path] = set()
+    active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
+    made = environments.proved()
+    for prefix, why in [*((Path(path), "active environment") for path in active),
+                        (folder / ".venv", "./.venv"),
+                        *([(made, "the environment setup made")] if made else [])]:  # fmt: skip
+        executable = prefix / "bin" / "python"
+        if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in seen:
+            seen.add(prefix)
+            yield Interpreter(executable, why, installed(prefix))
+    if frameworks := installed(own):
+        seen.add(own)
+        yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
+    on_path = shutil.which("python3", path=env.get("PATH"))
+    if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in seen):
+        executable = Path(on_path)
+        yield Interpreter(executable, "python3 on PATH", installed(executable.parent.parent, env))
+
+
+def _explicit(text: str) -> Interpreter:
+    path = Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for an unknown user
+    # os.path answers for what this user may not look at, where pathlib raises.
+    if os.path.isdir(path):  # noqa: PTH112
+        path = path / "bin" / "python"
+    if not os.path.exists(path) and os.sep not in text and (found := shutil.which(text)):  # noqa: PTH110
+        path = Path(found)
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):  # noqa: PTH113
+        raise Problem(
+            f"`--python {text}` is not a Python: there is no program at `{path}` this user may run",
+            hint="give the path of an interpreter, such as `--python ~/tpu/bin/python`",
+            read="setup/python-and-environments",
+            code=ExitCode.USAGE,
+        )
+    path = path.absolute()
+    return Interpreter(path, "--python", installed(path.parent.parent))
+
+
+def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the frameworks below a prefix, read from folder names; nothing is imported."""
+    found = _versions(FRAMEWORKS, prefix, env)
+    return tuple(f"{name} {version}" for name, version in found.items())
+
+
+def missing(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None) -> list[str]:
+    """Return which of some packages, by the names to install, are not below a prefix."""
+    files = {name: name.replace("-", "_") for name in names}
+    found = _versions(files.values(), prefix, env)
+    return [name for name, file in files.items() if file not in found]
+
+
+def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the versions of those packages whose metadata lies below a prefix."""
+    folders = [
+        *prefix.glob("lib/python3*/site-packages"),
+        *prefix.glob("lib/python3*/dist-packages"),
+    ]
+    if env is not None and (home := env.get("HOME")):  # a system Python sees the user's packages
+        folders += Path(home).glob(".local/lib/python3*/site-packages")
+        folders += Path("/usr/local/lib").glob("python3*/dist-packages")
+    found: dict[str, str] = {}
+    for folder, name in product(folders, tuple(names)):
+        for metadata in folder.glob(f"{name}-*.dist-info"):
+            found.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
+    return found
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one == other or one.samefile(other)
+    except OSError:
+        return False

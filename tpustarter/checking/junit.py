@@ -1,0 +1,80 @@
+"""The run as JUnit XML, for CI systems that show nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from tpustarter import locations
+from tpustarter.checking.results import Result, Run
+from tpustarter.checking.text import finding_line, headline
+from tpustarter.checking.verdict import verdict, verified_on
+from tpustarter.problem import Problem
+from tpustarter.terminal import visible
+
+
+def write(run: Run, path: Path) -> None:
+    """Write the run to `path`; raises Problem when that cannot be done."""
+    try:
+        path.write_bytes(ET.tostring(suite(run), encoding="utf-8", xml_declaration=True))
+        locations.give_to_caller(path)
+    except OSError as error:
+        raise Problem(f"cannot write `{path}`: {error.strerror}") from error
+
+
+def reserve(path: Path) -> None:
+    """Raise Problem now if nothing could be written to `path` later."""
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise Problem(f"cannot write `{path}`: {error.strerror}") from error
+
+
+def suite(run: Run) -> ET.Element:
+    """Return the test suite; its name says where the claims were verified."""
+    counts = run.counts()
+    root = ET.Element(
+        "testsuite",
+        name=f"tpustarter on {verified_on(run)}",
+        tests=str(len(run.results)),
+        failures=str(counts["fail"]),
+        errors=str(counts["error"] + counts["notrun"]),
+        skipped=str(counts["skip"]),
+        time=f"{run.seconds:.3f}",
+        timestamp=run.started,
+    )
+    properties = ET.SubElement(root, "properties")
+    for name, value in (
+        ("verified_on", verified_on(run)),
+        ("verdict", verdict(run)),
+        ("headline", visible(headline(run))),
+        ("python", visible(str(run.target.get("python", "")))),
+    ):
+        ET.SubElement(properties, "property", name=name, value=value)
+    for result in run.results:
+        root.append(_case(result))
+    return root
+
+
+def _case(result: Result) -> ET.Element:
+    case = ET.Element(
+        "testcase",
+        classname=f"tpustarter.{result.framework}",
+        name=result.id,
+        time=f"{result.seconds:.3f}",
+    )
+    why = visible(": ".join(part for part in (result.reason, result.detail) if part))
+    told = "\n".join(visible(finding_line(finding)) for finding in result.findings)
+    if result.status == "fail":
+        codes = [finding["code"] for finding in result.findings if finding["verdict"] == "fail"]
+        ET.SubElement(case, "failure", type=",".join(codes), message=result.title).text = told
+    elif result.status in ("error", "notrun"):
+        kind = result.reason or result.status
+        element = ET.SubElement(case, "error", type=kind, message=why)
+        element.text = "\n".join(visible(line) for line in result.log.splitlines())
+    elif result.status == "skip":
+        ET.SubElement(case, "skipped", message=why)
+    elif told:
+        prefix = "warn\n" if result.status == "warn" else ""
+        ET.SubElement(case, "system-out").text = prefix + told
+    return case

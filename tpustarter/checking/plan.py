@@ -1,0 +1,290 @@
+"""What a run will do on this machine, decided before anything is started, and why.
+
+DESIGN: the table "what happens on each machine" is this module; its rows are golden tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking import interpreters
+from tpustarter.checking.results import Blocked
+from tpustarter.machine import host, tpus
+from tpustarter.problem import ExitCode
+from tpustarter.redact import Redactor
+
+VIRTUAL_DEVICES = 8
+"""CPU devices pretended where there is no accelerator: as many as most newcomers' TPUs have."""
+
+_FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How frameworks will be started here, or why they will not."""
+
+    platform: str
+    """`tpu`, `gpu` or `cpu`, or what the user's own JAX_PLATFORMS names first."""
+    devices: int | None
+    """Devices this process should see; null where the machine does not say."""
+    virtual: bool
+    generation: str | None
+    """TPU generation of this machine, if any."""
+    chips: int
+    """TPU chips on this machine's PCI bus."""
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    """Variables the probe sets."""
+    unset: tuple[str, ...] = ()
+    """Variables the probe removes."""
+    blocked: Blocked | None = None
+    where: str = ""
+    """The devices in words, such as `8 virtual CPU devices` or `TPU v6e, 8 chips`."""
+
+
+def make(
+    machine: host.Machine,
+    *,
+    require: str | None = None,
+    devices: int | None = None,
+    this_host: bool = False,
+    gpu_plugin: bool = False,
+) -> Plan:
+    """Return the plan for this machine.
+
+    Args:
+        machine: Where to look.
+        require: The platform the user insists on, `tpu` or `gpu`.
+        devices: Number of virtual CPU devices asked for; on a machine with chips this is what
+            turns them on.
+        this_host: Run on this host of a slice alone.
+        gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
+    """
+    chips = len(host.chips(machine))
+    asked = machine.env.get("JAX_PLATFORMS", "").strip()
+    platform = _platform(machine, asked, require, devices, gpu_plugin=gpu_plugin)
+    env, unset = _environment(machine, platform, asked)
+    if platform == "tpu":
+        return _on_tpu(machine, env, unset, require=require, this_host=this_host)
+    virtual = False
+    if platform == "cpu":
+        # On a machine with chips a CPU run is one device, unless virtual ones were asked for.
+        devices = devices or (1 if chips else VIRTUAL_DEVICES)
+        virtual = devices > 1
+        env["JAX_NUM_CPU_DEVICES"] = str(devices)
+    blocked = None
+    if require and platform != require:
+        what = f"`--require {require}` was given, and this run would use {platform}"
+        blocked = Blocked(what, ExitCode.NO_DEVICE, "`tpustarter check 'host.*' -v`")
+    generation = host.generation(machine)
+    where = "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.plain(asked, 40)}"
+    if platform == "cpu" and devices:
+        where = count(devices, "virtual CPU device" if virtual else "CPU device")
+    name = generation.name if generation else None
+    return Plan(platform, devices, virtual, name, chips, env, unset, blocked, where)
+
+
+def _on_tpu(
+    machine: host.Machine,
+    env: dict[str, str],
+    unset: tuple[str, ...],
+    *,
+    require: str | None,
+    this_host: bool,
+) -> Plan:
+    metadata = host.metadata(machine)
+    generation = host.generation(machine, metadata)
+    shape = host.slice_shape(machine, metadata)
+    blocked = None
+    if shape.waits and this_host:
+        env |= {
+            "TPU_PROCESS_BOUNDS": "1,1,1",
+            "TPU_CHIPS_PER_PROCESS_BOUNDS": shape.chips_per_host_bounds or "1,1,1",
+            "TPU_SKIP_MDS_QUERY": "1",
+        }
+    elif shape.waits:
+        blocked = _one_of_many(machine, metadata, shape)
+    if host.platform_hint(machine) != "tpu" and require == "tpu":
+        # JAX_PLATFORMS names a TPU that is not there; without --require JAX says so itself.
+        blocked = Blocked("no TPU on this machine", ExitCode.NO_DEVICE)
+    blocked = _busy(machine) or _denied(machine) or blocked
+    chips = len(host.chips(machine))
+    # Colab and Kaggle may hide PCI: the nodes are then the chips.
+    shown = chips or host.reachable_chips(machine)
+    devices = host.visible_devices(machine, metadata)
+    title = generation.title.split(" (")[0] if generation else "TPU"  # without the code name
+    if not shown and host.platform_hint(machine) != "tpu":
+        asked = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
+        title = f"no TPU seen, JAX_PLATFORMS={asked}"
+    return Plan(
+        "tpu",
+        devices,
+        virtual=False,
+        generation=generation.name if generation else None,
+        chips=chips,
+        env=env,
+        unset=unset,
+        blocked=blocked,
+        where=f"{title}, {_chips(shown, devices, generation)}" if shown else title,
+    )
+
+
+def _chips(shown: int, devices: int | None, generation: tpus.Generation | None) -> str:
+    """Return the chips in words: how many there are, and how many this process reaches."""
+    per_chip = generation.devices_per_chip if generation else None
+    reached = devices // per_chip if per_chip and devices is not None else shown
+    return count(shown, "chip") if reached == shown else f"{reached} of {shown} chips"
+
+
+def _platform(
+    machine: host.Machine,
+    asked: str,
+    require: str | None,
+    devices: int | None,
+    *,
+    gpu_plugin: bool,
+) -> str:
+    if asked:  # the user's own choice is obeyed, and shown
+        first = asked.split(",", maxsplit=1)[0].strip()
+        return "gpu" if first in ("cuda", "rocm") else first
+    if devices is not None:
+        return "cpu"
+    if host.platform_hint(machine) == "tpu":
+        return "tpu"
+    if host.nvidia(machine) and (require == "gpu" or gpu_plugin):
+        return "gpu"
+    return "cpu"
+
+
+def _environment(
+    machine: host.Machine, platform: str, asked: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what to set and what to remove so that exactly this platform is used."""
+    # Callbacks run on the cpu backend: without it, a plain `tpu` breaks them.
+    names = {"tpu": "tpu,cpu", "gpu": "cuda,cpu", "cpu": "cpu"}
+    env = {"JAX_PLATFORMS": asked or names[platform]}
+    unset = [name for name in ("JAX_PLATFORM_NAME",) if name in machine.env]
+    flags = machine.env.get("XLA_FLAGS", "")
+    if _FORCED_COUNT.search(flags):  # JAX refuses this flag beside JAX_NUM_CPU_DEVICES
+        env["XLA_FLAGS"] = _FORCED_COUNT.sub("", flags).strip()
+    return env, tuple(unset)
+
+
+def run_env(plan: Plan, base: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the whole environment of a probe: the user's, with the plan's changes."""
+    env = {name: value for name, value in base.items() if name not in plan.unset}
+    return {**env, **plan.env, **own_folders(folder)}
+
+
+def own_folders(folder: Path) -> dict[str, str]:
+    """Return variables that keep logs and compiled programs inside the run's own folder."""
+    return {
+        "TPU_LOG_DIR": str(folder / "tpu_logs"),
+        "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
+    }
+
+
+def _busy(machine: host.Machine) -> Blocked | None:
+    holders = host.holders(machine)
+    if holders:
+        first = holders[0]
+        age = f", since {host.age_text(first.age_s)}" if first.age_s is not None else ""
+        what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
+        hint = f"wait for it, or end it if it is yours: `kill {first.pid}`"
+        return Blocked(Redactor(machine.env).text(what), ExitCode.BUSY, hint)
+    lock = host.lock(machine)
+    if lock.state != "live":
+        return None
+    who = f"pid {lock.pid}" if lock.pid else "owner unknown: not visible to this user"
+    return Blocked(
+        f"the TPU is in use: a live process holds libtpu's lock ({who})",
+        ExitCode.BUSY,
+        "`tpustarter check host.holder -v` shows what can be seen",
+    )
+
+
+def _denied(machine: host.Machine) -> Blocked | None:
+    denied = [one for one in host.nodes(machine) if not (one.readable and one.writable)]
+    if not denied:
+        return None
+    first = denied[0]
+    return Blocked(
+        f"no permission on `{first.path}` (owner {first.owner}, mode {first.mode}) for this user",
+        ExitCode.DENIED,
+        "`tpustarter check host.device_nodes -v` says which group or command gives access",
+    )
+
+
+def _one_of_many(machine: host.Machine, metadata: host.Metadata, shape: host.Slice) -> Blocked:
+    worker = "one" if shape.worker is None else f"worker {shape.worker}"
+    everywhere = host.all_workers_command("tpustarter check", machine, metadata)
+    return Blocked(
+        f"this is {worker} of {shape.hosts} hosts in a slice, and a framework started here alone "
+        "waits for the others",
+        ExitCode.INCONCLUSIVE,
+        f"`{everywhere}`, or for this host alone `tpustarter check --this-host`",
+    )
+
+
+def without_framework(
+    framework: str,
+    python: str,
+    installed: Iterable[str],
+    others: Iterable[str],
+    *,
+    chips: int,
+    asked: bool,
+) -> Blocked:
+    """Return why nothing of `framework` is started in a Python that lacks it, and what to do.
+
+    Args:
+        framework: Its import name.
+        python: The Python under test, as a person would type it.
+        installed: Import names of the frameworks it has.
+        others: Other Pythons that have a framework, each as `path: name version`.
+        chips: TPU chips on this machine.
+        asked: Whether the user asked for something that needs it.
+    """
+    wheel = "jax[tpu]" if chips else "jax"
+    hint = f"`tpustarter setup jax` makes an environment with {wheel}"
+    for other in others:
+        path, _, found = other.partition(": ")
+        hint = f"`tpustarter check --python {path}` tests one that has {found.split(', ')[0]}"
+        break
+    known = any(name in interpreters.FRAMEWORKS for name in installed)
+    return Blocked(
+        f"{framework} is not installed in {python}" if known else f"no framework yet in {python}",
+        ExitCode.NOTHING_VERIFIED,
+        hint,
+        "missing-resource" if asked else "not-applicable",
+    )
+
+
+def without_packages(missing: Sequence[str], python: str) -> Blocked:
+    """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
+    named = " and ".join([", ".join(missing[:-1]), missing[-1]] if missing[1:] else missing)
+    return Blocked(
+        f"{named} {'are' if missing[1:] else 'is'} not installed in {python}",
+        ExitCode.NOTHING_VERIFIED,
+        f"`{python} -m pip install {' '.join(missing)}` adds what this lesson needs",
+    )
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in the right form."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def target_of(plan: Plan, machine: host.Machine) -> dict[str, Any]:
+    """Return the fields of the probe's `Target`."""
+    return {
+        "platform": plan.platform,
+        "devices": plan.devices,
+        "generation": plan.generation,
+        "virtual": plan.virtual,
+        "root": str(machine.root),
+        "uid": machine.uid,
+    }

@@ -1,0 +1,363 @@
+"""Runs checks in probes and judges what they say: one stream of events for every front end.
+
+A probe serves one check at a time, so that order, time-outs and `AFTER` are decided here alone.
+A check that crashes or hangs costs only itself: the next one gets a fresh process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tpustarter.checking.outcomes import Ending, ended, judge, outcome, timed_out, unheard, went
+from tpustarter.checking.results import Blocked, Result
+from tpustarter.content import Check
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.redact import Redactor
+from tpustarter.running.process import CappedLog, Event, Probe
+
+TICK_S = 1.0
+"""Seconds between two `Waiting` events."""
+START_S = 60.0
+"""Longest wait for a fresh interpreter's first word."""
+FINISH_S = 30.0
+"""Longest wait for a check that was told to end with what it has shown so far."""
+ENDING = "ending by itself, with what it has shown"
+"""What such a check is said to do until then."""
+MAX_EVENTS = 10_000
+"""Most events one check may tell: findings are facts, not a stream."""
+LOG_TAIL_CHARACTERS = 6000
+TOO_OLD = 64
+"""Exit status of the probe under a Python older than 3.10, see `probe/zip_main.py`."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A check was started."""
+
+    check: Check
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A check is still running; told once a second."""
+
+    check: Check
+    seconds: float
+    progress: str = ""
+    """How far it says it has come."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A check told a finding."""
+
+    id: str
+    finding: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A check ended, or will not be run."""
+
+    result: Result
+
+
+@dataclass
+class Session:
+    """How probes are started for one framework: interpreter, environment, lease."""
+
+    python: Path
+    archive: Path
+    folder: Path
+    env: Mapping[str, str]
+    target: Mapping[str, Any]
+    redact: Redactor
+    drop: tuple[int, int] | None = None
+    lease: int | None = None
+    isolate: bool = False
+    results: dict[str, Result] = field(default_factory=dict[str, Result])
+    """What earlier checks of the run came to, for `AFTER`."""
+
+
+def start(
+    session: Session, extra: Mapping[str, str] = MappingProxyType({}), *, stream: bool = False
+) -> tuple[Probe, CappedLog]:
+    """Start a probe of a session, and tell it the target; returns it with its log.
+
+    Raises:
+        Problem: the interpreter cannot be started.
+    """
+    try:
+        log = CappedLog(_fresh_log(session.folder))
+    except OSError as error:
+        raise Problem(f"cannot write to `{session.folder}`: {error.strerror}") from error
+    try:
+        probe = Probe(
+            session.python,
+            session.archive,
+            log,
+            env={**session.env, **extra},
+            drop=session.drop,
+            lease=session.lease,
+            stream=stream,
+        )
+    except OSError as error:
+        log.close()
+        raise Problem(f"cannot start `{session.python}`: {error.strerror}") from error
+    probe.send({"do": "target", **session.target})
+    return probe, log
+
+
+def _fresh_log(folder: Path) -> Path:
+    """Make and return a log file that no other thread uses."""
+    number = len(list(folder.glob("probe-*.log")))
+    while True:
+        path = folder / f"probe-{number}.log"
+        with contextlib.suppress(FileExistsError):
+            path.touch(exist_ok=False)
+            return path
+        number += 1
+
+
+class Runner:
+    """Runs checks of one session, one after the other; `stop` ends it from anywhere."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._probe: Probe | None = None
+        self._log: CappedLog | None = None
+        self._used = False
+        self._lock = threading.Lock()
+        self.stopped_by: int | None = None
+        """The signal that stopped the run, or None."""
+        self._stops = 0
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a process is up and waits for a check."""
+        return self._probe is not None
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; safe in any thread and signal handler.
+
+        A check that soaks is told to end by itself, and ended when this is called again.
+        """
+        self.stopped_by = number
+        self._stops += 1
+        probe = self._probe
+        if probe:
+            probe.interrupt()
+
+    def versions(self) -> dict[str, Any]:
+        """Return Python and framework versions of the interpreter under test.
+
+        Raises:
+            Problem: it is no Python, or one that is too old.
+        """
+        probe = self._ready({})
+        probe.send({"do": "versions"})
+        event = probe.read(START_S)
+        if event is not None and event["event"] == "versions":
+            return event
+        gone = self._end(gently=False)
+        if self.stopped_by is not None:
+            interrupted = self.stopped_by == signal.SIGINT
+            code = ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
+            raise Problem("stopped before anything was run", hint="run it again", code=code)
+        raise no_python(self._session.python, gone, self._tail(0))
+
+    def run(self, checks: list[Check]) -> Iterator[Started | Waiting | Seen | Ended]:
+        """Run checks in the order of their `AFTER`; yields events, one `Ended` for each."""
+        try:
+            for check in in_order(checks):
+                result = self._without_running(check)
+                if result is None:
+                    yield Started(check)
+                    result = yield from self._run(check)
+                self._session.results[check.id] = result
+                yield Ended(result)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let the process go, waiting for it in bounded time."""
+        self._end(gently=self.stopped_by is None)
+
+    def _without_running(self, check: Check) -> Result | None:
+        if self.stopped_by is not None:
+            return outcome(check, "notrun", "interrupted")
+        if check.broken:
+            return outcome(check, "error", "load", check.broken)
+        before = self._session.results
+        bad = [name for name in check.after if name in before and blocks(before[name])]
+        if bad:
+            return outcome(check, "skip", "dependency", f"after {describe(bad, before)}")
+        return None
+
+    def _run(self, check: Check) -> Generator[Waiting | Seen, None, Result]:
+        session = self._session
+        fresh = session.isolate or check.own_process
+        if fresh:
+            self._end()
+        try:
+            probe = self._ready(check.env)
+        except Problem as problem:
+            return outcome(check, "error", "protocol", problem.what)
+        start = self._log.size if self._log else 0
+        began = time.monotonic()
+        findings: list[dict[str, Any]] = []
+        end = yield from self._follow(probe, check, findings)
+        seconds = time.monotonic() - began
+        log = self._tail(start)
+        if fresh or end[0] not in ("pass", "skip"):
+            # Broken or finished with: what comes next starts afresh.
+            gone = self._end(gently=end[0] == "pass")
+            if gone and gone["left"]:
+                status, reason, detail, ran_on = end
+                end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
+        result = judge(check, findings, end)
+        return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
+
+    def _follow(
+        self, probe: Probe, check: Check, findings: list[dict[str, Any]]
+    ) -> Generator[Waiting | Seen, None, Ending]:
+        """Give a check to a process, collect what it finds, and return how it ended."""
+        redact, limit_s = self._session.redact, time_limit_s(check, self._session.target)
+        probe.send({"do": "check", "id": check.id, "framework": check.framework,
+                    "needs": check.needs, "timeout_s": limit_s})  # fmt: skip
+        began = time.monotonic()
+        tick_s, progress, told_to_end, told = TICK_S, "", False, 0
+        while told < MAX_EVENTS:
+            event = None
+            while event is None:
+                passed_s = time.monotonic() - began
+                if passed_s >= tick_s:
+                    yield Waiting(check, passed_s, ENDING if told_to_end else progress)
+                    tick_s = passed_s + TICK_S
+                event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
+                if event is None and passed_s >= limit_s:
+                    return unheard(FINISH_S) if told_to_end else timed_out(limit_s)
+            kind = event["event"]
+            told += kind != "progress"  # of which there may be many: the time is what limits them
+            if kind == "finding":
+                findings.append(redact.value(event.get("finding")))
+                yield Seen(check.id, findings[-1])
+            elif kind == "progress":
+                progress = redact.text(str(event.get("text")))
+            elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
+                probe.send({"do": "finish"})  # it has something to show for the time it ran
+                told_to_end, limit_s = True, time.monotonic() - began + FINISH_S
+                tick_s = 0.0  # whoever stopped it sees at once that it was heard
+            elif kind != "start":
+                return self._ending(event)
+        return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
+
+    def _ending(self, event: Event) -> Ending:
+        kind = event["event"]
+        if kind == "end":
+            return ended(event, self._session.redact)
+        if kind == "interrupted":
+            return ("notrun", "interrupted", "stopped while it ran", None)
+        if kind == "gone":
+            return went(event)
+        text = self._session.redact.text(str(event.get("text", event)))
+        return ("error", "protocol", f"wrote what is no event: {text[:80]!r}", None)
+
+    def _ready(self, extra: Mapping[str, str]) -> Probe:
+        """Return the warm process, or start one."""
+        if self._probe:
+            return self._probe
+        self._probe, self._log = start(self._session, extra)
+        if self.stopped_by is not None:
+            self._probe.interrupt()  # stop() came before there was a process to stop
+        return self._probe
+
+    def _end(self, *, gently: bool = True) -> Event | None:
+        """Forget the process; returns its `gone` event."""
+        probe = self._probe
+        if probe is None:
+            return None
+        try:
+            if not gently:
+                probe.end()
+            gone = probe.close()  # `stop` reaches it until it is closed
+        finally:
+            self._probe = None
+        if self._log:
+            self._log.close()
+        return gone
+
+    def _tail(self, position: int) -> str:
+        text = self._log.since(position) if self._log else ""
+        # Redacted before it is cut: half a secret would not be known as one.
+        return self._session.redact.text(text[-2 * LOG_TAIL_CHARACTERS :])[-LOG_TAIL_CHARACTERS:]
+
+
+def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
+    """Return how long a check may take; one of the level `soak` as long as was asked on top."""
+    minutes = target.get("minutes") if check.level == "soak" else None
+    return check.timeout_s + 60 * (minutes or 0)
+
+
+def skip_all(checks: list[Check], blocked: Blocked) -> Iterator[Ended]:
+    """Yield a skip for each check of a framework that is not started at all."""
+    for check in in_order(checks):
+        yield Ended(outcome(check, "skip", blocked.reason, blocked.what))
+
+
+def blocks(result: Result) -> bool:
+    """Return whether checks that name this one in `AFTER` cannot tell anything."""
+    if result.status == "skip":
+        return result.reason in ("dependency", "missing-resource")
+    return result.status in ("fail", "error", "notrun")
+
+
+def describe(names: list[str], results: Mapping[str, Result]) -> str:
+    """Say which checks block, and how they ended."""
+    words = {
+        "fail": "failed",
+        "error": "had no verdict",
+        "skip": "was skipped",
+        "notrun": "was not run",
+    }
+    return ", ".join(f"{name} {words[results[name].status]}" for name in names)
+
+
+def in_order(checks: list[Check]) -> list[Check]:
+    """Return checks so that each comes after those it names in `AFTER`, else as they were."""
+    by_id = {check.id: check for check in checks}
+    done: dict[str, Check] = {}
+
+    def visit(check: Check, path: tuple[str, ...]) -> None:
+        for name in check.after:
+            if name in by_id and name not in done and name not in path:
+                visit(by_id[name], (*path, check.id))
+        done.setdefault(check.id, check)
+
+    for check in checks:
+        visit(check, ())
+    return list(done.values())
+
+
+def no_python(python: Path, gone: Event | None, output: str) -> Problem:
+    """Say why an interpreter never told its version."""
+    last = output.strip().splitlines()[-1:] or ["it said nothing"]
+    if gone and gone["exit"] == TOO_OLD:
+        return Problem(
+            f"`{python}` is too old: found {last[0]}, expected 3.10 or newer",
+            hint="name another with `--python PATH`",
+            read="setup/python-and-environments",
+        )
+    return Problem(
+        f"`{python}` did not answer as a Python would: {last[0][:200]}",
+        hint="name another with `--python PATH`",
+        read="setup/python-and-environments",
+    )

@@ -1,0 +1,127 @@
+"""Reports that are kept to be compared with: written whole, read with suspicion, bounded.
+
+A report to compare with may come from another machine or another program: whatever is wrong with
+it is one `Problem`, raised before a check runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import locations, state
+from tpustarter.checking.results import SCHEMA, Run
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
+
+LAST = "last"
+"""Stands for the newest report that `--save` kept."""
+MOST = 50
+"""Reports that are kept, of some 100 kilobytes each; the oldest go first."""
+_AGAIN = "`tpustarter check --save` keeps a report, and `--compare last` reads the newest one"
+_LONGEST_NAME = 60
+
+Fields = dict[str, Any]
+
+
+def save(run: Run, document: Fields) -> Path:
+    """Keep a report in the state folder, all of it or nothing; raises Problem on a full disk."""
+    when = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
+    kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
+    name = f"saved-{when}-{kind or 'unknown'}"
+    if state.path(name).exists():  # two runs in one second
+        name += f"-{time.time_ns()}"
+    state.save(name, document)
+    kept = _kept()
+    for old in kept[: max(0, len(kept) - MOST)]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+    return state.path(name)
+
+
+def _kept() -> list[Path]:
+    """Return the kept reports, the oldest first: their names begin with the time."""
+    return sorted(locations.state_place().glob("saved-*.json"), key=lambda path: path.stem)
+
+
+def read(name: str) -> tuple[str, Fields]:
+    """Return the file's name and its report; `last` is the newest kept one.
+
+    Raises:
+        Problem: there is no such file, or it holds no report this program can read.
+    """
+    path = Path(name)
+    if name == LAST:
+        kept = _kept()
+        if not kept:
+            raise Problem("no report is kept here", hint=_AGAIN, code=ExitCode.USAGE)
+        path = kept[-1]
+    shown = visible(str(path))
+    try:
+        fields = state.parse(locations.read_text(path, state.MAX_BYTES))
+    except FileNotFoundError:
+        what = f"there is no file `{shown}` to compare with"
+        raise Problem(what, hint=_AGAIN, code=ExitCode.USAGE) from None
+    except OSError as error:
+        raise _bad(shown, error.strerror or str(error)) from error
+    except ValueError as error:
+        raise _bad(shown, "it is not JSON") from error
+    if wrong := _wrong(fields):
+        raise _bad(shown, wrong)
+    return visible(path.name)[:_LONGEST_NAME], fields
+
+
+def _bad(shown: str, why: str) -> Problem:
+    hint = "give a file that `tpustarter check --json` printed or `--save` kept"
+    return Problem(f"cannot compare with `{shown}`: {why}", hint=hint)
+
+
+def _wrong(fields: Any) -> str | None:
+    """Return what makes a document none to compare with; null where nothing does."""
+    schema = cast("Fields", fields).get("schema") if isinstance(fields, dict) else None
+    if schema != SCHEMA:
+        found = f"`{visible(schema)[:40]}`" if isinstance(schema, str) else "no schema"
+        kind, _, major = SCHEMA.rpartition("/")
+        other = schema.rpartition("/") if isinstance(schema, str) else ("", "", "")
+        newer = other[0] == kind and other[2].isdecimal() and len(other[2]) < 9
+        if newer and int(other[2]) > int(major):
+            return f"found {found}, which a newer tpustarter made, expected `{SCHEMA}`"
+        return f"found {found}, expected `{SCHEMA}`"
+    if "error" in fields:
+        return "it tells of an error, not of a run"
+    return _misshapen(cast("Fields", fields))
+
+
+def _misshapen(fields: Fields) -> str | None:
+    """Return the first part of a report that is not of the published shape."""
+    target = fields.get("target")
+    if not isinstance(target, dict):
+        return "`target` is missing"
+    for name in ("frameworks", "env"):
+        if not isinstance(cast("Fields", target).get(name), dict):
+            return f"`target.{name}` is missing"
+    for name in ("tool", "host", "selection"):
+        if not isinstance(fields.get(name), dict):
+            return f"`{name}` is missing"
+    results = fields.get("results")
+    if not isinstance(results, list):
+        return "`results` is missing"
+    for index, result in enumerate(cast("list[Any]", results)):
+        if not _is_result(result):
+            return f"`results[{index}]` is no result"
+    return None
+
+
+def _is_result(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    fields = cast("Fields", value)
+    findings = fields.get("findings")
+    if not isinstance(findings, list) or not all(
+        isinstance(one, dict) for one in cast("list[Any]", findings)
+    ):
+        return False
+    return all(isinstance(fields.get(name), str) for name in ("id", "status"))

@@ -1,0 +1,220 @@
+"""The self-check: from a bare machine to a verdict, as one stream of events.
+
+Order of things: choose the Python under test, plan, host checks in it, then each framework's
+checks in a process of its own, under the lease where an accelerator may be owned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from tpustarter import content, locations
+from tpustarter.checking import interpreters, plan
+from tpustarter.checking.results import Blocked, Result, Run
+from tpustarter.checking.runner import Ended, Runner, Seen, Session, Started, Waiting, skip_all
+from tpustarter.content import Check
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.redact import Redactor
+from tpustarter.running import archive, lease
+from tpustarter.version import __version__
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    ids: tuple[str, ...] = ()
+    level: str = "quick"
+    framework: str | None = None
+    python: str | None = None
+    devices: int | None = None
+    this_host: bool = False
+    require: str | None = None
+    isolate: bool = False
+    minutes: float = 10.0
+    """How long checks of the level `soak` go on."""
+    fail_on_warn: bool = False
+
+
+@dataclass(frozen=True)
+class Began:
+    """The plan is made: `run.target` says in which Python and on what it will run."""
+
+    run: Run
+    plan: plan.Plan
+
+
+Event = Began | Started | Waiting | Seen | Ended
+
+
+class SelfCheck:
+    """One run of the self-check. `events` runs it, `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        request: Request,
+        *,
+        machine: host.Machine | None = None,
+        checks: Path | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self._request = request
+        self._machine = machine or host.Machine()
+        self._checks_folder = checks
+        self._here = folder or Path.cwd()
+        every_check = content.read_checks(checks)
+        self.checks = content.select(every_check, request.ids, request.level, request.framework)
+        self._interpreter, self._others = interpreters.choose(
+            request.python, self._machine.env, self._here
+        )
+        self._redact = Redactor(self._machine.env)
+        self._runner: Runner | None = None
+        self.run = Run(
+            __version__,
+            datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            request.level,
+            list(request.ids),
+            require=request.require,
+            fail_on_warn=request.fail_on_warn,
+        )
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; what was not run is reported as interrupted."""
+        self.run.stopped_by = number
+        if self._runner:
+            self._runner.stop(number)
+
+    def events(self) -> Iterator[Event]:
+        """Run the checks; yields events, and fills `run` as they come."""
+        began = time.monotonic()
+        try:
+            for event in self._events():
+                if isinstance(event, Ended):
+                    self._add(event.result)
+                yield event
+        finally:
+            self.run.seconds = time.monotonic() - began
+
+    def _events(self) -> Iterator[Event]:
+        request = self._request
+        made = plan.make(
+            self._machine,
+            require=request.require,
+            devices=request.devices,
+            this_host=request.this_host,
+            gpu_plugin=self._interpreter.has_gpu_plugin,
+        )
+        work = locations.run_folder()
+        session = Session(
+            self._interpreter.path,
+            archive.build(work / "probe.pyz", self._checks_folder),
+            work,
+            dict(self._machine.env),
+            {**plan.target_of(made, self._machine), "minutes": request.minutes},
+            self._redact,
+            isolate=request.isolate,
+            results={},
+        )
+        groups: dict[str, list[Check]] = {"host": []}
+        for check in self.checks:
+            groups.setdefault(check.framework, []).append(check)
+        host_checks = groups.pop("host")
+        # Without host checks the first framework's process answers for the Python as well.
+        shared = not host_checks and made.platform == "cpu" and made.blocked is None
+        if shared:
+            session.env = plan.run_env(made, self._machine.env, work)
+            session.drop = locations.caller()
+        runner = self._start(session)
+        try:
+            self._describe(made, runner.versions())
+            if made.blocked and made.blocked.code == ExitCode.NO_DEVICE:
+                self.run.blocked = made.blocked  # also when no framework's check was selected
+            yield Began(self.run, made)
+            if not shared:
+                yield from runner.run(host_checks)
+            for framework, group in groups.items():
+                yield from self._framework(framework, group, made, session)
+        finally:
+            runner.close()
+
+    def _start(self, session: Session) -> Runner:
+        """Make the runner of a session the one that `stop` reaches."""
+        self._runner = Runner(session)
+        if self.run.stopped_by is not None:  # stop() came while there was none to reach
+            self._runner.stop(self.run.stopped_by)
+        return self._runner
+
+    def _framework(
+        self, framework: str, group: list[Check], made: plan.Plan, session: Session
+    ) -> Iterator[Event]:
+        blocked = made.blocked or self._not_installed(framework)
+        if blocked:
+            self.run.blocked = blocked
+            yield from skip_all(group, blocked)
+            return
+        if self._runner and self._runner.is_warm:
+            yield from self._runner.run(group)
+            return
+        env = plan.run_env(made, self._machine.env, session.folder)
+        with contextlib.ExitStack() as stack:
+            held = None
+            if made.platform != "cpu":
+                try:
+                    held = stack.enter_context(lease.device("tpustarter check", self._machine))
+                except Problem as problem:
+                    self.run.blocked = Blocked(problem.what, problem.code, problem.hint or "")
+                    yield from skip_all(group, self.run.blocked)
+                    return
+            session.env, session.lease, session.drop = env, held, locations.caller()
+            yield from self._start(session).run(group)
+
+    def _not_installed(self, framework: str) -> Blocked | None:
+        installed = self.run.target["frameworks"]
+        if framework in installed:
+            return None
+        asked = self._request.framework == framework or any(
+            not content.is_glob(one) for one in self._request.ids
+        )
+        return plan.without_framework(
+            framework,
+            self._shown(self._interpreter),
+            installed,
+            self.run.target["others"],
+            chips=self.run.host["chips"],
+            asked=asked,
+        )
+
+    def _shown(self, one: interpreters.Interpreter) -> str:
+        return interpreters.shown(one.path, self._machine.env, self._here)
+
+    def _describe(self, made: plan.Plan, versions: dict[str, Any]) -> None:
+        self.run.target = {
+            "python": self._redact.text(str(self._interpreter.path)),
+            "shown": self._shown(self._interpreter),
+            "why": self._interpreter.why,
+            "python_version": versions["python_version"],
+            "frameworks": versions["frameworks"],
+            "platform": made.platform,
+            "kind": made.platform,
+            "where": made.where,
+            "devices": made.devices,
+            "planned": made.devices,
+            "virtual": made.virtual,
+            "env": self._redact.value(made.env),
+            "others": [f"{self._shown(one)}: {', '.join(one.frameworks)}" for one in self._others],
+        }
+        self.run.host = {"chips": made.chips, "generation": made.generation}
+
+    def _add(self, result: Result) -> None:
+        self.run.results.append(result)
+        if result.ran_on:  # what was found outranks what was expected
+            self.run.target["kind"] = result.ran_on["kind"]
+            self.run.target["devices"] = result.ran_on["count"]

@@ -1,0 +1,294 @@
+"""The run as plain text: worst first, one line per claim that holds, the truth in the last line."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from tpustarter.checking.results import Result, Run, Status
+from tpustarter.checking.verdict import verified_on, without_verdict
+from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
+
+ID_WIDTH = 22
+TITLE_WIDTH = WIDTH - 6 - ID_WIDTH - 8
+"""Longest claim in characters: what holds is told in one line."""
+_INDENT = " " * 6
+_ORDER: tuple[Status, ...] = ("fail", "error", "notrun", "warn", "pass", "skip")
+_WORDS: dict[Status, str] = {
+    "fail": "FAIL", "error": "ERROR", "notrun": "NOT", "warn": "WARN", "pass": "pass",
+    "skip": "skip",
+}  # fmt: skip
+_NOISE = (
+    "/tpustarter/probe/", "probe.pyz/__main__.py", "<frozen runpy>",
+    "=== Source Location Trace", "learning/45eac/",
+)  # fmt: skip
+"""Frames of the probe itself, and of libtpu's sources, which say nothing about the machine."""
+LOG_LINES = 12
+"""Lines of a process's output shown below an error; all of them with `-v`."""
+
+
+def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
+    """Return the whole report, without the first line (`opening`)."""
+    lines: list[str] = []
+    shown = sorted(run.results, key=lambda one: _ORDER.index(one.status))
+    folded = 0
+    for result in shown:
+        if result.status == "skip" and not verbose:
+            folded += 1
+            continue
+        lines += _result(result, paint, verbose=verbose)
+    if folded:
+        lines += wrap(_skips(run), "", hang=_INDENT)
+    return "\n".join([*lines, "", *wrap(headline(run), "")])
+
+
+def opening(run: Run) -> str:
+    """Return the first line: the Python under test, its frameworks, and the devices."""
+    target = run.target
+    names = [f"{name} {version}" for name, version in target["frameworks"].items()
+             if name in ("jax", "torch_xla", "torch_tpu", "tensorflow")]  # fmt: skip
+    what = ", ".join(names) or "no framework"
+    where = (
+        target["where"] if target["platform"] in ("tpu", "gpu") else f"no TPU: {target['where']}"
+    )
+    if run.level == "static":
+        where = "nothing is started on a device"
+    line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
+    lines = wrap(visible(line), "", hang=" " * 7)
+    if target["others"] and not names:
+        lines += [f"also   {visible(other)}" for other in target["others"]]
+    return "\n".join(lines)
+
+
+def about(seconds: float) -> str:
+    """Return a time as it is estimated: `0.5 s`, `12 s`, `3 min`."""
+    if seconds >= 90:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds >= 2 else f"{max(seconds, 0.1):.1f} s"
+
+
+def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "") -> str:
+    """Return what a check that takes long is doing, as far as can be told, and what is usual."""
+    doing = visible(progress)
+    if not doing and check_id == "jax.devices_visible":
+        usual = (
+            "the TPU runtime, usually 5 to 15 s" if platform == "tpu" else "JAX, usually 1 to 3 s"
+        )
+        doing = f"starting {usual}"
+    elif not doing and platform == "tpu" and not check_id.startswith("host."):
+        doing = "compiling, 20 to 60 s the first time"
+    return f"{check_id}  {seconds:.0f} s, {doing or 'working'}"
+
+
+def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
+    word = paint(f"{_WORDS[result.status]:<6}", result.status)
+    seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
+    yield from _row(word, result.id, visible(summary(result)), seconds)
+    yield from _findings(result) if verbose else _worst(result)
+    yield from _log(result, verbose=verbose)
+    if result.status in ("fail", "error", "warn"):
+        yield from wrap(_INDENT + "do    " + visible(next_step(result)), "", hang=_INDENT + " " * 6)
+        if result.lesson:
+            yield f"{_INDENT}read  tpustarter learn {result.lesson}"
+
+
+def _told(result: Result) -> dict[str, Any] | None:
+    """Return the finding that stands in the result's own row."""
+    wanted = result.status if result.status in ("fail", "warn") else None
+    return next((one for one in result.findings if one["verdict"] == wanted), None)
+
+
+def _worst(result: Result) -> Iterator[str]:
+    """Yield the next findings that failed or warn, below the one in the row."""
+    told = _told(result)
+    more = [one for verdict in ("fail", "warn") for one in result.findings
+            if one is not told and one["verdict"] == verdict]  # fmt: skip
+    for finding in more[:3] if told else ():
+        yield from wrap(visible(finding_line(finding)), _INDENT)
+    if told and len(more) > 3:
+        yield f"{_INDENT}and {len(more) - 3} more: -v shows them"
+
+
+def _findings(result: Result) -> Iterator[str]:
+    """Yield every finding but the one in the row, and each hint once."""
+    told = _told(result)
+    hints = {next_step(result)} if told else set[str]()
+    for finding in result.findings:
+        if finding is told:
+            continue
+        line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
+        yield from wrap(line, _INDENT, hang=_INDENT * 2)
+        hint = str(finding["hint"] or "")
+        if hint and hint not in hints and finding["verdict"] != "ok":
+            hints.add(hint)
+            yield from wrap(visible(hint), _INDENT * 2)
+
+
+def _log(result: Result, *, verbose: bool) -> Iterator[str]:
+    """Yield the last lines of a process that crashed or hung; with `-v` of every one."""
+    lines = [line for line in result.log.splitlines() if line.strip(" ^~\t")]
+    if not verbose:
+        lines = _last_words([line for line in lines if not any(one in line for one in _NOISE)])
+        if result.reason not in ("timeout", "crashed", "protocol"):
+            lines = []  # the traceback of an exception ends with what the row already says
+    for line in lines:
+        yield visible(f"{_INDENT}| {line}")[:400]
+
+
+def _last_words(lines: list[str]) -> list[str]:
+    """Return what a process said last, and where its main thread was when it hung or crashed."""
+    starts = [n for n, line in enumerate(lines) if line.startswith(("Timeout (", "Fatal Python"))]
+    if not starts:
+        return lines[-LOG_LINES:]
+    said, stacks = lines[: starts[-1]], lines[starts[-1] :]
+    # faulthandler tells the thread that matters last, its innermost call first.
+    threads = [n for n, line in enumerate(stacks) if "most recent call first" in line]
+    stack = stacks[threads[-1] + 1 :] if threads else []
+    half = LOG_LINES // 2
+    return [*said[-half:], stacks[0], *stack[: half - 1]]
+
+
+def _row(word: str, name: str, text: str, seconds: str) -> Iterator[str]:
+    """Yield one line of at most WIDTH columns, or more lines with the text below itself."""
+    first, *rest = textwrap.wrap(text, TITLE_WIDTH, break_on_hyphens=False) or [""]
+    yield f"{word}{name:<{ID_WIDTH - 1}} {first:<{TITLE_WIDTH}}{seconds:>8}".rstrip()
+    for line in rest:
+        yield " " * (6 + ID_WIDTH) + line
+
+
+def summary(result: Result) -> str:
+    """Return the one thing to know about a result."""
+    told = _told(result)
+    if told:
+        return finding_line(told)
+    if result.status in ("pass", "fail", "warn"):
+        return result.title
+    words = {"timeout": "time-out", "not-applicable": "does not apply", "load": "cannot be loaded"}
+    reason = words.get(result.reason or "", (result.reason or "").replace("-", " "))
+    if result.status == "skip" and result.detail:
+        return f"blocked {result.detail}" if result.reason == "dependency" else result.detail
+    return f"{reason}: {result.detail}" if result.detail else reason
+
+
+def finding_line(finding: dict[str, Any]) -> str:
+    """Return a finding as one sentence: what, found, expected; the unit stands once."""
+    found, expected = finding["found"], finding["expected"]
+    unit = f" {finding['unit']}" if finding["unit"] else ""
+    if found == 1:
+        unit = re.sub(r"(chip|device|node)s$", r"\1", unit)
+    where = f" ({finding['entity']})" if finding["entity"] and not _says_where(finding) else ""
+    text = f"{finding['name']}{where}"
+    other = expected is not None and expected != found
+    if found is not None:
+        word = "found " if other or finding["verdict"] in ("warn", "fail") else ""
+        text += f": {word}{number(found)}{unit}"
+    if other:
+        text += f", expected {number(expected)}{unit if found is None else ''}"
+    return text
+
+
+def _says_where(finding: dict[str, Any]) -> bool:
+    """Return whether the name of a finding, or what was found, already names its entity."""
+    kind, _, part = str(finding["entity"]).rpartition(":")
+    said = bool(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", str(finding["name"])))
+    told = f"{kind} {part}," if kind else part
+    return said or told in str(finding["found"])
+
+
+def number(value: Any) -> str:
+    """Return a value as a person reads it: three digits of a fraction, `yes` and `no`."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return str(value)
+
+
+def next_step(result: Result) -> str:
+    """Return the hint of the worst finding, or the command that shows more."""
+    for verdict in ("fail", "warn"):
+        for finding in result.findings:
+            if finding["verdict"] == verdict and finding["hint"]:
+                return str(finding["hint"])
+    return f"`tpustarter check {result.id} --isolate -v` shows all it wrote"
+
+
+def _skips(run: Run) -> str:
+    """Name what was skipped, folded by reason."""
+    reasons: dict[str, list[str]] = {}
+    for result in run.results:
+        if result.status == "skip":
+            reasons.setdefault(visible(summary(result)), []).append(result.id)
+    parts = [f"{ids[0] if len(ids) == 1 else f'{len(ids)} checks'}: {why}"
+             for why, ids in reasons.items()]  # fmt: skip
+    more = " (-v names each)" if len(parts) < sum(map(len, reasons.values())) else ""
+    return f"skip  {'; '.join(parts)}{more}"
+
+
+def place(run: Run) -> str:
+    """Return the devices on which claims were shown to hold, in words; empty for none."""
+    kind = verified_on(run)
+    device = next((one.ran_on for one in run.results if one.kind == kind and one.ran_on), None)
+    if device is None:
+        return ""
+    count = device["count"]
+    if kind == "tpu":
+        where = str(run.target["where"])
+        counts = {one.ran_on["count"] for one in run.results if one.kind == kind and one.ran_on}
+        count = min(counts)
+        if counts != {run.target.get("planned", run.target["devices"])} or not run.host.get(
+            "chips"
+        ):
+            where = f"{count} devices of {device['kind']}"
+        return where
+    if kind in ("cpu", "virtual-cpu"):
+        noun = "virtual CPU device" if kind == "virtual-cpu" else "CPU device"
+        return f"{count} {noun}" + ("s" if count != 1 else "")
+    return f"{device['kind']}" + (f", {count} devices" if count > 1 else "")
+
+
+def headline(run: Run) -> str:
+    """Return the whole truth in one or two sentences, whose numbers add up."""
+    counts = run.counts()
+    hold, warned = counts["pass"], counts["warn"]
+    unknown = [one for one in run.results if without_verdict(one)]
+    dependent = [one for one in unknown if one.reason == "dependency"]
+    total = hold + warned + counts["fail"] + len(unknown)
+    where = place(run)
+    if not total:
+        said = nothing(run)
+        return said[0].upper() + said[1:] + closing(run, where)
+    text = f"{hold} of {total} claims hold" + (f" on {visible(where)}" if where else "")
+    if counts["fail"]:
+        text += f", {counts['fail']} {'does' if counts['fail'] == 1 else 'do'} not"
+    if warned:
+        text += f", {warned} {'has a warning' if warned == 1 else 'have warnings'}"
+    other = len(unknown) - len(dependent)
+    if other:
+        text += f", {other} {'has' if other == 1 else 'have'} no verdict"
+    if dependent:
+        text += f", {len(dependent)} blocked by that"
+    return text + closing(run, where)
+
+
+def nothing(run: Run) -> str:
+    """Return why a run has no claim to tell of, as part of a sentence."""
+    skipped = [one for one in run.results if one.status == "skip"]
+    blocked = run.blocked.what if run.blocked else None
+    why = "; ".join(dict.fromkeys(visible(one.detail) for one in skipped if one.detail != blocked))
+    if not why:
+        return "nothing was checked"
+    which = "this check does" if len(skipped) == 1 else f"these {len(skipped)} checks do"
+    return f"nothing to check here: {which} not apply ({why})"
+
+
+def closing(run: Run, where: str) -> str:
+    """Return how a headline ends: what stopped the run, and what was not tested."""
+    text = "." if run.stopped_by is None else ", stopped before the end."
+    if run.blocked:
+        text += f" No framework was started: {visible(run.blocked.what)}."
+    if verified_on(run) != "tpu":
+        text += " No TPU was tested." if where else " No device was tested."
+    return text

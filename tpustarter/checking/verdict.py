@@ -1,0 +1,70 @@
+"""The one place where results become a verdict, a device it holds for, and an exit code."""
+
+from __future__ import annotations
+
+import signal
+from typing import Literal
+
+from tpustarter.checking.results import KINDS, Kind, Result, Run
+from tpustarter.problem import ExitCode
+
+Verdict = Literal["unhealthy", "inconclusive", "degraded", "healthy"]
+
+
+def verified_on(run: Run) -> Kind:
+    """Return the weakest kind of device on which a claim of this run was shown to hold."""
+    kinds = [one.kind for one in run.results if one.status in ("pass", "warn")]
+    shown = [kind for kind in kinds if kind != "none"]
+    return KINDS[min(KINDS.index(kind) for kind in shown)] if shown else "none"
+
+
+def without_verdict(result: Result) -> bool:
+    """Return whether a check that should have told something did not."""
+    if result.status in ("error", "notrun"):
+        return True
+    return result.status == "skip" and result.reason in ("missing-resource", "dependency")
+
+
+def nothing_verified(run: Run) -> bool:
+    """Return whether no claim was shown: none at all, or none about a device though asked for."""
+    passed = [one for one in run.results if one.status in ("pass", "warn") and not one.optional]
+    asked_device = any(one.framework != "host" for one in run.results)
+    return not passed or (asked_device and verified_on(run) == "none")
+
+
+def verdict(run: Run) -> Verdict:
+    """Judge the run: what applies to this machine and is required decides."""
+    required = [one for one in run.results if not one.optional]
+    if any(one.status == "fail" for one in required):
+        return "unhealthy"
+    if any(without_verdict(one) for one in required) or nothing_verified(run):
+        return "inconclusive"
+    if any(one.status in ("warn", "fail") for one in run.results):
+        return "degraded"
+    return "healthy"
+
+
+def exit_code(run: Run) -> ExitCode:
+    """Return the exit code; where several apply, the first in this list wins."""
+    interrupted = ExitCode.INTERRUPTED if run.stopped_by == signal.SIGINT else ExitCode.TERMINATED
+    judged = verdict(run)
+    candidates = (
+        (run.stopped_by is not None, interrupted),
+        (any(one.reason == "load" for one in run.results), ExitCode.CONFIGURATION),
+        (run.require not in (None, run.target.get("platform")), ExitCode.NO_DEVICE),
+        (run.blocked is not None and run.blocked.code == ExitCode.NO_DEVICE, ExitCode.NO_DEVICE),
+        (judged == "unhealthy", ExitCode.FAILED),
+        (judged == "inconclusive", _inconclusive(run)),
+        (judged == "degraded" and run.fail_on_warn, ExitCode.SOFT),
+    )
+    return next((code for applies, code in candidates if applies), ExitCode.OK)
+
+
+def _inconclusive(run: Run) -> ExitCode:
+    """Return why there is no verdict: what kept frameworks from starting outranks the rest."""
+    if run.blocked:
+        return run.blocked.code
+    broken = any(one.status in ("error", "notrun") for one in run.results)
+    return (
+        ExitCode.NOTHING_VERIFIED if nothing_verified(run) and not broken else ExitCode.INCONCLUSIVE
+    )

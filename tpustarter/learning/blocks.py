@@ -1,0 +1,317 @@
+"""Reads a lesson's runnable blocks and what they should print, and judges what they printed.
+
+A lesson is Markdown that reads well on GitHub. A fence `python run id=NAME` can be run; fences
+`output of=NAME on=cpu|tpu|gpu|any` below it say what comes out, and a line such as `*On a TPU, as
+reported in 2022:*` above such a fence where that holds; a fence `quiz id=NAME` is a question, see
+`quiz.py`. Nothing here runs anything.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from tpustarter.content import Lesson
+from tpustarter.learning.markdown import source_lines, tokens
+from tpustarter.learning.quiz import Quiz
+from tpustarter.learning.quiz import parse as parse_quiz
+from tpustarter.problem import Problem
+
+PLATFORMS = ("any", "cpu", "tpu", "gpu")
+"""Where an expected output holds."""
+TIMEOUT_S = 120.0
+"""Seconds a block may take: a TPU's start and a first compilation fit in."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_LABEL = re.compile(r"\*([^*]+?):?\*")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_MAX_SHOWN = 200
+"""Characters of a line that are told where it differs."""
+_KEYS = {"run": {"id", "timeout"}, "output": {"of", "on", "rtol"}, "quiz": {"id"}}
+"""What may stand behind the first word of a fence."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a block prints on one kind of device."""
+
+    text: str
+    on: str
+    """`cpu`, `tpu`, `gpu`, or `any`."""
+    rtol: float | None
+    """Relative tolerance of the numbers in it; None where they are compared as text."""
+    line: int
+    """Line of its fence in the lesson's file."""
+    label: str = ""
+    """What the lesson says of where it holds, such as `On a TPU, as reported in 2022`."""
+
+    @property
+    def where(self) -> str:
+        """Return what follows "prints", such as ` on a TPU`; nothing where it holds anywhere."""
+        if self.label:
+            return f" {self.label[0].lower()}{self.label[1:]}"
+        return "" if self.on == "any" else f" on a {self.on.upper()}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One piece of code a learner may run."""
+
+    id: str
+    code: str
+    line: int
+    """Line of its fence in the lesson's file."""
+    timeout_s: float
+    expected: tuple[Expected, ...]
+    alone: bool = False
+    """Whether it shares no names with blocks that ran before it."""
+    file: str = ""
+    """What tracebacks call it; empty for a block of a lesson."""
+
+    def expected_on(self, platform: str) -> Expected | None:
+        """Return what it should print on this platform; None where the lesson does not say."""
+        by_place = {one.on: one for one in self.expected}
+        return by_place.get(platform) or by_place.get("any")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a lesson, in order: Markdown to show, a block to run, or a question."""
+
+    kind: Literal["markdown", "block", "quiz"]
+    text: str
+    """The Markdown, the block's code, or the question."""
+    block: Block | None = None
+    quiz: Quiz | None = None
+
+
+@dataclass
+class _Fence:
+    """A fence as it stands in the file."""
+
+    words: list[str]
+    values: dict[str, str]
+    content: str
+    start: int
+    """First line of the fence, counted from 0 in the lesson's text."""
+    end: int
+    """The line after its last."""
+    label: str
+    """What stands above an output's fence of where it holds; empty where nothing does."""
+    top: int
+    """The first line that belongs to it: its label's, or `start`."""
+    expected: list[Expected] = field(default_factory=list[Expected])
+
+
+def parse(lesson: Lesson) -> list[Part]:
+    """Return the parts of a lesson, in order; output fences belong to their block.
+
+    Raises:
+        Problem: names file and line of a fence that is broken, doubled, or belongs to no block.
+    """
+    lines = source_lines(lesson)
+    blocks: dict[str, _Fence] = {}
+    named: set[str] = set()
+    taken: list[_Fence] = []
+    for fence in _fences(lesson, lines):
+        name = fence.values.get("id")
+        if fence.words[0] == "output":
+            _add_expected(lesson, blocks, fence)
+        elif name is None:
+            raise _broken(lesson, fence.start, "a block that runs, or a quiz, has no `id=`")
+        elif name in named:
+            raise _broken(lesson, fence.start, f"there is already a block `{name}`")
+        else:
+            named.add(name)
+            if fence.words[0] != "quiz":
+                blocks[name] = fence
+        taken.append(fence)
+    parts: list[Part] = []
+    position = 0
+    for fence in taken:
+        _add_markdown(parts, lines[position : fence.top])
+        position = fence.end
+        if fence.words[0] == "quiz":
+            quiz = _quiz(lesson, fence)
+            parts.append(Part("quiz", quiz.question, quiz=quiz))
+        elif fence.words[0] != "output":
+            block = _block(lesson, fence)
+            parts.append(Part("block", block.code, block))
+    _add_markdown(parts, lines[position:])
+    return parts
+
+
+def blocks_of(lesson: Lesson) -> list[Block]:
+    """Return the blocks of a lesson, in order; raises Problem as `parse` does."""
+    return [part.block for part in parse(lesson) if part.block]
+
+
+def _fences(lesson: Lesson, lines: list[str]) -> Iterator[_Fence]:
+    """Yield the fences that run or say what comes out; raises Problem for a broken one."""
+    for token in tokens("\n".join(lines)):
+        if token.type != "fence":
+            continue
+        start, end = cast("tuple[int, int]", token.map)
+        last = lines[end - 1].strip(" \t>")
+        if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
+            raise _broken(lesson, start, "a fence is opened and never closed")
+        words = token.info.split()
+        if not words or (words[0] not in ("output", "quiz") and "run" not in words[1:2]):
+            continue
+        if token.level > 0:
+            raise _broken(lesson, start, "a fence that runs must not stand in a list or a quote")
+        values = _values(lesson, start, words)
+        label = _label(lines[:start]) if words[0] == "output" else ""
+        top = start - 2 if label else start
+        yield _Fence(words, values, token.content, start, end, label, top)
+
+
+def _label(above: list[str]) -> str:
+    """Return what the paragraph that ends these lines says of the output below it."""
+    alone = len(above) > 1 and not above[-1].strip() and not "".join(above[-3:-2]).strip()
+    found = _LABEL.fullmatch(above[-2].strip()) if alone else None
+    return found[1] if found else ""
+
+
+def _values(lesson: Lesson, start: int, words: list[str]) -> dict[str, str]:
+    kind = words[0] if words[0] in ("output", "quiz") else "run"
+    if kind == "run" and words[0] != "python":
+        raise _broken(lesson, start, f"only `python` runs, found `{words[0]}`")
+    values: dict[str, str] = {}
+    for word in words[2 if kind == "run" else 1 :]:
+        key, equals, value = word.partition("=")
+        if key not in _KEYS[kind] or not equals or not value or key in values:
+            known = ", ".join(f"{one}=" for one in sorted(_KEYS[kind]))
+            raise _broken(lesson, start, f"found `{word}` on the fence, expected once: {known}")
+        values[key] = value
+    name = values.get("id", values.get("of"))
+    if name and not _NAME.fullmatch(name):
+        raise _broken(lesson, start, f"`{name}` is no name: small letters, digits and hyphens are")
+    return values
+
+
+def _add_expected(lesson: Lesson, blocks: dict[str, _Fence], fence: _Fence) -> None:
+    name, place = fence.values.get("of"), fence.values.get("on", "any")
+    if name is None:
+        raise _broken(lesson, fence.start, "an output has no `of=`")
+    if name not in blocks:
+        raise _broken(lesson, fence.start, f"an output of `{name}`, and no such block above it")
+    if place not in PLATFORMS:
+        found = f"found `on={place}`, expected one of {', '.join(PLATFORMS)}"
+        raise _broken(lesson, fence.start, found)
+    if any(one.on == place for one in blocks[name].expected):
+        raise _broken(lesson, fence.start, f"a second output of `{name}` on {place}")
+    rtol = _positive(lesson, fence, "rtol")
+    line = lesson.first_line + fence.start
+    blocks[name].expected.append(Expected(fence.content, place, rtol, line, fence.label))
+
+
+def _positive(lesson: Lesson, fence: _Fence, key: str) -> float | None:
+    text = fence.values.get(key)
+    if text is None:
+        return None
+    if not _NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
+        raise _broken(lesson, fence.start, f"`{key}={text}` is no number above zero")
+    return float(text)
+
+
+def _block(lesson: Lesson, fence: _Fence) -> Block:
+    timeout_s = _positive(lesson, fence, "timeout") or TIMEOUT_S
+    return Block(
+        fence.values["id"],
+        fence.content,
+        lesson.first_line + fence.start,
+        timeout_s,
+        tuple(fence.expected),
+    )
+
+
+def _quiz(lesson: Lesson, fence: _Fence) -> Quiz:
+    try:
+        return parse_quiz(fence.values["id"], fence.content, lesson.first_line + fence.start)
+    except ValueError as error:
+        raise _broken(lesson, fence.start, str(error)) from None
+
+
+def quizzes_of(lesson: Lesson) -> list[Quiz]:
+    """Return the questions of a lesson, in order; raises Problem as `parse` does."""
+    return [part.quiz for part in parse(lesson) if part.quiz]
+
+
+def _add_markdown(parts: list[Part], lines: Sequence[str]) -> None:
+    text = "\n".join(lines).strip("\n")
+    if not text.strip():
+        return
+    if parts and parts[-1].kind == "markdown":
+        text = f"{parts.pop().text}\n\n{text}"
+    parts.append(Part("markdown", text))
+
+
+def _broken(lesson: Lesson, line: int, what: str) -> Problem:
+    return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")
+
+
+def mismatch(expected: Expected, printed: str) -> str | None:
+    """Return None when the printed text is what was expected, else the first line that differs.
+
+    `...` matches the rest of a line, and a line that is only `...` any number of lines.
+    """
+    wanted, found = _text_lines(expected.text), _text_lines(printed)
+    # After `...` there are several places to go on from: all of them are followed.
+    reached = {0}
+    for line in wanted:
+        if line.strip() == "...":
+            reached = set(range(min(reached), len(found) + 1))
+            continue
+        after = {n + 1 for n in reached if n < len(found) and _same(line, found[n], expected.rtol)}
+        if not after:
+            return _differs(found, min(reached), f"expected `{_short(line)}`", expected.rtol)
+        reached = after
+    if len(found) in reached:
+        return None
+    return _differs(found, max(reached), "expected no further line", None)
+
+
+def _text_lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().split("\n")] if text.strip() else []
+
+
+def _differs(found: list[str], number: int, wanted: str, rtol: float | None) -> str:
+    seen = f"found `{_short(found[number])}`" if number < len(found) else "found no such line"
+    return f"line {number + 1}: {seen}, {wanted}" + (f" within rtol {rtol:g}" if rtol else "")
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}..."
+
+
+def _same(wanted: str, found: str, rtol: float | None) -> bool:
+    """Return whether one line matches; both come without trailing whitespace."""
+    rest = wanted.endswith("...")
+    wanted = wanted[:-3] if rest else wanted
+    if rtol is None:
+        return found == wanted or (rest and f"{found} ".startswith(wanted))
+    texts, numbers = _NUMBER.split(wanted), _NUMBER.findall(wanted)
+    found_texts, found_numbers = _NUMBER.split(found), _NUMBER.findall(found)
+    if rest:
+        found_texts, found_numbers = found_texts[: len(texts)], found_numbers[: len(numbers)]
+    if len(texts) != len(found_texts) or len(numbers) != len(found_numbers):
+        return False
+    pairs = zip(map(_words, texts), map(_words, found_texts), strict=True)
+    *inner, (last, found_last) = pairs
+    space = " " if last and wanted.endswith(" ") else ""  # `_words` took it away
+    return (
+        all(one == other for one, other in inner)
+        and (f"{found_last} ".startswith(last + space) if rest else found_last == last)
+        and all(
+            math.isclose(float(one), float(other), rel_tol=rtol)
+            for one, other in zip(numbers, found_numbers, strict=True)
+        )
+    )
+
+
+def _words(text: str) -> str:
+    """Return text without the spaces that arrays put beside numbers to align them."""
+    return " ".join(text.split())

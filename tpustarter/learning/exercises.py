@@ -1,0 +1,230 @@
+"""Exercises: programs with a gap, filled in the learner's own editor and judged when saved.
+
+`lessons/TRACK/exercises/NAME.py` is a task, code with a gap, and below a mark the part that judges
+it; `lessons/TRACK/solutions/NAME.py` begins with the hints and fills the gap. The learner works on
+a copy. The copy is judged down to the mark, with the shipped part below: editing that helps nobody.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from tpustarter import locations
+from tpustarter.content import Lesson
+from tpustarter.learning import progress
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.lesson_process import BlockResult
+from tpustarter.learning.output import Output
+from tpustarter.problem import ExitCode, Problem
+
+MARK = "# Judged below: leave this part as it is."
+"""Stands between what the learner changes and what judges it."""
+TIMEOUT_S = 60.0
+"""Seconds an answer may take, the start of JAX included."""
+_TRACEBACK = "Traceback (most recent call last):"
+LOOK_S = 0.3
+"""Seconds between two looks at whether a file was saved."""
+
+State = Literal["new", "begun", "fail", "pass", "shown"]
+"""`shown`: the solution was looked at before an answer had passed."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise, as it is shipped."""
+
+    id: str
+    """Track and name: `jax/one-row-each`."""
+    lesson: Lesson
+    title: str
+    task: str
+    """What to do, below the title."""
+    gap: str
+    """The program as the learner gets it, without the part that judges."""
+    judged: str
+    """That part, from the mark on."""
+    hints: tuple[str, ...]
+    """From a nudge to almost the answer."""
+    solution: str
+    """The program with the gap filled."""
+
+    @property
+    def name(self) -> str:
+        """Return its name within the track."""
+        return self.id.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What an answer came to."""
+
+    is_right: bool
+    why: str
+    """What was found and expected, or how it broke; empty for a right answer."""
+    result: BlockResult
+
+
+def read(lesson: Lesson) -> list[Exercise]:
+    """Return the exercises of a lesson, in order; raises Problem for one that is broken."""
+    return [_read(lesson, str(name)) for name in lesson.header.get("exercises") or ()]
+
+
+def find(lessons: Sequence[Lesson], wanted: str) -> Exercise:
+    """Return the exercise with this id; raises Problem where there is none."""
+    known = [f"{lesson.id.partition('/')[0]}/{name}"
+             for lesson in lessons for name in lesson.header.get("exercises") or ()]  # fmt: skip
+    for lesson in lessons:
+        for one in read(lesson) if wanted in known else ():
+            if one.id == wanted:
+                return one
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, known, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "`tpustarter learn --exercises` lists them"
+    raise Problem(f"there is no exercise `{wanted}`", hint=hint, code=ExitCode.USAGE)
+
+
+def _read(lesson: Lesson, name: str) -> Exercise:
+    track = lesson.path.parent
+    files = [track / folder / f"{name}.py" for folder in ("exercises", "solutions")]
+    try:
+        shipped, solved = (locations.read_text(file) for file in files)
+        task, hints = (ast.get_docstring(ast.parse(text)) or "" for text in (shipped, solved))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise Problem(f"cannot read the exercise `{track.name}/{name}`: {error}") from error
+    gap, mark, judged = shipped.partition(MARK)
+    title, _, told = task.partition("\n")
+    if not mark or not told.strip() or not hints:
+        what = "a task of a title and a text, the mark, and hints in the solution"
+        raise Problem(f"the exercise `{track.name}/{name}` has not {what}")
+    solution = solved.split('"""', 2)[2].lstrip("\n")
+    return Exercise(
+        f"{track.name}/{name}",
+        lesson,
+        title.rstrip("."),
+        told.strip(),
+        gap,
+        mark + judged,
+        tuple(" ".join(one.split()) for one in hints.split("\n\n")),
+        solution,
+    )
+
+
+def own_file(exercise: Exercise) -> Path:
+    """Return where the learner's copy is, or would be."""
+    return locations.state_place() / "exercises" / f"{exercise.id}.py"
+
+
+def open_file(exercise: Exercise, *, anew: bool = False) -> Path:
+    """Return the learner's copy, made if need be; `anew` keeps the former one as `NAME.py.old`.
+
+    Raises:
+        Problem: it cannot be written.
+    """
+    path = own_file(exercise)
+    locations.make_folder(path.parent)
+    if anew and path.exists():
+        with locations.writing(path):
+            path.replace(path.with_name(f"{path.name}.old"))
+    if not path.exists():
+        with locations.writing(path):
+            path.write_text(exercise.gap + exercise.judged, encoding="utf-8")
+        locations.give_to_caller(path)
+    return path
+
+
+def state(exercise: Exercise) -> State:
+    """Return how far the learner is."""
+    known = progress.exercise(exercise.lesson.id, exercise.name)
+    if known.get("status") in ("pass", "fail", "shown"):
+        return known["status"]
+    return "begun" if own_file(exercise).exists() else "new"
+
+
+def judge(
+    exercise: Exercise, run: Callable[[Block], Iterator[Any]], text: str | None = None
+) -> Iterator[Output | Judged]:
+    """Run an answer, the learner's file unless a text is given; the last item is the verdict.
+
+    What comes of the learner's file is remembered.
+
+    Args:
+        exercise: The exercise.
+        run: Runs a block, as `LessonSession.run` does.
+        text: Another answer than the learner's file.
+
+    Raises:
+        Problem: the file cannot be read.
+    """
+    held = ""
+    answer = _own_text(exercise) if text is None else text
+    code = answer.partition(MARK)[0] + exercise.judged
+    file = str(own_file(exercise)) if text is None else f"{exercise.name}.py"
+    for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True, file=file)):
+        if isinstance(item, Output):
+            before, mark, after = (held + item.text).partition(_TRACEBACK)
+            held = mark + after
+            yield Output(before)
+        elif isinstance(item, BlockResult):
+            judged = _judged(item)
+            if judged.result.status != "fail":  # of a wrong answer the verdict says it all
+                yield Output(held)
+            if text is None and item.status in ("pass", "error"):
+                place = exercise.lesson.id, exercise.name
+                progress.exercise_judged(*place, is_right=judged.is_right)
+            yield judged
+
+
+def _own_text(exercise: Exercise) -> str:
+    path = own_file(exercise)
+    try:
+        return locations.read_text(path)
+    except (OSError, ValueError) as error:
+        raise Problem(
+            f"cannot read your answer `{path}`: {error}",
+            hint=f"`tpustarter learn --exercise {exercise.id} --reset` begins it anew",
+        ) from error
+
+
+def _judged(result: BlockResult) -> Judged:
+    wrong = result.detail.startswith("AssertionError: ")
+    why = result.detail.removeprefix("AssertionError: ") if result.status != "pass" else ""
+    why = " ".join(why.split("\n")[: None if wrong else 1])  # of an error its traceback says more
+    if result.status == "error" and wrong:
+        result = replace(result, status="fail")
+    return Judged(result.status == "pass", why or result.reason or "", result)
+
+
+def next_hint(exercise: Exercise) -> str | None:
+    """Return the next hint, and remember that it was told; None once all were."""
+    told = hints_told(exercise)
+    if told == len(exercise.hints):
+        return None
+    progress.hint_told(exercise.lesson.id, exercise.name, told + 1)
+    return exercise.hints[told]
+
+
+def hints_told(exercise: Exercise) -> int:
+    """Return how many hints the learner has had."""
+    told = progress.exercise(exercise.lesson.id, exercise.name).get("hints")
+    return min(told, len(exercise.hints)) if isinstance(told, int) and told > 0 else 0
+
+
+def show_solution(exercise: Exercise) -> str:
+    """Return the solution; one looked at before an answer passed is remembered as `shown`."""
+    if state(exercise) != "pass":
+        progress.solution_shown(exercise.lesson.id, exercise.name)
+    return exercise.solution
+
+
+def saved(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is saved; None while it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

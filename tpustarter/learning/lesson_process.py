@@ -1,0 +1,401 @@
+"""One lesson being worked on: one process, names shared between its blocks, and a verdict for each.
+
+The process is started by the first block that runs, and holds the lease while it lives. A block
+that crashes or hangs costs only itself: the next one gets a fresh process, in which the blocks
+above it can be run first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeGuard, cast
+
+from tpustarter import locations
+from tpustarter.checking import interpreters, plan
+from tpustarter.checking.outcomes import went
+from tpustarter.checking.results import Blocked, Reason
+from tpustarter.checking.runner import Session, no_python, start
+from tpustarter.content import Lesson
+from tpustarter.learning.blocks import Block, mismatch
+from tpustarter.learning.output import FLUSH_S, BlockOutput, Output
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.redact import Redactor
+from tpustarter.running import archive, lease
+from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
+
+Status = Literal["pass", "fail", "error", "skip", "notrun"]
+
+PEEK_S = 0.005
+"""Seconds to look for what came since the last block."""
+MAX_LEFT_OVER = 64
+"""Pieces of such output taken at most: a thread may write for ever."""
+
+
+@dataclass(frozen=True)
+class BlockResult:
+    """How one block ended."""
+
+    id: str
+    status: Status
+    reason: Reason | None = None
+    detail: str = ""
+    """What belongs to the reason, or the first line that differs."""
+    seconds: float = 0.0
+    ran_on: dict[str, Any] | None = None
+    """Platform, kind and count of the devices; None where no framework was used."""
+    output: str = ""
+    expected: str | None = None
+    """What it should have printed here; None where the lesson does not say."""
+
+
+@dataclass(frozen=True)
+class RunsFirst:
+    """A block begins that stands above the one asked for; its output and result follow."""
+
+    block: Block
+    left: int
+    """How many blocks run first, this one included."""
+
+
+def _is_output(event: Event | None) -> TypeGuard[Event]:
+    """Return whether an event is output; what a block wrote to look like it holds no bytes."""
+    return event is not None and isinstance(event.get("data"), bytes)
+
+
+def _place(value: Any) -> dict[str, Any] | None:
+    """Return where a block ran; None for what is no such place: a block may have written it."""
+    place = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    kinds = {"platform": str, "kind": str, "count": int, "virtual": bool}
+    sound = all(isinstance(place.get(key), kind) for key, kind in kinds.items())
+    return {key: place[key] for key in kinds} if sound else None
+
+
+class LessonSession:
+    """One lesson in one Python: nothing is started before its first block runs.
+
+    One thread runs blocks; `stop` may be called from any thread or signal handler, `close` from
+    any thread.
+    """
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        *,
+        machine: host.Machine | None = None,
+        python: str | None = None,
+        devices: int | None = None,
+    ) -> None:
+        self.lesson = lesson
+        self._machine = machine or host.Machine()
+        self._redact = Redactor(self._machine.env)
+        here, env = Path.cwd(), self._machine.env
+        chosen, others = interpreters.choose(python, env, here)
+        self._python = chosen.path
+        self._plan = plan.make(self._machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
+        self._framework = lesson.framework
+        shown = interpreters.shown(chosen.path, env, here)
+        found = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
+        installed = dict(one.split(" ", 1) for one in found)
+        self.target: dict[str, Any] = {
+            "python": self._redact.text(str(chosen.path)),
+            "shown": shown,
+            "frameworks": installed,
+            "platform": self._plan.platform,
+            "where": self._plan.where,
+            "devices": self._plan.devices,
+            "virtual": self._plan.virtual,
+            "env": self._plan.env if self._framework else {},
+        }
+        """In which Python and on what blocks will run, as `Run.target`."""
+        self.host = {"chips": self._plan.chips, "generation": self._plan.generation}
+        self.blocked: Blocked | None = self._plan.blocked if self._framework else None
+        """Why no block of this lesson is run; that something of ours has the TPU may pass."""
+        self.blocked = self.blocked or self._lacking(chosen, others)
+        self._refused = self.blocked
+        self._session: Session | None = None
+        self._probe: Probe | None = None
+        self._log: CappedLog | None = None
+        self._held = contextlib.ExitStack()
+        self._stopped = self._answered = False
+        self._ran: dict[str, str] = {}  # by block: the code that has run in the process
+        self._running_in: int | None = None
+        self._idle = threading.Event()
+        self._idle.set()
+        self._ended = time.monotonic()
+
+    def _lacking(
+        self, chosen: interpreters.Interpreter, others: Sequence[interpreters.Interpreter]
+    ) -> Blocked | None:
+        """Return what the Python lacks for this lesson: the framework first, then packages."""
+        here, env, shown = Path.cwd(), self._machine.env, str(self.target["shown"])
+        if self._framework and self._framework not in (there := self.target["frameworks"]):
+            names = [f"{interpreters.shown(one.path, env, here)}: {', '.join(one.frameworks)}"
+                     for one in others]  # fmt: skip
+            return plan.without_framework(
+                self._framework, shown, there, names, chips=self._plan.chips, asked=True
+            )
+        missing = interpreters.missing(self.lesson.packages, chosen.path.parents[1], env)
+        return plan.without_packages(missing, shown) if missing else None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a block is running."""
+        return self._running_in is not None
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the process is up, with the names of earlier blocks in it."""
+        return self._probe is not None
+
+    @property
+    def holder(self) -> str | None:
+        """Return what to tell others about the process; None while there is none."""
+        probe = self._probe
+        return f"lesson {self.lesson.id}, pid {probe.pid}" if probe else None
+
+    @property
+    def idle_s(self) -> float:
+        """Return the seconds since the last block ended; 0 while one runs or nothing is up."""
+        return 0.0 if self.is_running or not self.is_warm else time.monotonic() - self._ended
+
+    def has_run(self, block: str) -> bool:
+        """Return whether the names a block made are in the process."""
+        return block in self._ran
+
+    def run(
+        self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
+    ) -> Iterator[Output | RunsFirst | BlockResult]:
+        """Run a block, with other code if any is given; the last item is its result.
+
+        Of the blocks above it, given with their code, those that have not run in this process as
+        they stand run first, up to the first one that breaks.
+
+        Raises:
+            Problem: another block is running.
+        """
+        if self.is_running:
+            raise Problem("a block of this lesson is running", code=ExitCode.BUSY)
+        self._stopped = False
+        self._running_in = threading.get_ident()
+        self._idle.clear()
+        return self._guarded(block, block.code if code is None else code, above)
+
+    def stop(self) -> None:
+        """End the running block and the process with it; safe in any thread and signal handler."""
+        self._stopped = True
+        probe = self._probe
+        if probe and self.is_running:
+            probe.interrupt()
+
+    def close(self) -> None:
+        """Let the process go, in bounded time; a block that runs later starts a fresh one."""
+        if self.is_running:
+            self.stop()
+            if threading.get_ident() != self._running_in:
+                self._idle.wait(END_WAIT_S + FINISH_WAIT_S)
+                return
+        self._end(gently=not self.is_running)
+
+    def _guarded(
+        self, block: Block, code: str, above: Sequence[tuple[Block, str]]
+    ) -> Iterator[Output | RunsFirst | BlockResult]:
+        self._running_in = threading.get_ident()  # the thread that reads, whoever asked
+        told = False
+        try:
+            for item in self._in_turn(block, code, above):
+                told = isinstance(item, BlockResult) and item.id == block.id
+                yield item
+        finally:
+            if not told:  # nobody waits for the end of this block
+                self._end(gently=False)
+            self._ended = time.monotonic()
+            self._running_in = None
+            self._idle.set()
+
+    def _in_turn(
+        self, block: Block, code: str, above: Sequence[tuple[Block, str]]
+    ) -> Iterator[Output | RunsFirst | BlockResult]:
+        yield from self._left_over(names_are_lost=not above)
+        missing = [(one, its) for one, its in above if self._ran.get(one.id) != its]
+        for number, (one, its) in enumerate(missing):
+            yield RunsFirst(one, len(missing) - number)
+            result = BlockResult(one.id, "notrun")
+            for item in self._run(one, its):
+                result = item if isinstance(item, BlockResult) else result
+                yield item
+            if self._stopped:
+                yield BlockResult(block.id, "notrun", "interrupted")
+                return
+            if result.status == "skip" or result.reason == "load":
+                yield replace(result, id=block.id)
+                return
+            if result.status not in ("pass", "fail"):
+                detail = f"the block `{one.id}` above has to work first"
+                yield BlockResult(block.id, "notrun", "dependency", detail)
+                return
+        yield from self._run(block, code)
+
+    def _run(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
+        if self._refused:
+            yield self._skipped(block, self._refused)
+            return
+        text = BlockOutput(self._redact)
+        try:
+            probe = self._ready()
+        except Problem as problem:
+            if problem.code == ExitCode.BUSY:
+                self.blocked = Blocked(problem.what, problem.code, problem.hint or "")
+                yield self._skipped(block, self.blocked)
+            else:
+                yield BlockResult(block.id, "error", "load", problem.what)
+            return
+        self.blocked = None
+        began = time.monotonic()
+        name = block.file or f"{self.lesson.id}, block {block.id}"
+        probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
+                    "alone": block.alone, "file": name})  # fmt: skip
+        if self._stopped:  # stop() came before there was a process to stop
+            probe.interrupt()
+        while True:
+            left_s = block.timeout_s - (time.monotonic() - began)
+            event = probe.read(min(left_s, FLUSH_S) if text.is_waiting else left_s)
+            if event is None and text.is_waiting and left_s > 0:
+                yield from text.flush()
+            elif _is_output(event):
+                yield from text.add(event["name"], event["data"])
+            elif not self._is_news(event, block):
+                continue
+            else:
+                break
+        yield from text.flush(final=True)
+        seconds = time.monotonic() - began
+        result = self._judge(block, event, text, seconds)
+        if self._probe:
+            self._ran[block.id] = code
+        yield result
+
+    def _is_news(self, event: Event | None, block: Block) -> bool:
+        """Return whether an event ends the block: the process answering or starting it does not."""
+        kind = event["event"] if event else "timeout"
+        if event and kind == "end" and event.get("id") != block.id:
+            return False  # a block before it told two ends
+        if kind == "versions":
+            self._answered = True
+        return kind not in ("versions", "start") and (kind != "interrupted" or self._stopped)
+
+    def _judge(
+        self, block: Block, event: Event | None, text: BlockOutput, seconds: float
+    ) -> BlockResult:
+        """Turn the event that ended a block into its result; a broken process is ended."""
+        expected = block.expected_on(self.target["platform"])
+        result = BlockResult(
+            block.id,
+            "pass",
+            seconds=seconds,
+            output=text.shown,
+            expected=expected.text if expected else None,
+        )
+        if event and event["event"] == "end":
+            if event.get("outcome") != "done":
+                detail = self._redact.text(str(event.get("detail", "")))
+                return replace(result, status="error", reason="exception", detail=detail)
+            differs = mismatch(expected, text.printed) if expected else None
+            return replace(
+                result,
+                status="fail" if differs else "pass",
+                detail=self._redact.text(differs or ""),
+                ran_on=_place(event.get("ran_on")),
+            )
+        gone = self._end(gently=False)
+        status, reason, detail = self._broken(block, event)
+        if gone and gone["left"]:
+            detail += f"; the kernel did not release {gone['left']}"
+        return replace(result, status=status, reason=reason, detail=detail)
+
+    def _broken(self, block: Block, event: Event | None) -> tuple[Status, Reason, str]:
+        if event is None:
+            return ("error", "timeout", f"not done within {block.timeout_s:g} s")
+        if self._stopped:  # told by the event, or the process is gone already
+            return ("notrun", "interrupted", "stopped while it ran")
+        if event["event"] == "gone" and "left" in event:
+            if not self._answered:
+                log = self._log.since(0) if self._log else ""
+                problem = no_python(self._python, event, self._redact.text(log))
+                return ("error", "load", problem.what)
+            _, reason, detail, _ = went(event)
+            return ("error", reason or "crashed", detail)
+        return ("error", "protocol", "wrote what is no event")
+
+    def _skipped(self, block: Block, blocked: Blocked) -> BlockResult:
+        return BlockResult(block.id, "skip", blocked.reason, blocked.what)
+
+    def _left_over(self, *, names_are_lost: bool) -> Iterator[Output]:
+        """Take what came since the last block: output of its threads, or the end of the process."""
+        for _ in range(MAX_LEFT_OVER):
+            event = self._probe.read(PEEK_S) if self._probe else None
+            if event is None:
+                return
+            if event["event"] == "gone" and "left" in event:
+                self._end()
+                lost = ": names are lost" if names_are_lost else ""
+                yield Output(f"[the process has ended since the last block{lost}]\n")
+            elif _is_output(event):
+                yield Output(self._redact.text(event["data"].decode("utf-8", "replace")))
+
+    def _ready(self) -> Probe:
+        """Return the warm process, or start one, under the lease where it may own a device.
+
+        Raises:
+            Problem: something of ours holds the device, or the process cannot be started.
+        """
+        if self._probe:
+            return self._probe
+        session = self._session = self._session or self._make_session()
+        if self._framework and self._plan.platform != "cpu":
+            name = f"lesson {self.lesson.id}"
+            session.lease = self._held.enter_context(lease.device(name, self._machine))
+        try:
+            probe, self._log = start(session, stream=True)
+        except Problem:
+            self._held.close()
+            raise
+        self._answered = False
+        self._probe = probe
+        probe.send({"do": "versions"})  # its answer tells that this is a Python we can use
+        return probe
+
+    def _make_session(self) -> Session:
+        folder = locations.run_folder()
+        # A lesson without a framework sees the environment as it is: it may be about that.
+        env = {**self._machine.env, **plan.own_folders(folder)}
+        if self._framework:
+            env = plan.run_env(self._plan, self._machine.env, folder)
+        return Session(
+            self._python,
+            archive.build(folder / "probe.pyz"),
+            folder,
+            env,
+            plan.target_of(self._plan, self._machine),
+            self._redact,
+            drop=locations.caller(),
+        )
+
+    def _end(self, *, gently: bool = True) -> Event | None:
+        """Forget the process and free the lease; returns its `gone` event."""
+        probe, self._probe = self._probe, None
+        self._ran = {}
+        if probe is None:
+            return None
+        if not gently:
+            probe.end()
+        gone = probe.close()
+        if self._log:
+            self._log.close()
+        self._held.close()
+        return gone

@@ -1,0 +1,175 @@
+"""Lessons that were run, as text while they run and as one JSON document afterwards."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from tpustarter.checking.results import LEARN_SCHEMA
+from tpustarter.checking.text import closing, place
+from tpustarter.checking.verdict import verified_on, without_verdict
+from tpustarter.content import Lesson
+from tpustarter.learning.lesson_process import BlockResult, Status
+from tpustarter.learning.output import Output
+from tpustarter.learning.practice import Began, Event, Finished, Opened, Practice
+from tpustarter.problem import ExitCode
+from tpustarter.terminal import WIDTH, visible
+
+_INDENT = " " * 6
+_WORDS: dict[Status, str] = {"pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip",
+                             "notrun": "NOT"}  # fmt: skip
+_WORST: tuple[Status, ...] = ("error", "fail", "notrun", "skip", "pass")
+
+
+class Shown:
+    """Tells a run as it goes: each block, what it writes, and how it ended."""
+
+    def __init__(self, echo: Callable[[str], object], *, finished: bool = True) -> None:
+        self._echo = echo
+        self._is_shown = finished
+        self._line = ""
+        self._python = ""
+
+    def event(self, event: Event) -> None:
+        """Tell one event."""
+        if not self._is_shown:
+            return
+        if isinstance(event, Output):
+            *lines, self._line = (self._line + event.text).split("\n")
+            for line in lines:
+                self._echo(_INDENT + visible(line.expandtabs()))
+            return
+        if self._line:
+            self._echo(_INDENT + visible(self._line.expandtabs()))
+            self._line = ""
+        for line in self._lines(event):
+            for part in wrapped(line) or [""]:
+                self._echo(part)
+
+    def _lines(self, event: Opened | Began | Finished) -> list[str]:
+        if isinstance(event, Opened):
+            told, self._python = self._python, opening(event.session.target)
+            first = [visible(self._python)] if told != self._python else []
+            lesson = event.session.lesson
+            return [*first, "", visible(f"Lesson {lesson.id}: {lesson.title}")]
+        if isinstance(event, Began):
+            return [f"Block {event.block.id}, line {event.block.line}"]
+        return ending(event.result)
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a line of ours in as many as the width asks for; what a block prints stays whole."""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=_INDENT, break_on_hyphens=False)
+
+
+def opening(target: dict[str, Any]) -> str:
+    """Return the Python that runs the blocks, and the devices it sees."""
+    names = [f"{name} {version}" for name, version in target["frameworks"].items()]
+    where = target["where"]
+    if target["platform"] not in ("tpu", "gpu"):
+        where = f"no TPU: {where}"
+    return f"python {target['shown']}, {', '.join(names) or 'no framework'} ({where})"
+
+
+def ending(result: BlockResult) -> list[str]:
+    """Return how a block ended, and where it ran."""
+    word = f"{_WORDS[result.status]:<6}"
+    ran_on = result.ran_on
+    where = "on the host alone" if result.status == "pass" else ""
+    if ran_on:
+        kind = "virtual CPU" if ran_on["virtual"] else str(ran_on["kind"])
+        where = f"on {ran_on['count']} {visible(kind)} device{'s' if ran_on['count'] > 1 else ''}"
+    seconds = f"{result.seconds:.1f} s" if result.seconds else ""
+    if result.status == "pass":
+        told = "matches" if result.expected is not None else "the lesson does not say what to see"
+    elif result.status == "fail":
+        told = f"differs, {visible(result.detail)}"
+    else:
+        reason = (result.reason or "").replace("-", " ")
+        told = f"{reason}: {visible(result.detail)}" if result.detail else reason
+    return [f"{word}{', '.join(filter(None, (told, where, seconds)))}"]
+
+
+def headline(practice: Practice) -> str:
+    """Return the whole truth in one or two sentences."""
+    run = practice.run
+    counts = run.counts()
+    total = len(run.results)
+    where = place(run)
+    says = "the lesson says" if len(practice.lessons) == 1 else "their lessons say"
+    text = f"{counts['pass']} of {total} blocks do as {says}"
+    text += f" on {visible(where)}" if where else ""
+    if counts["fail"]:
+        text += f", {counts['fail']} printed something else"
+    unknown = sum(1 for one in run.results if without_verdict(one))
+    if unknown:
+        text += f", {unknown} {'has' if unknown == 1 else 'have'} no verdict"
+    return "\n".join(["", *textwrap.wrap(text + closing(run, where), WIDTH)])
+
+
+def why(practice: Practice, code: ExitCode) -> str:
+    """Return one line for stderr: what, why, and the command to run next."""
+    run = practice.run
+    blocked = run.blocked
+    if blocked and blocked.code == code:
+        following = f"; next: {blocked.hint}" if blocked.hint else ""
+        return f"exit {int(code)}: {visible(blocked.what)}{following}"
+    if not run.results:
+        return f"exit {int(code)}: no lesson here has a block that runs; next: `tpustarter learn`"
+    bad = run.failed() or [one for one in run.results if without_verdict(one)]
+    if run.stopped_by is not None or not bad:
+        return f"exit {int(code)}: stopped before the end; next: run it again"
+    worst = bad[0]
+    said = visible(worst.detail or str(worst.reason))
+    what = "printed something else" if worst.status == "fail" else "has no verdict"
+    next_step = f"`tpustarter learn {worst.lesson}`, the section `If it fails`"
+    return f"exit {int(code)}: {worst.id} {what} ({said}); next: {next_step}"
+
+
+def document(practice: Practice) -> dict[str, Any]:
+    """Return lessons and what became of their blocks as the published document."""
+    run = practice.run
+    blocked = run.blocked
+    return {
+        "schema": LEARN_SCHEMA,
+        "tool": {"version": run.version},
+        "started": run.started,
+        "seconds": round(run.seconds, 3),
+        "target": run.target or None,
+        "lessons": [_lesson(lesson, practice) for lesson in practice.lessons],
+        "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
+        "verified_on": verified_on(run),
+        "exit_code": int(practice.exit_code()) if run.target else 0,
+    }
+
+
+def _lesson(lesson: Lesson, practice: Practice) -> dict[str, Any]:
+    results = practice.results[lesson.id]
+    told = [results.get(block.id, BlockResult(block.id, "notrun"))
+            for block in practice.blocks[lesson.id]]  # fmt: skip
+    track = lesson.id.partition("/")[0]
+    return {
+        "id": lesson.id,
+        "track": track,
+        "title": lesson.title,
+        "minutes": lesson.header.get("minutes"),
+        "checks": lesson.header.get("checks", []),
+        "next": lesson.header.get("next"),
+        "status": next((one for one in _WORST if any(r.status == one for r in told)), "skip"),
+        "blocks": [_block(one) for one in told],
+        "exercises": [f"{track}/{name}" for name in lesson.header.get("exercises") or ()],
+    }
+
+
+def _block(result: BlockResult) -> dict[str, Any]:
+    return {
+        "id": result.id,
+        "status": result.status,
+        "reason": result.reason,
+        "detail": result.detail,
+        "seconds": round(result.seconds, 3),
+        "ran_on": result.ran_on,
+        "output": result.output,
+        "expected": result.expected,
+    }

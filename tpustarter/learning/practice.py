@@ -1,0 +1,159 @@
+"""Lessons run one after the other without anybody at the keyboard: every block, every verdict.
+
+Each lesson is a session of its own. The verdict is that of the self-check: a block is a claim.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from tpustarter.checking.results import Result, Run
+from tpustarter.checking.verdict import exit_code
+from tpustarter.content import Lesson
+from tpustarter.learning import progress
+from tpustarter.learning.blocks import Block, blocks_of
+from tpustarter.learning.lesson_process import BlockResult, LessonSession, RunsFirst
+from tpustarter.learning.output import Output
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.version import __version__
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A lesson begins; `session.target` says in which Python and on what."""
+
+    session: LessonSession
+
+
+@dataclass(frozen=True)
+class Began:
+    """A block begins."""
+
+    block: Block
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A block ended, or will not be run."""
+
+    lesson: Lesson
+    block: Block
+    result: BlockResult
+
+
+Event = Opened | Began | Output | Finished
+
+
+class Practice:
+    """A run of lessons. `events` runs it, `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        lessons: Sequence[Lesson],
+        *,
+        machine: host.Machine | None = None,
+        python: str | None = None,
+        devices: int | None = None,
+    ) -> None:
+        self.lessons = list(lessons)
+        self.blocks = {lesson.id: blocks_of(lesson) for lesson in lessons}
+        self.results: dict[str, dict[str, BlockResult]] = {lesson.id: {} for lesson in lessons}
+        self._machine = machine or host.Machine()
+        self._python, self._devices = python, devices
+        self._session: LessonSession | None = None
+        started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.run = Run(__version__, started, "quick", [lesson.id for lesson in lessons])
+        """The same facts as a run of checks, for the verdict and the words about it."""
+        self.not_kept: Problem | None = None
+        """Why what was done is not remembered, such as a full disk; the run goes on without."""
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; blocks that were not run are reported as interrupted."""
+        self.run.stopped_by = number
+        session = self._session
+        if session:
+            session.stop()
+
+    def events(self) -> Iterator[Event]:
+        """Run every block of every lesson; yields events, and remembers how each block ended."""
+        began = time.monotonic()
+        try:
+            for lesson in self.lessons:
+                for event in self._lesson(lesson):
+                    if isinstance(event, Finished):
+                        self._add(event)
+                    yield event
+        finally:
+            self.run.seconds = time.monotonic() - began
+
+    def exit_code(self) -> ExitCode:
+        """Return the exit code of what was run; that of a check with these results."""
+        return exit_code(self.run)
+
+    def _lesson(self, lesson: Lesson) -> Iterator[Event]:
+        session = LessonSession(
+            lesson, machine=self._machine, python=self._python, devices=self._devices
+        )
+        self._session = session
+        self.run.target, self.run.host = session.target, session.host
+        yield Opened(session)
+        try:
+            for block in self.blocks[lesson.id]:
+                yield from self._block(session, block)
+        finally:
+            session.close()
+        self.run.blocked = self.run.blocked or session.blocked
+
+    def _block(self, session: LessonSession, block: Block) -> Iterator[Event]:
+        result = BlockResult(block.id, "notrun", "interrupted")
+        if self.run.stopped_by is None:
+            yield Began(block)
+            again = False
+            for item in session.run(block, above=self._worked(session.lesson)):
+                if self.run.stopped_by is not None:  # stop() may have come before the block began
+                    session.stop()
+                if isinstance(item, RunsFirst):
+                    again = True
+                    told = f"[its process is gone: `{item.block.id}` runs again first]\n"
+                    yield Output(told)
+                elif isinstance(item, BlockResult):
+                    again, result = False, item
+                elif not again:  # it was told when it ran the first time
+                    yield item
+        yield Finished(session.lesson, block, result)
+
+    def _worked(self, lesson: Lesson) -> list[tuple[Block, str]]:
+        """Return the blocks whose names the next one may use, with their code."""
+        results = self.results[lesson.id]
+        ended = [one for one, its in results.items() if its.status in ("pass", "fail")]
+        return [(block, block.code) for block in self.blocks[lesson.id] if block.id in ended]
+
+    def _add(self, event: Finished) -> None:
+        lesson, result = event.lesson, event.result
+        self.results[lesson.id][result.id] = result
+        try:
+            progress.block_ended(lesson, event.block, result)
+        except Problem as problem:
+            self.not_kept = problem
+        uses_none = result.status == "pass" and result.ran_on is None  # no device was asked
+        self.run.results.append(
+            Result(
+                f"{lesson.id}#{result.id}",
+                lesson.title,
+                result.status,
+                result.reason,
+                result.detail,
+                result.seconds,
+                result.ran_on,
+                log=result.output,
+                lesson=lesson.id,
+                framework="host" if uses_none else lesson.framework or "host",
+            )
+        )
+        if result.ran_on:  # what was found outranks what was expected
+            self.run.target = {**self.run.target, "devices": result.ran_on["count"]}

@@ -1,0 +1,281 @@
+"""What the learner has done: which lessons, which blocks, and the last check.
+
+Every change reads the file anew under a lock and replaces it whole, so that two programs that
+write at once lose nothing, and a kill loses only the change it interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, cast
+
+from tpustarter import locations, state
+from tpustarter.checking.results import Run
+from tpustarter.content import Lesson
+from tpustarter.learning.blocks import Block, blocks_of
+from tpustarter.learning.lesson_process import BlockResult
+from tpustarter.problem import Problem
+
+SCHEMA = "tpustarter.progress/1"
+LOCK_WAIT_S = 5.0
+"""Longest wait for another program that is writing; a write takes milliseconds."""
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LessonProgress:
+    """What was done of one lesson."""
+
+    done: str | None = None
+    """ISO date and time at which it was first done."""
+    blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By block: `status`, `ran_on`, `when` and the `hash` of the code as the lesson had it."""
+
+    def status(self, block: Block) -> str | None:
+        """Return how the block last ended, `changed` if the lesson's code is another since."""
+        known = self.blocks.get(block.id)
+        if known is None:
+            return None
+        return str(known.get("status")) if known.get("hash") == code_hash(block) else "changed"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What was done of every lesson, those that exist no longer included."""
+
+    lessons: dict[str, LessonProgress] = field(default_factory=dict[str, LessonProgress])
+
+
+def read() -> Progress:
+    """Return what was done so far; what is not understood is left out, and kept in the file."""
+    lessons = _lessons(state.load("progress"))
+    return Progress(
+        {
+            name: LessonProgress(_date(fields.get("done")), _dicts(fields.get("blocks")))
+            for name, fields in lessons.items()
+        }
+    )
+
+
+def code_hash(block: Block) -> str:
+    """Return what tells one version of a block's code from another."""
+    return hashlib.sha256(block.code.strip().encode()).hexdigest()[:12]
+
+
+def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
+    """Remember how a block ended; the lesson is done once all its blocks have passed.
+
+    A block that was not run to its end changes nothing.
+    """
+    if result.status in ("skip", "notrun"):
+        return
+    entry = {
+        "status": result.status,
+        "ran_on": result.ran_on,
+        "when": _now(),
+        "hash": code_hash(block),
+    }
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson.id, {})
+        blocks = fields["blocks"] = {**_dicts(fields.get("blocks")), block.id: entry}
+        known = LessonProgress(None, blocks)
+        if all(known.status(one) == "pass" for one in blocks_of(lesson)):
+            fields["done"] = _date(fields.get("done")) or _now()
+
+    _update(change)
+
+
+def lesson_done(lesson_id: str) -> None:
+    """Remember that a lesson is done; the first time counts."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson_id, {})
+        fields["done"] = _date(fields.get("done")) or _now()
+
+    _update(change)
+
+
+def is_done(lesson_id: str) -> bool:
+    """Return whether a lesson was done."""
+    return read().lessons.get(lesson_id, LessonProgress()).done is not None
+
+
+def started(lesson_id: str) -> bool:
+    """Return whether a lesson was done, or one of its blocks was run."""
+    return lesson_id in read().lessons
+
+
+def exercise(lesson_id: str, name: str) -> Fields:
+    """Return what is remembered of an exercise: `status`, `hints` and `when`."""
+    fields = _lessons(state.load("progress")).get(lesson_id, {})
+    return _dicts(fields.get("exercises")).get(name, {})
+
+
+def exercise_judged(lesson_id: str, name: str, *, is_right: bool) -> None:
+    """Remember what an answer came to; one that was right once stays right."""
+    known = exercise(lesson_id, name).get("status")
+    if known != "pass" and (is_right or known != "shown"):
+        _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
+
+
+def solution_shown(lesson_id: str, name: str) -> None:
+    """Remember that the solution was looked at."""
+    _change_exercise(lesson_id, name, status="shown")
+
+
+def hint_told(lesson_id: str, name: str, count: int) -> None:
+    """Remember how many hints were told."""
+    _change_exercise(lesson_id, name, hints=count)
+
+
+def quiz_answered(lesson_id: str, name: str, *, is_right: bool) -> None:
+    """Remember the last answer to a question."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson_id, {})
+        entry = {"right": is_right, "when": _now()}
+        fields["quizzes"] = {**_dicts(fields.get("quizzes")), name: entry}
+
+    _update(change)
+
+
+def _change_exercise(lesson_id: str, name: str, **more: Any) -> None:
+    def change(lessons: dict[str, Fields]) -> None:
+        fields = lessons.setdefault(lesson_id, {})
+        known = _dicts(fields.get("exercises"))
+        entry = {**known.get(name, {}), **more, "when": _now()}
+        fields["exercises"] = {**known, name: entry}
+
+    _update(change)
+
+
+def next_lesson(path: Sequence[str]) -> str | None:
+    """Return the first lesson of a path that is not done; None when all are."""
+    lessons = read().lessons
+    return next((one for one in path if lessons.get(one, LessonProgress()).done is None), None)
+
+
+def export() -> dict[str, Any]:
+    """Return everything that is remembered of lessons, as `merge` takes it."""
+    return {"schema": SCHEMA, "lessons": _lessons(state.load("progress"))}
+
+
+def read_export(text: str) -> dict[str, Any]:
+    """Return what `export` gave, from its text; raises ValueError with what it is not."""
+    value = state.parse(text)
+    schema = cast("dict[str, Any]", value).get("schema") if isinstance(value, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"found the schema `{schema}`, expected `{SCHEMA}`")
+    return cast("dict[str, Any]", value)
+
+
+def merge(other: dict[str, Any]) -> None:
+    """Add what was exported elsewhere to what is remembered here."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        both = merged({"lessons": lessons}, other)["lessons"]
+        lessons.clear()
+        lessons.update(both)
+
+    _update(change)
+
+
+def merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return both progresses as one: whatever is done in either is done, the newer block counts."""
+    left, right = _lessons(one), _lessons(other)
+    lessons: dict[str, Fields] = {}
+    for name in sorted({*left, *right}):
+        pair = [side[name] for side in (left, right) if name in side]
+        dates = [date for fields in pair if (date := _date(fields.get("done")))]
+        more = {key: value for fields in pair for key, value in fields.items()}
+        newest = {kind: _newest(pair, kind) for kind in ("blocks", "exercises", "quizzes")
+                  if kind == "blocks" or kind in more}  # fmt: skip
+        lessons[name] = {**more, "done": min(dates, default=None), **newest}
+    return {"schema": SCHEMA, "lessons": lessons}
+
+
+def _newest(pair: Sequence[Fields], kind: str) -> Fields:
+    """Return the newer entry of each block, exercise or quiz."""
+    newest: dict[str, Fields] = {}
+    for fields in pair:
+        for name, entry in _dicts(fields.get(kind)).items():
+            newest[name] = max(newest.get(name, {}), entry, key=_age)
+    return newest
+
+
+def remember_check(run: Run) -> None:
+    """Remember how a check ended; a state folder that is full or gone does not spoil the check.
+
+    A run of named checks says little about the machine: it does not replace a whole one.
+    """
+    from tpustarter.checking import text, verdict
+
+    if run.ids:
+        return
+    summary = {
+        "when": run.started,
+        "level": run.level,
+        "ids": run.ids,
+        "counts": run.counts(),
+        "headline": text.headline(run),
+        "verdict": verdict.verdict(run),
+        "verified_on": verdict.verified_on(run),
+        "exit_code": int(verdict.exit_code(run)),
+    }
+    with contextlib.suppress(Problem):
+        state.save("last-check", summary)
+
+
+def last_check() -> dict[str, Any] | None:
+    """Return the summary of the last check: `when`, `level`, `counts`, `headline`, and more."""
+    return state.load("last-check") or None
+
+
+def _update(change: Callable[[dict[str, Fields]], None]) -> None:
+    """Change what is remembered, alone."""
+    with _alone():
+        whole = state.load("progress")
+        lessons = _lessons(whole)
+        change(lessons)
+        state.save("progress", {**whole, "schema": SCHEMA, "lessons": lessons})
+
+
+def _alone() -> contextlib.AbstractContextManager[int]:
+    """Hold the lock of the progress file."""
+    path = locations.state() / "progress.lock"
+    busy = Problem(
+        f"another tpustarter has held `{path}` for {LOCK_WAIT_S:g} s", hint="end it, then try again"
+    )
+    return locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _date(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _age(entry: Fields) -> tuple[str, str]:
+    """Return what orders two entries of a block: when, then anything that is the same anywhere."""
+    return (str(entry.get("when") or ""), json.dumps(entry, sort_keys=True, default=str))
+
+
+def _lessons(value: dict[str, Any]) -> dict[str, Fields]:
+    return _dicts(value.get("lessons"))
+
+
+def _dicts(value: Any) -> dict[str, Fields]:
+    """Return the entries of a mapping that are mappings themselves; the rest is not ours."""
+    if not isinstance(value, dict):
+        return {}
+    entries = cast("dict[Any, Any]", value).items()
+    return {str(key): item for key, item in entries if isinstance(item, dict)}

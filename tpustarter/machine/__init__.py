@@ -1,0 +1,1 @@
+"""Facts about this machine and about TPUs; standard library only, travels with the probe."""

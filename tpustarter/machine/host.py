@@ -1,0 +1,337 @@
+"""Facts about this machine that need no framework: chips, device nodes, users, slice, container.
+
+Looking changes nothing: no device node is ever opened, libtpu's lock is never taken, nothing is
+written. Nothing raises for what a machine may be like; unknown is `None`, never a good guess.
+Standard library only: this module travels inside the probe.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tpustarter.machine import metadata as _metadata
+from tpustarter.machine import slices, tpus
+from tpustarter.machine.machine import Machine, number, plain, product
+from tpustarter.machine.metadata import Metadata
+from tpustarter.machine.occupancy import (
+    LOCK_FILE,
+    Holder,
+    Lock,
+    age_text,
+    holders,
+    lock,
+    process,
+    sees_every_process,
+)
+from tpustarter.machine.slices import Slice, all_workers_command
+
+__all__ = [
+    "LOCK_FILE",
+    "Chip",
+    "Container",
+    "Holder",
+    "Lock",
+    "Machine",
+    "Metadata",
+    "Node",
+    "Slice",
+    "age_text",
+    "all_workers_command",
+    "chips",
+    "container",
+    "generation",
+    "google_cloud",
+    "holders",
+    "lock",
+    "metadata",
+    "node",
+    "nodes",
+    "number",
+    "nvidia",
+    "plain",
+    "platform_hint",
+    "process",
+    "product",
+    "reachable_chips",
+    "sees_every_process",
+    "shm_gib",
+    "slice_shape",
+    "unknown_google_devices",
+    "unmet",
+    "visible_devices",
+]
+
+GOOGLE = "0x1ae0"
+"""PCI vendor of TPUs and of other Google devices.
+Source: jax/_src/hardware_utils.py at cec06d1 (read 2026-11)."""
+
+TPU_VARIABLES = ("TPU_ACCELERATOR_TYPE", "TPU_WORKER_HOSTNAMES", "CLOUD_TPU_TASK_ID")
+"""Set where GKE, Colab or Kaggle attach a TPU; Colab adds COLAB_TPU_1VM=1."""
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One TPU chip on PCI."""
+
+    address: str
+    """PCI domain:bus:device without the function: a TPU7x chip is two functions of one device."""
+    generation: str
+    """A name from `tpus.py`."""
+    functions: int
+    nodes: tuple[str, ...]
+    """Device nodes it has, or should have; empty when the machine does not say."""
+    numa: int | None
+    """NUMA node it is attached to."""
+    driver: str | None
+    """Kernel driver its first function is bound to."""
+
+
+def _google_devices(machine: Machine) -> list[tuple[str, str, tpus.Generation | None]]:
+    """Return PCI address, device id and TPU generation of every Google device."""
+    found: list[tuple[str, str, tpus.Generation | None]] = []
+    for address in machine.names("/sys/bus/pci/devices"):
+        folder = f"/sys/bus/pci/devices/{address}"
+        if machine.text(f"{folder}/vendor") == GOOGLE:
+            device = number(machine.text(f"{folder}/device"), 16)
+            subsystem = number(machine.text(f"{folder}/subsystem_device"), 16)
+            generation = None if device is None else tpus.by_pci(device, subsystem)
+            found.append((address, "id?" if device is None else f"{device:#06x}", generation))
+    return found
+
+
+def chips(machine: Machine) -> list[Chip]:
+    """Return the TPU chips on PCI, in the order of their addresses."""
+    functions: dict[str, list[str]] = {}
+    generations: dict[str, tpus.Generation] = {}
+    for address, _, generation in _google_devices(machine):
+        if generation is not None:
+            chip = address.rpartition(".")[0] or address
+            functions.setdefault(chip, []).append(f"/sys/bus/pci/devices/{address}")
+            generations[chip] = generation
+    present = {node.path for node in nodes(machine)} if functions else set[str]()
+    found: list[Chip] = []
+    for index, (address, folders) in enumerate(functions.items()):
+        numa = number(machine.text(f"{folders[0]}/numa_node"))
+        groups = {_name(machine.link(f"{folder}/iommu_group")) for folder in folders}
+        found.append(
+            Chip(
+                address=address,
+                generation=generations[address].name,
+                functions=len(folders),
+                nodes=_nodes_of(generations[address].nodes, index, groups, present),
+                numa=numa if numa is not None and numa >= 0 else None,
+                driver=_name(machine.link(f"{folders[0]}/driver")),
+            )
+        )
+    return found
+
+
+def _nodes_of(
+    kind: str | None, index: int, groups: set[str | None], present: set[str]
+) -> tuple[str, ...]:
+    """Return the nodes of the chip number `index`.
+
+    Both kinds are reported for v5e: what is there wins over the table.
+    """
+    accel = (f"/dev/accel{index}",)
+    vfio = tuple(sorted(f"/dev/vfio/{group}" for group in groups if group))
+    first, second = (accel, vfio) if kind == "accel" else (vfio, accel)
+    return second if present.isdisjoint(first) and not present.isdisjoint(second) else first
+
+
+def reachable_chips(machine: Machine) -> int | None:
+    """Return how many chips have all their device nodes; null when the machine does not say."""
+    found, present = chips(machine), {node.path for node in nodes(machine)}
+    if not found:
+        return len(present) if platform_hint(machine) == "tpu" else None
+    if not all(chip.nodes for chip in found):
+        return min(len(found), len(present))
+    return sum(1 for chip in found if present.issuperset(chip.nodes))
+
+
+def _name(link: str | None) -> str | None:
+    """Return the last part of a link's target."""
+    return plain(link.rpartition("/")[2]) if link else None
+
+
+def unknown_google_devices(machine: Machine) -> list[str]:
+    """Return address and id of Google's other PCI devices, such as its network card."""
+    return [f"{address} ({ids})" for address, ids, tpu in _google_devices(machine) if tpu is None]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One device node, looked at and never opened."""
+
+    path: str
+    readable: bool
+    writable: bool
+    owner: str
+    mode: str
+    """As `ls -l` shows it, such as `crw-rw----`."""
+
+
+def node(machine: Machine, path: str) -> Node | None:
+    """Return what is known of one device node without opening it; null when it is not there."""
+    about = machine.status(path)
+    if about is None:
+        return None
+    readable, writable = machine.may(path, os.R_OK), machine.may(path, os.W_OK)
+    owner = machine.user_name(about.st_uid)
+    return Node(path, readable, writable, owner, stat.filemode(about.st_mode))
+
+
+def nodes(machine: Machine) -> list[Node]:
+    """Return the nodes a TPU may have: /dev/accelN (v2 to v4) and /dev/vfio/N (v5e and later).
+
+    /dev/vfio/N may also belong to another device that is passed to a virtual machine.
+    """
+    accel = [name for name in machine.names("/dev") if re.fullmatch(r"accel\d+", name)]
+    groups = [name for name in machine.names("/dev/vfio") if name.isdecimal()]
+    paths = [f"/dev/{name}" for name in sorted(accel, key=lambda name: int(name[5:]))]
+    paths += [f"/dev/vfio/{name}" for name in sorted(groups, key=int)]
+    return [found for path in paths if (found := node(machine, path))]
+
+
+def generation(machine: Machine, metadata: Metadata | None = None) -> tpus.Generation | None:
+    """Return the generation of the chips, else of the accelerator type; null when they differ."""
+    names = {chip.generation for chip in chips(machine)}
+    if names:
+        return tpus.generation(names.pop()) if len(names) == 1 else None
+    kind = slices.named(machine, metadata)[0]
+    return kind.generation if kind else None
+
+
+def metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
+    """Return what the metadata server says, within `timeout_s` seconds of wall clock in all."""
+    if not google_cloud(machine):
+        return Metadata("not-google", "not a Google Cloud machine")
+    return _metadata.ask(machine, timeout_s)
+
+
+def google_cloud(machine: Machine) -> bool:
+    """Tell whether this is a Google Cloud machine, without asking the network."""
+    names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
+    told = machine.env.get("GCE_METADATA_HOST") or machine.env.get("GCE_METADATA_IP")
+    return any("Google" in (name or "") for name in names) or bool(told) or bool(chips(machine))
+
+
+def slice_shape(machine: Machine, metadata: Metadata | None = None) -> Slice:
+    """Return what is known of the slice; without `metadata` only from the variables."""
+    return slices.shape(machine, metadata, len(chips(machine)))
+
+
+def visible_devices(machine: Machine, metadata: Metadata | None = None) -> int | None:
+    """Return how many devices a process started here should see; null when that is unknown.
+
+    Chips on PCI, those whose nodes are missing or that the user's variables hide taken off, times
+    devices per chip. Zero is an answer: chips are there, and none can be reached.
+    """
+    known, reachable = generation(machine, metadata), reachable_chips(machine)
+    if known is None or known.devices_per_chip is None or reachable is None:
+        return None
+    names = ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES")
+    limits = [len(_metadata.entries(machine.env.get(name))) for name in names]
+    limits.append(product(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
+    return min(reachable, *(limit or reachable for limit in limits)) * known.devices_per_chip
+
+
+def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
+    """Tell whether this machine has a TPU: chips on PCI, or nodes that its variables agree with.
+
+    Colab and Kaggle may hide PCI. /dev/accelN is Google's driver alone, /dev/vfio/N is not.
+    """
+    if chips(machine):
+        return "tpu"
+    env, paths = machine.env, [node.path for node in nodes(machine)]
+    told = any(env.get(name) for name in TPU_VARIABLES) or env.get("COLAB_TPU_1VM") == "1"
+    told = told or env.get("PJRT_DEVICE") == "TPU"
+    return "tpu" if any(told or path.startswith("/dev/accel") for path in paths) else "cpu"
+
+
+@dataclass(frozen=True)
+class Container:
+    """The container this process runs in."""
+
+    kind: Literal["docker", "podman", "kubernetes", "other"]
+    host_network: bool | None
+    """Whether it shares the host's network; null when that cannot be told."""
+    shm_gib: float | None
+    """Size of /dev/shm in GiB."""
+
+
+def container(machine: Machine) -> Container | None:
+    """Return the container this process runs in; null when no sign of one is found."""
+    groups = "".join(machine.text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
+    mounts = (machine.text("/proc/self/mountinfo") or "").splitlines()
+    # The line of "/" names the engine's folder also where cgroups are hidden.
+    signs = groups + " ".join(line for line in mounts if line.split()[4:5] == ["/"])
+    kind: Literal["docker", "podman", "kubernetes", "other"] | None = None
+    if machine.env.get("KUBERNETES_SERVICE_HOST") or "kubepods" in signs:
+        kind = "kubernetes"
+    elif machine.status("/run/.containerenv") or "containers/storage" in signs:
+        kind = "podman"
+    elif machine.status("/.dockerenv") or re.search(r"/docker[/-]", signs):
+        kind = "docker"
+    elif machine.env.get("container") or re.search(r"/(lxc|containerd)[/.]", signs):
+        kind = "other"
+    return Container(kind, _host_network(machine), shm_gib(machine)) if kind else None
+
+
+def _host_network(machine: Machine) -> bool | None:
+    """Tell whether the network is the host's: a card of its own, or Docker's bridge, shows it.
+
+    A virtual cable (veth) names its other end's number, which is not its own.
+    """
+    folder, names = "/sys/class/net", set(machine.names("/sys/class/net"))
+    if not names:
+        return None
+    others = names - {"lo"}
+    if any(machine.link(f"{folder}/{name}/device") or name == "docker0" for name in others):
+        return True
+    ends = [[machine.text(f"{folder}/{n}/{f}") for f in ("ifindex", "iflink")] for n in others]
+    return False if all(own and other and own != other for own, other in ends) else None
+
+
+def shm_gib(machine: Machine) -> float | None:
+    """Return the size of /dev/shm in GiB, as mounted; null when it is not a mount."""
+    for line in (machine.text("/proc/mounts") or "").splitlines():
+        fields = line.split()
+        size = re.search(r"\bsize=(\d+)([kmg]?)\b", fields[3]) if len(fields) > 3 else None
+        if fields[1:2] == ["/dev/shm"] and size:  # noqa: S108 -- a mount to look at
+            return int(size[1]) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}[size[2]] / 2**30
+    try:
+        shm = machine.path("/dev/shm")  # noqa: S108 -- a mount to look at
+        about = os.statvfs(shm)
+        return about.f_blocks * about.f_frsize / 2**30 if shm.is_mount() else None
+    except OSError:
+        return None
+
+
+def nvidia(machine: Machine) -> bool:
+    """Tell whether an NVIDIA GPU and its driver are here."""
+    return any(machine.status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
+
+
+def unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
+    """Return why a check does not apply here, with the value found; null when it does.
+
+    The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
+    """
+    if needs.get("chips"):
+        hint = platform_hint(machine) == "tpu"
+        found = len(chips(machine)) or (len(nodes(machine)) if hint else 0)
+        if found == 0:
+            return "no TPU on this machine"
+        if found < needs["chips"]:
+            return f"{found} TPU chip(s) on this machine, {needs['chips']} needed"
+    if needs.get("container") and container(machine) is None:
+        return "this is not a container"
+    if needs.get("google_cloud") and not google_cloud(machine):
+        return "this is not a Google Cloud machine"
+    return None

@@ -1,0 +1,156 @@
+"""The TPU slice this machine is part of: its type, its hosts, and which of them this one is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tpustarter.machine import tpus
+from tpustarter.machine.machine import Machine, number, plain, product
+from tpustarter.machine.metadata import Metadata, empty, entries
+
+MACHINE_TYPE = "metadata machine-type"
+
+BOUNDS = {1: "1,1,1", 4: "2,2,1", 8: "2,4,1"}
+"""How the chips of one host are arranged, by their number.
+Source: `get_topology_desc` of libtpu 0.0.50.1 for v5e and v6e (measured 2026-11)."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The TPU slice this machine is part of; null is unknown."""
+
+    worker: int | None
+    """Number of this host in its slice, from 0."""
+    hosts: int | None
+    accelerator_type: str | None
+    """As the machine says it, such as `v5litepod-16`."""
+    devices: int | None
+    """Devices of the whole slice, as a framework counts them."""
+    host_devices: int | None
+    """Devices of this host."""
+    host_chips: int | None
+    """Chips of this host, by its type."""
+    waits: bool
+    """A framework started on this host alone would wait for the others."""
+    chips_per_host_bounds: str | None
+    """How the chips of this host are arranged, such as `2,2,1`."""
+    sources: Mapping[str, str] = field(default_factory=empty)
+    """Field name to the variable or the metadata key it was read from."""
+
+
+def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
+    """Return what variables and metadata say of the slice; `chips` are those seen on PCI."""
+    kind, text, type_source = named(machine, metadata)
+    hosts, hosts_source = _hosts(machine, metadata)
+    worker, worker_source = _worker(machine, metadata)
+    # A machine type names one host, so it says nothing of the size of the slice.
+    whole = kind is not None and type_source != MACHINE_TYPE
+    if hosts is None and kind and whole:
+        hosts, hosts_source = kind.hosts, type_source
+    parts = _parts(kind, hosts, metadata) if whole else 1
+    known = kind is not None and (whole or hosts == 1)
+    devices = kind.devices if kind and known else None
+    host_devices = _share(kind.devices if kind else None, parts)
+    sources = {
+        "worker": worker_source,
+        "hosts": hosts_source,
+        "accelerator_type": type_source,
+        "devices": type_source if devices else "",
+        "host_devices": type_source if host_devices else "",
+    }
+    return Slice(
+        worker=worker,
+        hosts=hosts,
+        accelerator_type=text or None,
+        devices=devices,
+        host_devices=host_devices,
+        host_chips=_share(kind.chips if kind else None, parts),
+        waits=(hosts or 1) > 1 and product(machine.env.get("TPU_PROCESS_BOUNDS")) != 1,
+        chips_per_host_bounds=_bounds(metadata, chips),
+        sources={name: source for name, source in sources.items() if source},
+    )
+
+
+def _parts(kind: tpus.TpuType | None, hosts: int | None, metadata: Metadata | None) -> int | None:
+    """Return how many hosts share the chips of the type.
+
+    A variable that says one host may only confine this process to its own host.
+    """
+    if hosts is not None and hosts > 1:
+        return hosts
+    ends = len(metadata.worker_endpoints) if metadata else 0
+    return ends or (kind.hosts if kind else None)
+
+
+def _share(total: int | None, parts: int | None) -> int | None:
+    """Return one host's share of a slice, or null when it is unknown or does not come out even."""
+    return total // parts if total and parts and total % parts == 0 else None
+
+
+def _bounds(metadata: Metadata | None, chips: int) -> str | None:
+    """Return the arrangement of the chips: the metadata's where it fits the chips seen."""
+    said = metadata.tpu_env.get("CHIPS_PER_HOST_BOUNDS") if metadata else None
+    return said if chips and product(said) == chips else BOUNDS.get(chips)
+
+
+def named(machine: Machine, metadata: Metadata | None) -> tuple[tpus.TpuType | None, str, str]:
+    """Return the TPU type this machine is part of, its text, and where that was read."""
+    asked = [(machine.env.get("TPU_ACCELERATOR_TYPE"), "TPU_ACCELERATOR_TYPE")]
+    if metadata:
+        asked += [
+            (metadata.accelerator_type, "metadata accelerator-type"),
+            (metadata.tpu_env.get("ACCELERATOR_TYPE"), "metadata tpu-env ACCELERATOR_TYPE"),
+            (metadata.machine_type, MACHINE_TYPE),
+        ]
+    unread, unread_source = "", ""
+    for text, source in asked:
+        if not text:
+            continue
+        try:
+            return tpus.parse_type(text), plain(text, 40), source
+        except LookupError:
+            # Any machine has a machine type: one that is no TPU's says nothing.
+            if not unread and source != MACHINE_TYPE:
+                unread, unread_source = plain(text, 40), source
+    return None, unread, unread_source
+
+
+def _hosts(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str]:
+    """Return how many hosts the slice has and where that was read; variables win, as in libtpu."""
+    if names := entries(machine.env.get("TPU_WORKER_HOSTNAMES")):
+        return len(names), "TPU_WORKER_HOSTNAMES"
+    if metadata and metadata.worker_endpoints:
+        return len(metadata.worker_endpoints), "metadata worker-network-endpoints"
+    if bounds := product(machine.env.get("TPU_HOST_BOUNDS")):
+        return bounds, "TPU_HOST_BOUNDS"
+    if metadata and (bounds := product(metadata.tpu_env.get("HOST_BOUNDS"))):
+        return bounds, "metadata tpu-env HOST_BOUNDS"
+    return None, ""
+
+
+def _worker(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str]:
+    """Return the number of this host in its slice and where that was read."""
+    for name in ("TPU_WORKER_ID", "CLOUD_TPU_TASK_ID"):
+        if (index := number(machine.env.get(name))) is not None:
+            return index, name
+    if metadata and metadata.worker_number is not None:
+        return metadata.worker_number, "metadata agent-worker-number"
+    return None, ""
+
+
+def all_workers_command(
+    command: str, machine: Machine | None = None, metadata: Metadata | None = None
+) -> str:
+    """Return the command that runs `command` on every host of a Cloud TPU slice at once.
+
+    NAME and ZONE stand where this machine does not know its own.
+    Source: docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read 2026-11).
+    """
+    name = plain(machine.env.get("TPU_NAME", "")) if machine else ""
+    zone = metadata.zone if metadata else None
+    return (
+        f"gcloud compute tpus tpu-vm ssh {shlex.quote(name or 'NAME')}"
+        f" --zone={shlex.quote(zone or 'ZONE')} --worker=all --command={shlex.quote(command)}"
+    )

@@ -1,0 +1,288 @@
+"""One process that compiles for absent TPUs, and a second one that asks what filled the memory.
+
+A program that crashes the compiler or takes too long costs only itself: the next one gets a fresh
+process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking import interpreters
+from tpustarter.checking.outcomes import went
+from tpustarter.checking.runner import START_S, Session, no_python, start
+from tpustarter.machine import host
+from tpustarter.probe.rehearsal import GIB
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import memory_report
+from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
+
+QUIET = {
+    "JAX_PLATFORMS": "cpu",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_LOG_DIR": "disabled",
+    "TPU_MIN_LOG_LEVEL": "3",
+    "TPU_STDERR_LOG_LEVEL": "3",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_WORKER_ID": "0",
+}
+"""Keeps libtpu quiet, off the chips, off the network, and beside other users of it.
+Measured with jax 0.12.0.1 and libtpu 0.0.50.1: no lock file, no listening port."""
+
+OUTSPOKEN = {"TPU_MIN_LOG_LEVEL": "1", "TPU_STDERR_LOG_LEVEL": "1"}
+FLAGS = "--xla_tpu_impure_oom_fast_exit_threshold=-1 --xla_tpu_no_crash_on_oom=true"
+"""Make the compiler go on after memory ran out, and write its report of it to the log."""
+
+TICK_S = 1.0
+END_S = END_WAIT_S + FINISH_WAIT_S
+"""Longest wait for a process that was stopped."""
+_FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (?P<reason>\S+\] .*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The programs of one check, or one program of the user's, for one TPU."""
+
+    name: str
+    """Id of the check, or name of the program."""
+    tpu: str
+    topology: Mapping[str, Any]
+    source: Mapping[str, Any]
+    """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
+
+
+@dataclass(frozen=True)
+class Working:
+    """Something is being compiled; told once a second."""
+
+    program: str
+    tpu: str
+    seconds: float
+    check: str | None = None
+    """Whose program it is, if it is a check's."""
+
+
+class Compiler:
+    """Compiles tasks one after the other; `stop` ends it from any thread."""
+
+    def __init__(self, session: Session, *, timeout_s: float, cache: str | None) -> None:
+        self._session = session
+        self._timeout_s = timeout_s
+        self._cache = cache
+        self._probe: Probe | None = None
+        self._log: CappedLog | None = None
+        self._asked: Probe | None = None
+        self.stopped = False
+
+    def stop(self) -> None:
+        """End what is running; safe in any thread and signal handler."""
+        self.stopped = True
+        for probe in (self._probe, self._asked):
+            if probe:
+                probe.interrupt()
+
+    def versions(self) -> dict[str, Any]:
+        """Return Python and package versions of the compiler; starts its process.
+
+        Raises:
+            Problem: it is no Python, or one that is too old.
+        """
+        probe = self._ready()
+        probe.send({"do": "versions"})
+        event = probe.read(START_S)
+        if event is not None and event["event"] == "versions":
+            return event
+        text = self._log.since(0) if self._log else ""
+        gone = self._end(gently=False)
+        if self.stopped:
+            raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
+        with _named_by_compiler():
+            raise no_python(self._session.python, gone, self._session.redact.text(text))
+
+    def run(self, task: Task) -> Iterator[Working | dict[str, Any]]:
+        """Compile the programs of a task; yields a result for each."""
+        done: list[str] = []
+        while not self.stopped:
+            crashed = yield from self._pass(task, done)
+            if crashed is None:
+                return
+            done.append(crashed)
+
+    def close(self) -> None:
+        """Let the process go, waiting for it in bounded time."""
+        self._end(gently=not self.stopped)
+
+    def _pass(
+        self, task: Task, done: list[str]
+    ) -> Generator[Working | dict[str, Any], None, str | None]:
+        """Compile what is not done; returns the program that cost the process, or None."""
+        probe = self._ready()
+        position = self._log.size if self._log else 0
+        probe.send(self._command(task, done))
+        program, began, check = task.name, time.monotonic(), task.source.get("check")
+        compiling: str | None = None  # what ends the process before that would end the next one
+        limit_s = self._timeout_s + START_S
+        while True:
+            passed_s = time.monotonic() - began
+            event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
+            if event is None and passed_s < limit_s:
+                yield Working(program, task.tpu, passed_s, check)
+            elif event is None:
+                self._end(gently=False)
+                yield failure(task, program, f"not compiled within {self._timeout_s:g} s", passed_s)
+                return compiling
+            elif event["event"] == "compiling":
+                program = compiling = str(event["program"])
+                began, limit_s = time.monotonic(), self._timeout_s
+                yield Working(program, task.tpu, 0.0, check)
+            elif event["event"] == "rehearsed":
+                done.append(program)
+                yield from self._look_again(task, self._session.redact.value(event["result"]))
+                began = time.monotonic()
+            elif event["event"] == "end":
+                if ended := self._ended(task, event):
+                    yield ended
+                return None
+            elif event["event"] != "start":
+                text = self._log.since(position) if self._log else ""
+                self._end(gently=False)
+                if self.stopped or event["event"] == "interrupted":
+                    return None
+                yield failure(task, program, why_gone(event, text), passed_s, text)
+                return compiling
+
+    def _command(self, task: Task, done: list[str]) -> dict[str, Any]:
+        return {
+            "do": "rehearse",
+            "id": f"{task.name} {task.tpu}",
+            "timeout_s": 20 * self._timeout_s,  # each program has its own limit, kept here
+            "tpu": task.tpu,
+            "topology": dict(task.topology),
+            "cache": self._cache,
+            "done": done,
+            **task.source,
+        }
+
+    def _ended(self, task: Task, event: Event) -> dict[str, Any] | None:
+        outcome, detail = event.get("outcome"), self._session.redact.text(str(event.get("detail")))
+        if outcome == "done":
+            return None
+        result = failure(task, task.name, detail)
+        return {**result, "status": "refused"} if outcome == "mismatch" else result
+
+    def _look_again(self, task: Task, result: dict[str, Any]) -> Iterator[Working | dict[str, Any]]:
+        """Yield a result; for one that does not fit, with what the memory was for."""
+        if result["status"] != "does-not-fit" or result["cached"]:
+            yield result
+            return
+        flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
+        only = self._command(task, []) | {"only": [result["program"]], "cache": None}
+        self._asked, log = start(
+            self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True
+        )
+        said = bytearray()
+        began = time.monotonic()
+        try:
+            self._asked.send(only)
+            while not self.stopped and (passed_s := time.monotonic() - began) < self._timeout_s:
+                event = self._asked.read(TICK_S)
+                if event is None:
+                    yield Working(result["program"], task.tpu, passed_s, result["check"])
+                elif event["event"] == "output":
+                    said = (said + event["data"])[-memory_report.MOST_BYTES :]
+                elif event["event"] in ("end", "gone"):
+                    break
+            self._asked.end()
+        finally:
+            self._asked.close()
+            self._asked = None
+            log.close()
+        report = memory_report.read(said.decode("utf-8", "replace"))
+        yield result | self._session.redact.value(report)
+
+    def _ready(self) -> Probe:
+        if self._probe is None:
+            self._probe, self._log = start(self._session)
+            if self.stopped:
+                self._probe.interrupt()
+        return self._probe
+
+    def _end(self, *, gently: bool) -> Event | None:
+        probe, self._probe = self._probe, None
+        if probe is None:
+            return None
+        if not gently:
+            probe.end()
+        gone = probe.close()
+        if self._log:
+            self._log.close()
+        return gone
+
+
+def failure(
+    task: Task, program: str, reason: str, seconds: float = 0.0, detail: str = ""
+) -> dict[str, Any]:
+    """Return the result of a program the compiler has given no answer about."""
+    return {
+        "program": program,
+        "check": task.source.get("check"),
+        "tpu": task.tpu,
+        "topology": task.topology["topology_name"],
+        "status": "error",
+        "reason": reason,
+        "detail": detail,
+        "seconds": seconds,
+        "cached": False,
+        "hbm_limit_bytes": int(task.topology["hbm_gib_per_device"] * GIB),
+    }
+
+
+def why_gone(event: Event, text: str) -> str:
+    """Say how the compiler's process ended that should not have."""
+    if event["event"] != "gone":
+        return "the compiler's process wrote what is no event"
+    fatal = _FATAL.search(text)
+    if fatal:
+        return f"the compiler crashed: {fatal['reason'].partition('] ')[2][:300]}"
+    if event["signal"] == 9:
+        return "the compiler was killed, most likely because this machine ran out of memory"
+    return f"the compiler crashed: {went(event)[2]}"
+
+
+def find(named: str | None, machine: host.Machine) -> Path:
+    """Return the Python that has the TPU compiler; raises Problem where none is found."""
+    if named:
+        with _named_by_compiler():
+            return interpreters.choose(named, machine.env, Path.cwd())[0].path
+    for one in interpreters.with_libtpu(machine.env, Path.cwd()):
+        return one.path
+    raise missing("no Python found here has the TPU compiler")
+
+
+@contextlib.contextmanager
+def _named_by_compiler() -> Generator[None]:
+    """Name the option that was given where a Problem is about an interpreter."""
+    try:
+        yield
+    except Problem as problem:
+        problem.what = problem.what.replace("--python", "--compiler")
+        problem.hint = (problem.hint or "").replace("--python", "--compiler") or None
+        raise
+
+
+def missing(what: str) -> Problem:
+    """Return what to tell where JAX or libtpu is not there."""
+    return Problem(
+        f"{what} (the packages `jax` and `libtpu`)",
+        hint="`tpustarter setup rehearse` makes an environment with both: 400 MB to download, "
+        "1.2 GB on the disk",
+        code=ExitCode.INCONCLUSIVE,
+    )

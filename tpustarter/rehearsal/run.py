@@ -1,0 +1,393 @@
+"""Rehearsal: compiles programs for TPUs that are not there, as one stream of events.
+
+Programs of checks are lowered by the compiler's own process; a program of the user's is lowered in
+the user's Python first. Nothing here counts as verified: nothing is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import content, locations
+from tpustarter.checking import interpreters
+from tpustarter.checking.results import REHEARSAL_SCHEMA
+from tpustarter.checking.runner import Session
+from tpustarter.machine import host, tpus
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.redact import Redactor
+from tpustarter.rehearsal import answers, compiler, own_code
+from tpustarter.rehearsal.compiler import Compiler, Task, Working
+from tpustarter.rehearsal.own_code import Exported, Function, Printed, ScriptEnded
+from tpustarter.running import archive
+from tpustarter.running.process import Probe
+from tpustarter.version import __version__
+
+EVERY_GENERATION = ("v2-8", "v3-8", "v4-8", "v5e-8", "v5p-8", "v6e-8", "tpu7x-8")
+"""TPUs that are rehearsed when none is named."""
+TIMEOUT_S = 600.0
+"""Longest time for one program."""
+MOST_JOBS = 4
+NEXT_JOB_S = 4.0
+"""Seconds of work after which another process is worth what its start costs."""
+TICK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    ids: tuple[str, ...] = ()
+    """Checks, or one `FILE.py:FUNCTION`; empty means every check that lists programs."""
+    script: tuple[str, ...] = ()
+    """A script to run unchanged, and its arguments."""
+    program: Exported | None = None
+    """A program that is lowered already."""
+    arguments: tuple[str, ...] = ()
+    """What the user's function is called with: `f32[8192,8192]`."""
+    tpus: tuple[str, ...] = EVERY_GENERATION
+    python: str | None = None
+    """The Python that the user's own file is run in."""
+    compiler: str | None = None
+    """The Python that has JAX and libtpu."""
+    jobs: int | None = None
+    timeout_s: float = TIMEOUT_S
+    fresh: bool = False
+    """Whether to ask the compiler again where an answer is stored."""
+    beside_tpu: bool = False
+    """Whether to go on on a machine that has TPU chips."""
+
+
+@dataclass(frozen=True)
+class Began:
+    """The compiler was found: where it is, its versions, and how much there is to do."""
+
+    compiler: str
+    versions: dict[str, str]
+    tpus: tuple[str, ...]
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """The compiler's answer about one program and one TPU, or why there is none."""
+
+    result: dict[str, Any]
+
+
+Event = Began | Working | Rehearsed | Function | Printed | ScriptEnded
+
+
+@dataclass
+class _Work:
+    """What the threads that compile share."""
+
+    tasks: queue.SimpleQueue[Task | None] = field(default_factory=queue.SimpleQueue["Task | None"])
+    told: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue[Any])
+    complete: bool = False
+    """Whether no task will be added."""
+    running: int = 0
+    """Threads that have not told their end."""
+
+    @property
+    def all_given(self) -> bool:
+        """Whether there is nothing to do for another process."""
+        return self.complete and self.tasks.qsize() <= MOST_JOBS  # what is left are the ends
+
+
+class Rehearsal:
+    """One rehearsal: `events` runs it, `stop` ends it from anywhere, `results` fills as it runs."""
+
+    def __init__(
+        self, request: Request, *, machine: host.Machine | None = None, checks: Path | None = None
+    ) -> None:
+        self._request = request
+        self._machine = machine or host.Machine()
+        self._checks_folder = checks
+        self._redact = Redactor(self._machine.env)
+        if host.chips(self._machine) and not request.beside_tpu:
+            raise Problem(
+                "this machine has TPU chips, and the compiler was never tried beside a running job",
+                hint="when nothing runs on them, give `--beside-tpu`",
+                code=ExitCode.INCONCLUSIVE,
+            )
+        self.topologies = [_topology(name) for name in dict.fromkeys(request.tpus)]
+        self._code = _code(request)
+        own = self._code or request.script or request.program
+        self._checks = [] if own else _checks(request, checks)
+        self._compiler = compiler.find(request.compiler, self._machine)
+        self._compilers: list[Compiler] = []
+        self._threads: list[threading.Thread] = []
+        self._lowering: Probe | None = None
+        self.functions: list[Function] = []
+        """What a script gave to `jax.jit`."""
+        self.script_error: str | None = None
+        self.results: list[dict[str, Any]] = []
+        self.skipped: list[dict[str, str]] = []
+        """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
+        self.stopped_by: int | None = None
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the rehearsal; safe in any thread and signal handler."""
+        self.stopped_by = number
+        if self._lowering:
+            self._lowering.interrupt()
+        for one in list(self._compilers):
+            one.stop()
+
+    def events(self) -> Iterator[Event]:
+        """Compile everything; yields events, and fills `results` as they come."""
+        session = self._session(locations.run_folder())
+        tasks = list(self._tasks_of_checks())
+        work = _Work()
+        with self._compiling(session, work):
+            versions = self._versions(self._compilers[0])
+            shown, names = self._shown(self._compiler), tuple(one.name for one in self.topologies)
+            yield Began(shown, versions, names, len(tasks))
+            self._start(work)
+            for told in chain(tasks, self._own(session)):
+                if isinstance(told, Task):
+                    work.tasks.put(told)
+                else:
+                    yield self._keep(told)
+                yield from self._told(work)
+            for _ in self._compilers:
+                work.tasks.put(None)
+            work.complete = True
+            yield from self._told(work)
+
+    @property
+    def runs_script(self) -> bool:
+        """Whether a script of the user's is run, whose output is shown."""
+        return bool(self._request.script)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return 0 when all compile, 1 when something cannot, 3 without a verdict."""
+        if self.stopped_by is not None:
+            interrupted = self.stopped_by == signal.SIGINT
+            return ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
+        found = {result["status"] for result in self.results}
+        if found & {"does-not-fit", "refused"}:
+            return ExitCode.FAILED
+        good = found == {"compiles"} and not self.script_error
+        return ExitCode.OK if good else ExitCode.INCONCLUSIVE
+
+    def document(self) -> dict[str, Any]:
+        """Return the results as the published document."""
+        fields = [{k: v for k, v in one.items() if k != "key"} for one in self.results]
+        return {
+            "schema": REHEARSAL_SCHEMA,
+            "source": "rehearsal",
+            "tool": {"version": __version__},
+            "results": fields,
+            "skipped": self.skipped,
+            "functions": [vars(one) for one in self.functions],
+            "script_error": self.script_error,
+            "exit_code": int(self.exit_code),
+        }
+
+    def _session(self, folder: Path) -> Session:
+        return Session(
+            self._compiler,
+            archive.build(folder / "probe.pyz", self._checks_folder),
+            folder,
+            {**self._machine.env, **compiler.QUIET},
+            {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},
+            self._redact,
+            drop=locations.caller(),
+        )
+
+    def _versions(self, first: Compiler) -> dict[str, str]:
+        """Return the versions of the compiler; raises Problem where it is not there."""
+        found = first.versions()
+        frameworks: dict[str, str] = found["frameworks"]
+        names = ("jax", "jaxlib", "libtpu")
+        if missing := [name for name in names if name not in frameworks]:
+            raise compiler.missing(
+                f"`{self._shown(self._compiler)}` has no {' and no '.join(missing)}"
+            )
+        return {"python": found["python_version"], **{n: frameworks[n] for n in names}}
+
+    def _tasks_of_checks(self) -> Iterator[Task]:
+        for known in self.topologies:
+            for check in self._checks:
+                needed = int(check.needs.get("devices", 1))
+                if needed > known.devices:
+                    why = f"needs {needed} devices, {known.name} has {known.devices}"
+                    self.skipped.append({"name": check.id, "tpu": known.name, "reason": why})
+                    continue
+                yield Task(check.id, known.name, _fields(known), {"check": check.id})
+
+    def _own(self, compiling: Session) -> Iterator[Task | Event]:
+        """Lower the user's programs in the user's Python; yields what is left to compile."""
+        counts = sorted({known.devices for known in self.topologies})
+        env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(counts[-1])}
+        timeout_s = self._request.timeout_s
+        if self._request.script:
+            session = replace(compiling, python=self._python(Path.cwd()), env=env)
+            told = own_code.run_script(self._request.script, session, self._stops)
+        elif self._code:
+            session = replace(compiling, python=self._python(self._code.file.parent), env=env)
+            told = own_code.export(self._code, session, counts, timeout_s, self._stops)
+        else:
+            told = [self._request.program] if self._request.program else []
+        for one in told:
+            if isinstance(one, Exported):
+                yield from self._tasks_of(one)
+            elif isinstance(one, Function | Printed | ScriptEnded):
+                yield one
+            else:
+                yield Working("your code", "a TPU", one)
+
+    def _tasks_of(self, one: Exported) -> Iterator[Task | Event]:
+        for known in self.topologies:
+            if one.devices not in (None, known.devices):
+                continue
+            task = Task(one.program, known.name, _fields(known), one.source)
+            needed = int(one.source["lowered"]["devices"]) if one.source else 1
+            if needed > known.devices:
+                why = f"needs {needed} devices, {known.name} has {known.devices}"
+                self.skipped.append({"name": one.program, "tpu": known.name, "reason": why})
+                continue
+            if one.error is None:
+                yield task
+                continue
+            status = "refused" if one.refused else "error"
+            yield Rehearsed(compiler.failure(task, one.program, one.error) | {"status": status})
+
+    def _stops(self, probe: Probe) -> None:
+        """Make the process of the user's code one that `stop` reaches."""
+        self._lowering = probe
+        if self.stopped_by is not None:
+            probe.interrupt()
+
+    def _python(self, here: Path) -> Path:
+        """Return the Python to run the user's file in: the one under test if it has JAX."""
+        if self._request.python:
+            return interpreters.choose(self._request.python, self._machine.env, Path.cwd())[0].path
+        with contextlib.suppress(Problem):
+            chosen, others = interpreters.choose(None, self._machine.env, here)
+            for one in (chosen, *others):
+                if any(name.split()[0] == "jax" for name in one.frameworks):
+                    return one.path
+        return self._compiler
+
+    @contextlib.contextmanager
+    def _compiling(self, session: Session, work: _Work) -> Generator[None]:
+        """Have the processes that compile, and end them and their threads in any case."""
+        cache = None if self._request.fresh else str(answers.folder())
+        for _ in range(min(self._request.jobs or os.cpu_count() or 1, MOST_JOBS)):
+            one = Compiler(session, timeout_s=self._request.timeout_s, cache=cache)
+            self._compilers.append(one)
+        if self.stopped_by is not None:
+            self.stop(self.stopped_by)
+        try:
+            yield
+        finally:
+            for one in self._compilers:
+                one.stop()
+                work.tasks.put(None)
+            for thread in self._threads:
+                thread.join(compiler.END_S)
+            if not self._threads:
+                self._compilers[0].close()
+
+    def _start(self, work: _Work) -> None:
+        """Start a thread for each process; those after the first only if there is much to do."""
+        work.running = len(self._compilers)
+        for number, one in enumerate(self._compilers):
+            wait_s = 0.0 if self._request.jobs else number * NEXT_JOB_S
+            thread = threading.Thread(target=_serve, args=(one, work, wait_s), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _told(self, work: _Work) -> Iterator[Event]:
+        """Yield what the compilers have told until now; all there will be, once it is complete."""
+        with contextlib.suppress(queue.Empty):
+            while work.running:
+                told = work.told.get(block=work.complete)
+                if told is None:
+                    work.running -= 1
+                else:
+                    yield self._keep(told)
+
+    def _keep(self, told: Any) -> Event:
+        """Return an event after keeping what it says; raises what a thread raised."""
+        if isinstance(told, BaseException):
+            raise told
+        if isinstance(told, dict):
+            told = Rehearsed(cast("dict[str, Any]", told))
+        if isinstance(told, Rehearsed):
+            answers.keep(told.result)
+            self.results.append(told.result)
+        elif isinstance(told, Function):
+            self.functions.append(told)
+        elif isinstance(told, ScriptEnded):
+            self.script_error = told.error
+        return told
+
+    def _shown(self, path: Path) -> str:
+        return interpreters.shown(path, self._machine.env, Path.cwd())
+
+
+def _serve(one: Compiler, work: _Work, wait_s: float) -> None:
+    """Compile tasks until there are no more; the body of a thread."""
+    try:
+        began = time.monotonic()
+        while time.monotonic() < began + wait_s and not (one.stopped or work.all_given):
+            time.sleep(TICK_S)
+        if not (wait_s and work.all_given):
+            while not one.stopped and (task := work.tasks.get()) is not None:
+                for told in one.run(task):
+                    work.told.put(told)
+        one.close()
+    except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
+        work.told.put(error)
+    finally:
+        work.told.put(None)
+
+
+def _topology(name: str) -> tpus.Topology:
+    try:
+        return tpus.topology(name)
+    except LookupError as error:
+        raise Problem(str(error), code=ExitCode.USAGE) from error
+
+
+def _fields(known: tpus.Topology) -> dict[str, Any]:
+    return {**vars(known), "arguments": dict(known.arguments)}
+
+
+def _code(request: Request) -> own_code.Code | None:
+    """Return the user's own program, if one is named; raises Problem."""
+    named = [one for one in request.ids if own_code.is_code(one)]
+    if named and len(request.ids) > 1:
+        raise Problem("a file is rehearsed alone", hint=f"leave out all but `{named[0]}`",
+                      code=ExitCode.USAGE)  # fmt: skip
+    if not named and request.arguments:
+        raise Problem("`--arg` belongs to a `FILE.py:FUNCTION`, and none is named",
+                      hint="`tpustarter rehearse --help` shows an example",
+                      code=ExitCode.USAGE)  # fmt: skip
+    return own_code.read(named[0], request.arguments) if named else None
+
+
+def _checks(request: Request, folder: Path | None) -> list[content.Check]:
+    """Return the checks that list programs, of those asked for; raises Problem."""
+    chosen = content.select(content.read_checks(folder), request.ids, "soak", None)
+    with_programs = [one for one in chosen if one.has_programs]
+    if not with_programs:
+        names = ", ".join(one.id for one in chosen)
+        raise Problem(f"nothing to compile: {names} runs nothing on a device",
+                      hint="`tpustarter rehearse --list` shows those that do",
+                      code=ExitCode.USAGE)  # fmt: skip
+    return with_programs

@@ -1,1 +1,0 @@
-"""What came out, and every way to show it: text, JSON, JUnit."""

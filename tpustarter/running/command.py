@@ -1,0 +1,223 @@
+"""Runs one command under the supervisor: its output line by line, and an end in bounded time.
+
+The command dies with this program, however that dies: the supervisor sees to it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import time
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpustarter import locations
+from tpustarter.problem import Problem
+from tpustarter.redact import Redactor
+from tpustarter.running.process import CappedLog, Probe, signal_name
+from tpustarter.terminal import visible
+
+LIMIT_S = 3600.0
+"""Longest a command may take: libtpu over a slow line needs minutes, a hang would need forever."""
+POLL_S = 0.1
+QUIET_S = 60.0
+"""After so long without output it is said that the command still runs."""
+LINE_CHARACTERS = 2000
+MAX_LINE_BYTES = 4096
+"""What follows in a longer line is left out: to look for secrets in it would take for ever."""
+TAIL_LINES = 12
+MAX_FRESH_LINES = 20_000
+
+_ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
+)
+_LOGIN = re.compile(r"(?<=://)[^/\s]+(?=@)")
+"""User and password in the address of a package index."""
+
+_NO_VENV = (
+    "Debian and Ubuntu keep venv in a package of its own: `sudo apt install {python}-venv`, "
+    "or get uv: `curl -LsSf https://astral.sh/uv/install.sh | sh`"
+)
+_NO_NETWORK = "the package index was not reached: `python3 -m pip download --no-deps jax` tells why"
+_NO_DOWNLOAD = (
+    "uv fetches Python from github.com: `curl -sSI https://github.com` tells whether that is "
+    "reached; a Python 3.12 or 3.13 from elsewhere on PATH does as well"
+)
+_HINTS = {
+    r"python-build-standalone": _NO_DOWNLOAD,
+    r"no space left on device|disk quota exceeded":
+        "the disk is full: `df -h {folder}` shows it; free 2 GB, then run this again",
+    r"ensurepip is not available|no module named '?(venv|ensurepip)": _NO_VENV,
+    r"cannot connect to proxy|tunnel (error|connection)":
+        "the proxy was not reached: `env | grep -i _proxy` shows which one is set",
+    r"no module named '?pip": "`{folder}/bin/python -m ensurepip` puts pip into it",
+    r"name resolution|service not known|could not resolve|dns error|unreachable": _NO_NETWORK,
+    r"connection (refused|reset)|failed to (fetch|download)|newconnectionerror|timed? ?out":
+        _NO_NETWORK,
+    r"error sending request|retrying \(|ssl: ?certificate|invalid peer certificate": _NO_NETWORK,
+    r"no matching distribution|no solution found|no download found":
+        "the index has no version for this Python and machine: `uname -m` tells the machine",
+    r"permission denied|read-only file system":
+        "`ls -ld {folder}` tells whose it is; name another place with `--folder PATH`",
+    r"SIGKILL": "often for want of memory: `free -h` shows it; then run this again",
+}  # fmt: skip
+"""What the last lines of a failed command tell to do; the first that fits."""
+
+
+def hint(said: str, folder: str, python: str) -> str:
+    """Return what to do about a command's last lines; empty where nothing known fits."""
+    fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, said, re.IGNORECASE))
+    return next(fitting, "").format(folder=folder, python=python)
+
+
+class Lines(CappedLog):
+    """A log of whole lines as text, without secrets and escape sequences; the last are kept."""
+
+    def __init__(self, path: Path, redact: Redactor) -> None:
+        super().__init__(path)
+        locations.give_to_caller(path)
+        self._redact = redact
+        self._pending = b""
+        self.fresh: deque[str] = deque(maxlen=MAX_FRESH_LINES)
+        """Lines nobody took yet; in a flood the oldest are left out, not in the file."""
+        self.last: deque[str] = deque(maxlen=TAIL_LINES)
+
+    def write(self, data: bytes) -> None:
+        """Add output as it came; what is not a whole line waits for the rest."""
+        *lines, pending = (self._pending + data).split(b"\n")
+        self._pending = _cut(pending)
+        for line in lines:
+            self._add(_cut(line))
+
+    def finish(self) -> None:
+        """Add what stands after the last line end."""
+        pending, self._pending = self._pending, b""
+        if pending:
+            self._add(pending)
+
+    def note(self, text: str) -> None:
+        """Write a line of our own, which is not the command's output."""
+        super().write(f"{self._redact.text(visible(text))}\n".encode())
+
+    def _add(self, line: bytes) -> None:
+        text = self.clean(line.decode("utf-8", "replace"))
+        super().write(f"{text}\n".encode())
+        if text:
+            self.fresh.append(text)
+            self.last.append(text)
+
+    def clean(self, text: str) -> str:
+        """Return what a terminal would show of a line, without secrets and as plain text."""
+        parts = [part for part in _ESCAPE.sub("", text).split("\r") if part.strip()]
+        shown = _LOGIN.sub("[login]", parts[-1].expandtabs().rstrip() if parts else "")
+        return visible(self._redact.text(shown)[:LINE_CHARACTERS])
+
+
+def _cut(line: bytes) -> bytes:
+    """Return the beginning of a long line: of what a carriage return left standing."""
+    if len(line) <= MAX_LINE_BYTES:
+        return line
+    return line.rstrip(b"\r").rpartition(b"\r")[2][:MAX_LINE_BYTES]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    code: int | None
+    """Its exit code; null when a signal, a stop or the time limit ended it."""
+    what: str
+    """The same in words, such as `ended with exit code 1`."""
+
+
+class Command:
+    """One command, run once; `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        log: Lines,
+        *,
+        archive: Path,
+        env: Mapping[str, str],
+        keep: int | None = None,
+    ) -> None:
+        """Start the command.
+
+        Args:
+            words: An absolute path, and its arguments.
+            log: Takes its output.
+            archive: The probe, whose supervisor runs it.
+            env: Its whole environment.
+            keep: A descriptor that stays open as long as anything of it lives.
+
+        Raises:
+            Problem: this program's own Python cannot be started.
+        """
+        self._log = log
+        self._stopped = False
+        self.outcome = Outcome(None, "did not end")
+        log.last.clear()
+        log.note(f"$ {shlex.join(words)}")
+        try:
+            self._probe = Probe(
+                Path(sys.executable),
+                archive,
+                log,
+                env=env,
+                drop=locations.caller(),
+                lease=keep,
+                command=words,
+            )
+        except OSError as error:
+            raise Problem(f"cannot start `{sys.executable}`: {error.strerror or error}") from error
+
+    def stop(self) -> None:
+        """End the command: TERM, 5 s, KILL; safe in any thread and signal handler."""
+        self._stopped = True
+        self._probe.interrupt()
+
+    def lines(self) -> Generator[str, None, None]:
+        """Yield its output line by line; `outcome` then says how it ended."""
+        heard = told = time.monotonic()
+        deadline = heard + LIMIT_S
+        gone = None
+        try:
+            while gone is None:
+                event = self._probe.read(POLL_S)
+                now = time.monotonic()
+                if self._log.fresh:
+                    heard = told = now
+                elif now - told > QUIET_S:
+                    told = now
+                    yield f"... still running, {now - heard:.0f} s without a word"
+                yield from self._fresh()
+                if self._stopped or time.monotonic() > deadline:
+                    gone = self._probe.end()
+                elif event and event["event"] == "gone":
+                    gone = event
+            self._log.finish()
+            yield from self._fresh()
+            self.outcome = self._outcome(gone, late=time.monotonic() > deadline)
+        finally:
+            self._probe.end()
+            self._probe.close()
+
+    def _fresh(self) -> Generator[str, None, None]:
+        while self._log.fresh:
+            yield self._log.fresh.popleft()
+
+    def _outcome(self, gone: Mapping[str, Any], *, late: bool) -> Outcome:
+        if self._stopped:
+            return Outcome(None, "stopped before it was done")
+        if late:
+            return Outcome(None, f"was ended after {LIMIT_S:.0f} s")
+        if gone["signal"]:
+            return Outcome(None, f"was ended by {signal_name(gone['signal'])}")
+        if gone["code"] is None:
+            return Outcome(None, "was ended from outside")
+        return Outcome(gone["code"], f"ended with exit code {gone['code']}")

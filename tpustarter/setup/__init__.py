@@ -1,0 +1,1 @@
+"""Makes an environment step by step, proves that it works, and takes it back."""

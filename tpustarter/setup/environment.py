@@ -1,0 +1,253 @@
+"""The environment that set-up makes: whose folder it is, what it holds, what is remembered of it.
+
+A folder is ours when the marker in it names it. Nothing else is ever cleared or removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import locations, state
+from tpustarter.checking import environments
+from tpustarter.problem import ExitCode, Problem
+
+MARKER = ".tpustarter-setup.json"
+"""Lies in a folder that set-up made: for which folder and profile, and how far it got."""
+MARKED = "tpustarter.marker/1"
+LOCK_WAIT_S = 20.0
+"""Longest wait for the last command of a set-up that was killed: more than its TERM and KILL."""
+
+_MADE = re.compile(
+    r"bin|include|lib|lib64|share|etc|man|pyvenv\.cfg|\.gitignore|CACHEDIR\.TAG|\.lock"
+    r"|\.tpustarter-.*"
+)
+"""What venv, uv and the installation of packages put into an environment's folder."""
+
+
+def marker(folder: Path) -> dict[str, Any] | None:
+    """Return what the marker says, or None where the folder is not ours: no marker, or a copy.
+
+    One that is damaged, or of another version, does not make a folder ours either.
+    """
+    try:
+        value: Any = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        ours = value["schema"] == MARKED and Path(value["folder"]).samefile(folder)
+        whole = isinstance(value.get("done"), list) and all(
+            isinstance(value.get(name) or kind(), kind)
+            for name, kind in (("proof", dict), ("packages", list))
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if ours and whole else None
+
+
+def mark(folder: Path, **fields: Any) -> None:
+    """Write the marker with these fields changed, all of it or nothing.
+
+    Raises:
+        Problem: the folder cannot be written to.
+    """
+    value = {"schema": MARKED, "folder": str(folder), **(marker(folder) or {})}
+    try:
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".tpustarter-")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump({**value, **fields}, stream, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        locations.give_to_caller(Path(name))
+        Path(name).replace(folder / MARKER)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def make(folder: Path, profile: str) -> None:
+    """Make the folder ours, or empty the one of ours that is half made; raises Problem."""
+    if marker(folder) is not None:
+        _refuse_others(folder)
+        _refuse_own(folder)
+        _remove_contents(folder, keep={MARKER})
+        mark(folder, done=[], proof=None)
+        return
+    known = state.load(environments.STATE)
+    # Told beforehand, so that a folder made just before a kill is still known as ours.
+    made = not os.path.exists(folder) or known.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
+    state.save(environments.STATE, {**known, "making": str(folder) if made else None})
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    locations.give_to_caller(folder)
+    mark(folder, profile=profile, made_folder=made, done=[], proof=None)
+
+
+def occupied(folder: Path, shown: Callable[[Path], str] = str) -> str | None:
+    """Return why set-up may not make its environment in this folder; None when it may."""
+    there = f"`{shown(folder)}`"
+    if not os.path.lexists(folder):
+        parent = folder.parent
+        if not os.path.isdir(parent):  # noqa: PTH112  answers for what this user may not look at
+            return f"the folder `{shown(parent)}` does not exist"
+        may = os.access(parent, os.W_OK)
+        return None if may else f"this user may not write to `{shown(parent)}`"
+    if not folder.is_dir():
+        return f"{there} is not a folder"
+    if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
+        return f"this user may not write to {there}"
+    if marker(folder) is None:
+        empty = all(_is_ours(path) for path in folder.iterdir())
+        return None if empty else f"{there} is not empty, and set-up did not make it"
+    if others := strangers(folder):
+        return f"{there} holds what set-up did not put there: {_some(others)}"
+    return None
+
+
+def is_filled(folder: Path) -> bool:
+    """Return whether more than the marker is in a folder of ours."""
+    return any(path.name != MARKER for path in folder.iterdir())
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell whether a file is a marker that a kill left half written."""
+    return path.name.startswith(".tpustarter-") and path.name != MARKER
+
+
+def strangers(folder: Path) -> list[str]:
+    """Return the names in the folder that neither set-up nor an installation put there."""
+    return sorted(path.name for path in folder.iterdir() if not _MADE.fullmatch(path.name))
+
+
+def packages(folder: Path) -> list[str]:
+    """Return name and version of every package in the environment, from folder names."""
+    found = folder.glob("lib/python3*/site-packages/*.dist-info")
+    return sorted(path.name.removesuffix(".dist-info").replace("-", " ", 1) for path in found)
+
+
+def remove(folder: Path) -> None:
+    """Remove the environment, and its folder if set-up made that.
+
+    Its Python goes first, so that it counts no more, and the marker last, so that a removal that
+    was interrupted can be done again. Nothing is written before: the disk may be full.
+
+    Raises:
+        Problem: the folder is not ours, holds what set-up did not put there, or cannot be removed.
+    """
+    known = refuse_strangers(folder)
+    try:
+        if environments.has_python(folder):
+            (folder / "bin/python").unlink()
+        _remove_contents(folder, keep={MARKER})
+        (folder / MARKER).unlink()
+        if known.get("made_folder") and not folder.is_symlink():
+            folder.rmdir()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    environments.forget(folder)
+
+
+def refuse_strangers(folder: Path) -> dict[str, Any]:
+    """Return the marker of a folder that may be removed; raises Problem for any other."""
+    known = marker(folder)
+    if known is None:
+        exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
+        there = "is not a folder that set-up made" if exists else "does not exist"
+        raise Problem(
+            f"`{folder}` {there}: nothing to undo",
+            hint="name the folder with `--folder PATH`",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    _refuse_others(folder)
+    _refuse_own(folder)
+    if users := _users(folder):
+        raise Problem(
+            f"programs of `{folder}` are running: pid {_some(users)}",
+            hint=f"`ps -fp {','.join(users[:5])}` shows them; end them, then run this again",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    return known
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names[:5]) + (
+        f" and {len(names) - 5} more" if len(names) > 5 else ""
+    )
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raise Problem for a folder with files that are not ours."""
+    if others := strangers(folder):
+        raise Problem(
+            f"`{folder}` holds what set-up did not put there: {_some(others)}",
+            hint="move it to another place, then run this again",
+            code=ExitCode.INCONCLUSIVE,
+        )
+
+
+def _refuse_own(folder: Path) -> None:
+    """Raise Problem for the environment that this program runs in."""
+    with contextlib.suppress(OSError):
+        if folder.samefile(sys.prefix):
+            raise Problem(
+                f"tpustarter itself runs in `{folder}`",
+                hint="install tpustarter in an environment of its own, and run it from there",
+                code=ExitCode.INCONCLUSIVE,
+            )
+
+
+def _users(folder: Path) -> list[str]:
+    """Return the processes this user can see that were started from the folder, or use its code."""
+    typed, real = (os.fsencode(f"{path}/") for path in (folder, folder.resolve()))
+    found: list[str] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            started = (process / "cmdline").read_bytes().startswith((typed, real))
+            if started or b" " + real in (process / "maps").read_bytes():
+                found.append(process.name)
+    return sorted(found, key=int)
+
+
+def _remove_contents(folder: Path, keep: set[str]) -> None:
+    try:
+        for path in folder.iterdir():
+            if path.name in keep:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> Problem:
+    return Problem(
+        f"cannot write to `{folder}`: {error.strerror or error}",
+        hint=f"`df -h {folder.parent}` shows the space, `ls -ld {folder}` whose it is",
+    )
+
+
+@contextlib.contextmanager
+def only_one() -> Generator[int]:
+    """Keep other set-ups of this user out; yields the descriptor that does.
+
+    Commands inherit it, so that after a kill the next set-up waits for what is still ending.
+
+    Raises:
+        Problem: another set-up runs.
+    """
+    busy = Problem(
+        "another `tpustarter setup` is running",
+        hint="wait for it to end, or stop it there",
+        code=ExitCode.INCONCLUSIVE,
+    )
+    path = locations.state() / "setup.lock"
+    with locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy) as descriptor:
+        yield descriptor

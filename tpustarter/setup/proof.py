@@ -1,0 +1,168 @@
+"""What proves an environment: a check that passes in it, or one that it compiles for a TPU.
+
+Both are run once and can be stopped from anywhere; `lines` tells what happens, and `outcome` then
+says what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tpustarter.checking import selfcheck, text, verdict
+from tpustarter.checking.runner import Seen
+from tpustarter.checking.selfcheck import SelfCheck
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode
+from tpustarter.rehearsal import rehearsal_text
+from tpustarter.rehearsal import run as rehearsal
+from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.setup.steps import Facts, State, Step
+
+TPU = "v5e-1"
+"""What an environment compiles for to prove that it can: the smallest."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a proof."""
+
+    state: State
+    note: str
+    log: str = ""
+    """What belongs into the log alone."""
+
+
+class Proof(Protocol):
+    """A proof of the environment in `facts.folder`."""
+
+    outcome: Outcome
+
+    def stop(self) -> None:
+        """End it; safe in any thread and signal handler."""
+        ...
+
+    def lines(self) -> Iterator[str]:
+        """Carry it out, and yield what it says; `outcome` is complete afterwards."""
+        ...
+
+
+class ByRunning:
+    """Runs a check in the environment, on this host alone where it is one of many."""
+
+    def __init__(
+        self, step: Step, facts: Facts, machine: host.Machine, checks: Path | None
+    ) -> None:
+        self.outcome = Outcome("failed", "nothing was run")
+        self._facts = facts
+        self._machine = machine
+        ids = (str(step.proof),)
+        request = selfcheck.Request(ids=ids, python=str(facts.folder), this_host=True)
+        self._check = SelfCheck(request, machine=machine, checks=checks)
+
+    def stop(self) -> None:
+        """End it; safe in any thread and signal handler."""
+        self._check.stop()
+
+    def lines(self) -> Iterator[str]:
+        """Carry it out, and yield what it says."""
+        for event in self._check.events():
+            if isinstance(event, selfcheck.Began):
+                yield text.opening(event.run)
+            elif isinstance(event, Seen):
+                yield text.finding_line(event.finding)
+        yield text.headline(self._check.run)
+        self.outcome = self._judge()
+
+    def _judge(self) -> Outcome:
+        """Say whether the check proved the environment: on a TPU machine only a TPU does."""
+        run, facts = self._check.run, self._facts
+        if run.blocked:
+            waits = run.blocked.code in (ExitCode.BUSY, ExitCode.DENIED, ExitCode.INCONCLUSIVE)
+            return Outcome("blocked" if waits else "failed",
+                           _lines(run.blocked.what, run.blocked.hint))  # fmt: skip
+        result = run.results[0]
+        if result.status not in ("pass", "warn"):
+            failing = (one for one in result.findings if one["verdict"] == "fail")
+            hints = [str(one["hint"]) for one in failing if one["hint"]]
+            shown = f"`tpustarter check {result.id} --python {facts.shown} -v` shows all"
+            note = _lines(text.summary(result), hints[0] if hints else shown)
+            return Outcome("failed", note, result.log)
+        on = verdict.verified_on(run)
+        if facts.on_tpu and on != "tpu":
+            asked = self._machine.env.get("JAX_PLATFORMS")
+            hint = "`unset JAX_PLATFORMS`, then run this again" if asked else None
+            return Outcome("failed", _lines(f"found it on {text.place(run)}, expected a TPU", hint))
+        told = f"{', '.join(facts.installed)} computes on {text.place(run)}"
+        return Outcome("done", told + ("" if on == "tpu" else "; no TPU was tested"))
+
+
+class ByCompiling:
+    """Compiles a check with the environment; on a TPU machine only while nothing uses the chips."""
+
+    def __init__(
+        self, step: Step, facts: Facts, machine: host.Machine, checks: Path | None
+    ) -> None:
+        self.outcome = Outcome("failed", "nothing was compiled")
+        self._again = facts.pasted((*step.command, "-v"))
+        self._facts = facts
+        self._machine = machine
+        request = rehearsal.Request(
+            ids=(str(step.proof),),
+            tpus=(TPU,),
+            compiler=str(facts.folder / "bin/python"),
+            fresh=True,
+            beside_tpu=True,
+        )
+        self._rehearsal = Rehearsal(request, machine=machine, checks=checks)
+
+    def stop(self) -> None:
+        """End it; safe in any thread and signal handler."""
+        self._rehearsal.stop()
+
+    def lines(self) -> Iterator[str]:
+        """Carry it out, and yield what it says."""
+        if self._facts.on_tpu and _is_used(self._machine):
+            told = "a program uses the TPU, and the compiler was never tried beside one"
+            hint = (
+                "when that has ended, run this again; `tpustarter check host.holder -v` tells who"
+            )
+            self.outcome = Outcome("blocked", _lines(told, hint))
+            return
+        for event in self._rehearsal.events():
+            if isinstance(event, rehearsal.Began):
+                told = rehearsal_text.opening(event.compiler, event.versions, event.tpus)
+                yield " ".join(told.split())  # it is wrapped where it is shown
+            elif isinstance(event, rehearsal.Rehearsed):
+                one = event.result
+                yield f"{one['program']} for {one['tpu']}: {one['status']}"
+        self.outcome = self._judge()
+
+    def _judge(self) -> Outcome:
+        """Say whether the compiler proved the environment: every program compiles."""
+        results = self._rehearsal.results
+        failing = next((one for one in results if one["status"] != "compiles"), None)
+        if failing:
+            told = f"`{failing['program']}` does not compile for {TPU}: {failing['reason']}"
+            return Outcome("failed", _lines(told, f"`{self._again}` shows all"), failing["detail"])
+        if not results:
+            return self.outcome
+        told = f"{' with '.join(self._facts.installed)} compiles for {TPU}; nothing was run"
+        return Outcome("done", told)
+
+
+PROOFS: dict[str, Callable[[Step, Facts, host.Machine, Path | None], Proof]] = {
+    "check": ByRunning,
+    "rehearse": ByCompiling,
+}
+"""How a profile is proved, by its `command`."""
+
+
+def _is_used(machine: host.Machine) -> bool:
+    return bool(host.holders(machine)) or host.lock(machine).state == "live"
+
+
+def _lines(*parts: str | None) -> str:
+    return "\n".join(part for part in parts if part)

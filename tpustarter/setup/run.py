@@ -1,0 +1,358 @@
+"""Set-up: makes an environment with a framework, proves it, remembers it, and can undo it.
+
+What is left to do is worked out by looking, so a run that was interrupted anywhere goes on where
+it was. Steps are data in a lesson's header; this module runs them. No command gets administrator
+rights, none goes through a shell, and none outlives this program.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tpustarter import locations
+from tpustarter.checking import environments
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.redact import Redactor
+from tpustarter.running import archive
+from tpustarter.running.command import Command, Lines, hint
+from tpustarter.setup import environment as folders
+from tpustarter.setup import profiles, proof, steps
+from tpustarter.setup.proof import Proof
+from tpustarter.setup.steps import State, Step
+
+SCHEMA = "tpustarter.setup/1"
+KEPT_LOGS = 10
+
+_REMOVED = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET",
+            "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV", "UV_PYTHON",
+            "UV_VENV_CLEAR")  # fmt: skip
+"""Variables that would lead an installation into another place."""
+_SET = {
+    "UV_NO_PROGRESS": "1", "UV_NO_PROJECT": "1", "UV_PYTHON_INSTALL_BIN": "0",
+    "PIP_PROGRESS_BAR": "off", "PIP_NO_INPUT": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "TERM": "dumb",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StepStarted:
+    """A step was started."""
+
+    step: Step
+
+
+@dataclass(frozen=True)
+class StepOutput:
+    """A running step wrote a line: plain text without escape sequences and secrets."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class StepEnded:
+    """A step ended: `step.state` says how, `step.note` why."""
+
+    step: Step
+    seconds: float
+    tail: tuple[str, ...]
+    """The last lines of its own when it failed."""
+    log: Path
+
+
+Event = StepStarted | StepOutput | StepEnded
+_End = tuple[State, str]
+
+
+class Setup:
+    """The plan for a profile on this machine. `run` carries it out, `stop` ends it from anywhere.
+
+    Once stopped it stays so: make another one to go on.
+    """
+
+    def __init__(
+        self,
+        profile: str = "jax",
+        *,
+        machine: host.Machine | None = None,
+        folder: Path | None = None,
+        lessons: Path | None = None,
+        checks: Path | None = None,
+        own: Sequence[Path] | None = None,
+    ) -> None:
+        """Work out what is left to do; nothing is started, and only a state folder is made.
+
+        Args:
+            profile: A name in `profiles`.
+            machine: Where to look; null for this one.
+            folder: Where the environment is made; null for the profile's own, such as `~/tpu`.
+            lessons: Folder of lessons; null for those that ship.
+            checks: Folder of checks; null for those that ship.
+            own: Folders of programs where uv may lie beside this Python; null for its own.
+
+        Raises:
+            Problem: there is no such profile, no state folder, or another profile's environment.
+        """
+        self._machine = machine or host.Machine()
+        home = steps.home_of(self._machine)
+        self.profile = profiles.named(profile)
+        # abspath: `..` is taken out and links are kept, as in the path a person typed.
+        self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
+        if not str(self.folder).isprintable():
+            raise Problem(
+                f"the folder {str(self.folder)!r} has a character in its name that is not shown",
+                hint="name another one with `--folder PATH`",
+                code=ExitCode.USAGE,
+            )
+        self.lesson = steps.lesson_of(self.profile, lessons)
+        self.log = locations.state() / time.strftime("setup-%Y%m%d-%H%M%S.log")
+        self._checks = checks
+        self._own = own
+        self._redact = Redactor({**self._machine.env, "HOME": str(home)})
+        self._running: Command | Proof | None = None
+        self._stopped = False
+        self._ran = False
+        self._facts = steps.look(self.profile, self.folder, self._machine, own)
+        self.steps: list[Step] = steps.steps_of(self.lesson, self._facts)
+
+    def stop(self) -> None:
+        """End the running command: TERM, 5 s, KILL; safe in any thread and signal handler."""
+        self._stopped = True
+        running = self._running
+        if running:
+            running.stop()
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 for done or a plan, 1 for a failed step, 3 for interrupted or blocked."""
+        states = {step.state for step in self.steps}
+        if not self._ran:
+            return int(ExitCode.OK)
+        if "failed" in states:
+            return int(ExitCode.FAILED)
+        return int(ExitCode.OK if states <= {"done", "undone"} else ExitCode.INCONCLUSIVE)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the document `tpustarter.setup/1`, without secrets and the home's name."""
+        told: dict[str, Any] = {
+            "schema": SCHEMA,
+            "profile": self.profile.name,
+            "folder": str(self.folder),
+            "lesson": self.lesson.id,
+            "steps": [_step_fields(step) for step in self.steps],
+            "log": str(self.log) if self.log.exists() else None,
+        }
+        return {**self._redact.value(told), "exit_code": self.exit_code}
+
+    def run(self) -> Iterator[Event]:
+        """Run what is left to do, up to the first step that does not end well.
+
+        Raises:
+            Problem: another set-up runs, or there is no room for a log.
+        """
+        self._ran = True
+        with folders.only_one() as lock:
+            self._look()  # another set-up may have ended since
+            blocked = next((step for step in self.steps if step.state == "blocked"), None)
+            if blocked:
+                yield StepEnded(blocked, 0.0, (), self.log)
+                return
+            if all(step.state == "done" for step in self.steps):
+                return
+            log = self._open_log()
+            try:
+                for place in range(len(self.steps)):
+                    ended = yield from self._step(place, log, lock)
+                    if ended.state != "done":
+                        return
+            finally:
+                log.close()
+
+    def undo(self) -> Iterator[Event]:
+        """Remove the environment that set-up made, and forget it.
+
+        Raises:
+            Problem: at once, when the folder is not ours or holds what set-up did not put there.
+        """
+        folders.refuse_strangers(self.folder)
+        return self._undo()
+
+    def short(self, path: Path) -> str:
+        """Return a path as a person would type it."""
+        return self._facts.short(path)
+
+    def pasted(self, command: Sequence[str]) -> str:
+        """Return a command as it can be pasted into a shell."""
+        return self._facts.pasted(command)
+
+    def removed_by_undo(self) -> list[str]:
+        """Return in words what `undo` removes; raises Problem where it refuses."""
+        known = folders.refuse_strangers(self.folder)
+        what = "the folder" if known.get("made_folder") else "what is in the folder"
+        told = [f"{what} {self._facts.shown}"]
+        later = set(folders.packages(self.folder)) - set(known.get("packages") or ())
+        if later and "install" in self._facts.done:
+            told.append(f"with packages installed since: {', '.join(sorted(later))}")
+        if environments.proved(self.profile.key) == self.folder:
+            command = f"`tpustarter {self.profile.command}`"
+            told.append(f"its place among the environments that {command} looks for")
+        return told
+
+    def _undo(self) -> Iterator[Event]:
+        self._ran = True
+        began = time.monotonic()
+        with folders.only_one():
+            folders.remove(self.folder)
+        self._look()
+        for place, step in reversed(list(enumerate(self.steps))):
+            if step.id != "python":  # whatever else uses that Python: it stays
+                ended = self._set(place, "undone", "")
+                yield StepEnded(ended, time.monotonic() - began, (), self.log)
+
+    def _look(self, after: int = 0) -> None:
+        """Work out the steps from number `after` on anew."""
+        self._facts = steps.look(self.profile, self.folder, self._machine, self._own)
+        self.steps[after:] = steps.steps_of(self.lesson, self._facts)[after:]
+
+    def _open_log(self) -> Lines:
+        logs = sorted(path for path in self.log.parent.glob("setup-*.log") if path != self.log)
+        try:
+            for path in logs[: max(0, len(logs) - KEPT_LOGS + 1)]:
+                path.unlink()
+            return Lines(self.log, self._redact)
+        except OSError as error:
+            raise Problem(f"cannot write `{self.log}`: {error.strerror or error}") from error
+
+    def _step(self, place: int, log: Lines, lock: int) -> Generator[Event, None, Step]:
+        """Run one step unless it is done; returns it as it ended."""
+        if self.steps[place].state == "done":
+            return self.steps[place]
+        began = time.monotonic()
+        step = self._set(place, "running", "")
+        yield StepStarted(step)
+        log.last.clear()
+        try:
+            state, note = yield from self._carry_out(step, log, lock)
+        except Problem as problem:
+            state, note = "failed", _lines(problem.what, problem.hint)
+        if self._stopped and state != "done":
+            state, note = "todo", "stopped before it was done; run this again to go on"
+        step = self._set(place, state, self._redact.text(note))
+        log.note(f"{step.id}: {state} {note}")
+        tail = tuple(log.last) if state == "failed" else ()
+        yield StepEnded(step, time.monotonic() - began, tail, self.log)
+        if state == "done":
+            self._look(place + 1)
+        return step
+
+    def _set(self, place: int, state: State, note: str) -> Step:
+        self.steps[place] = replace(self.steps[place], state=state, note=note)
+        return self.steps[place]
+
+    def _carry_out(self, step: Step, log: Lines, lock: int) -> Generator[Event, None, _End]:
+        if self._stopped:
+            return "todo", ""
+        if step.id == "remember":
+            environments.remember(self.folder, self.profile.key)
+            return "done", self.profile.remembered.format(folder=self._facts.shown)
+        if step.proof:
+            return (yield from self._prove(step, log))
+        if step.id == "environment":
+            folders.make(self.folder, self.profile.name)
+        if "install" in self._facts.done:  # until it is again, what is there may lack files
+            folders.mark(self.folder, done=["environment"])
+        failed = yield from self._command(step, log, lock)
+        return failed or self._record(step)
+
+    def _command(self, step: Step, log: Lines, lock: int) -> Generator[Event, None, _End | None]:
+        """Run a step's command; returns None when it ended well."""
+        work = locations.run_folder()
+        env = {key: value for key, value in self._machine.env.items() if key not in _REMOVED}
+        command = Command(step.command, log, archive=archive.build(work / "probe.pyz"),
+                          env={**env, **_SET}, keep=lock)  # fmt: skip
+        self._running = command
+        if self._stopped:  # stop() came while there was none to reach
+            command.stop()
+        lines = command.lines()
+        try:
+            while (line := next(lines, None)) is not None:
+                yield StepOutput(line)
+        finally:
+            self._running = None
+            lines.close()
+        outcome = command.outcome
+        if outcome.code == 0:
+            return None
+        said = "\n".join([*log.last, outcome.what])
+        python = self._facts.python.name if self._facts.python else "python3"
+        return "failed", _lines(outcome.what, hint(said, self._facts.shown, python))
+
+    def _record(self, step: Step) -> _End:
+        """Note in the folder's marker what a command achieved; it is looked at, not believed."""
+        if step.id == "python":
+            found = steps.look(self.profile, self.folder, self._machine, self._own).python
+            return "done", f"uv keeps it at {found}" if found else "uv keeps it"
+        if not os.access(self.folder / "bin/python", os.X_OK):
+            return "failed", f"there is no `{self._facts.shown}/bin/python`"
+        if step.id == "environment":
+            folders.mark(self.folder, done=["environment"])
+            facts = steps.look(self.profile, self.folder, self._machine, self._own)
+            return "done", f"{facts.shown} has Python {facts.version}"
+        facts = steps.look(self.profile, self.folder, self._machine, self._own)
+        there = {one.split()[0] for one in facts.installed}
+        if missing := [name for name in self.profile.packages if name not in there]:
+            return "failed", f"the command ended well, and {missing[0]} is not there"
+        packages = folders.packages(self.folder)
+        folders.mark(self.folder, done=["environment", "install"], wheel=self._facts.wheel,
+                     packages=packages)  # fmt: skip
+        inside = [one for one in packages if one.split()[0] in ("jax", "libtpu")]
+        return "done", ", ".join(inside)
+
+    def _prove(self, step: Step, log: Lines) -> Generator[Event, None, _End]:
+        """Have the environment proved as its profile says, and note in the marker that it was."""
+        prove = proof.PROOFS[self.profile.command]
+        proving = prove(step, self._facts, self._machine, self._checks)
+        self._running = proving
+        if self._stopped:
+            proving.stop()
+        try:
+            for said in proving.lines():
+                yield from self._say(said, log)
+        finally:
+            self._running = None
+        outcome = proving.outcome
+        for line in outcome.log.splitlines():
+            log.write(f"{line}\n".encode())
+        log.fresh.clear()
+        if outcome.state == "done":
+            about = {"check": step.proof, "text": outcome.note, "on_tpu": self._facts.on_tpu}
+            folders.mark(self.folder, proof={**about, "frameworks": self._facts.installed})
+        return outcome.state, outcome.note
+
+    def _say(self, said: str, log: Lines) -> Iterator[StepOutput]:
+        log.write(f"{said}\n".encode())
+        while log.fresh:
+            yield StepOutput(log.fresh.popleft())
+
+
+def _lines(*parts: str | None) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _step_fields(step: Step) -> dict[str, Any]:
+    return {
+        "id": step.id,
+        "title": step.title,
+        "why": step.why,
+        "command": list(step.command),
+        "state": step.state,
+        "note": step.note,
+        "changes": step.changes,
+        "needs": list(step.needs),
+        "proof": step.proof,
+    }

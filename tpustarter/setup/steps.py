@@ -1,0 +1,343 @@
+"""What set-up will do here: the steps of a lesson's header, and how far each is, by looking.
+
+Nothing is started and nothing is written here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from tpustarter import content, locations
+from tpustarter.checking import environments, interpreters
+from tpustarter.content import Lesson
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.setup import environment
+from tpustarter.setup.profiles import Profile
+
+State = Literal["todo", "done", "running", "failed", "blocked", "undone"]
+
+VERSIONS = ("3.12", "3.13")
+"""Pythons the newest JAX supports and is tried on, the preferred one first.
+Source: https://docs.jax.dev/en/latest/changelog.html, 0.11.0 dropped 3.11 (read 2026-11)."""
+
+SIZES = {"jax": ("150 MB", "1 GB"), "jax[tpu]": ("400 MB", "2 GB")}
+"""What is downloaded, and what it takes on the disk with the download cache; rounded up."""
+
+ELSEWHERE = "`tpustarter setup {} --folder PATH` makes it in another place"
+HOW_TO_GET_A_PYTHON = """\
+the tool uv fetches one, without administrator rights:
+  curl -LsSf https://astral.sh/uv/install.sh | sh
+or, on Ubuntu 22.04 and with administrator rights:
+  sudo add-apt-repository ppa:deadsnakes/ppa
+  sudo apt install python3.12 python3.12-venv"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One set-up command with its reason, what it changes, and how far it is."""
+
+    id: str
+    title: str
+    why: str
+    command: tuple[str, ...]
+    """Program and arguments; empty for a step that runs none."""
+    changes: str
+    needs: tuple[str, ...]
+    proof: str | None
+    """The check that proves the step done."""
+    state: State = "todo"
+    note: str = ""
+    """What makes it done, blocked or failed: a sentence, and below it what can be done."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was found on this machine that decides what is left to do."""
+
+    profile: Profile
+    folder: Path
+    home: Path
+    system: str
+    """System and processor, as `uname -sm` tells."""
+    occupied: str | None
+    """Why the environment may not be made there."""
+    half_made: bool
+    """Whether an environment of ours is there that has no Python which could be started."""
+    uv: Path | None
+    python: Path | None
+    """A Python on this machine that the newest JAX supports."""
+    version: str | None
+    """Version of the Python in the environment; null while there is none that is complete."""
+    installed: tuple[str, ...]
+    """Frameworks in the environment, and what else the profile needs, as `name version`."""
+    done: tuple[str, ...]
+    """Steps whose command ended well, as the folder's marker says."""
+    wheel_inside: str
+    """What was installed for JAX."""
+    proof: Mapping[str, Any]
+    """What was proved, and with which versions."""
+    remembered: bool
+    on_tpu: bool
+
+    @property
+    def wheel(self) -> str:
+        """Return what to install for JAX on this machine."""
+        return "jax[tpu]" if self.on_tpu else self.profile.wheel
+
+    @property
+    def needed(self) -> list[str]:
+        """Return name and version of what the profile needs, if all of it is there."""
+        found = {one.split()[0]: one for one in self.installed}
+        names = self.profile.packages
+        return [found[name] for name in names] if found.keys() >= set(names) else []
+
+    @property
+    def shown(self) -> str:
+        """Return the folder as a person would type it."""
+        return self.short(self.folder)
+
+    def short(self, path: Path) -> str:
+        """Return a path as a person would type it."""
+        return interpreters.shown(path, {"HOME": str(self.home)})
+
+    def pasted(self, command: Sequence[str]) -> str:
+        """Return a command as it can be pasted into a shell, the home folder as `~`."""
+        shown = (self.short(Path(word)) if word.startswith("/") else word for word in command)
+        # A shell expands `~` only where it is not quoted.
+        return " ".join(
+            f"~/{shlex.quote(word[2:])}" if word.startswith("~/") else shlex.quote(word)
+            for word in shown
+        )
+
+    @property
+    def half_installed(self) -> bool:
+        """Return whether an installation was interrupted, and left packages that may lack files."""
+        if not self.version or "install" in self.done:
+            return False
+        return any(one.split()[0] != "pip" for one in environment.packages(self.folder))
+
+
+def look(
+    profile: Profile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
+) -> Facts:
+    """Return the facts; `own` are folders of programs of the Python this program runs in.
+
+    Raises:
+        Problem: the folder holds the environment of another profile.
+    """
+    home = home_of(machine)
+    known = environment.marker(folder) or {}
+    if (other := known.get("profile", profile.name)) != profile.name:
+        raise Problem(
+            f"`{folder}` is the environment of `tpustarter setup {other}`",
+            hint="name another folder with `--folder PATH`",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    done = tuple(str(name) for name in known.get("done") or ())
+    complete = "environment" in done and environments.has_python(folder)
+
+    def short(path: Path) -> str:
+        return interpreters.shown(path, {"HOME": str(home)})
+
+    return Facts(
+        profile=profile,
+        folder=folder,
+        home=home,
+        system=" ".join((os.uname().sysname, os.uname().machine)),
+        occupied=None if complete else environment.occupied(folder, short),
+        half_made=bool(known) and not complete and environment.is_filled(folder),
+        uv=find_uv(machine.env, home, own),
+        python=find_python(machine.env, home, folder),
+        version=_version(folder) if complete else None,
+        installed=_installed(folder, profile) if complete else (),
+        done=done if complete else (),
+        wheel_inside=str(known.get("wheel")),
+        proof=known.get("proof") or {},
+        remembered=environments.proved(profile.key) == folder,
+        on_tpu=host.platform_hint(machine) == "tpu",
+    )
+
+
+def home_of(machine: host.Machine) -> Path:
+    """Return the home of the person this is done for: under sudo, of the one who called it."""
+    if sudo := locations.caller():
+        import pwd
+
+        return Path(pwd.getpwuid(sudo[0]).pw_dir)
+    return Path(machine.env.get("HOME") or Path.home())
+
+
+def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = None) -> Path | None:
+    """Return uv: the one that runs this program, on PATH, beside this Python, or in the home."""
+    if own is None:
+        own = (Path(sys.prefix, "bin"), Path(sys.base_prefix, "bin"))
+    folders = [*_on_path(env), *own, home / ".local/bin", home / ".cargo/bin"]
+    candidates = [Path(env["UV"])] if env.get("UV") else []
+    return _first([*candidates, *(folder / "uv" for folder in folders)])
+
+
+def find_python(env: Mapping[str, str], home: Path, folder: Path) -> Path | None:
+    """Return a Python that the newest JAX supports: on PATH, of pyenv, or one that uv keeps.
+
+    One inside `folder` does not count: it goes when the environment is made anew.
+    """
+    outside = [one for one in _on_path(env) if not one.is_relative_to(folder)]
+    pyenv = Path(env.get("PYENV_ROOT") or home / ".pyenv") / "versions"
+    data = Path(env.get("XDG_DATA_HOME") or home / ".local/share")
+    kept = Path(env.get("UV_PYTHON_INSTALL_DIR") or data / "uv/python")
+    found: list[Path] = []
+    for version in VERSIONS:
+        found += [one / f"python{version}" for one in outside]
+        for place, pattern in ((pyenv, r"{}\.\d+"), (kept, r"cpython-{}(\.\d+)?-.*")):
+            exact = re.compile(pattern.format(re.escape(version)))
+            names = [one for one in _listed(place) if exact.fullmatch(one.name)]
+            newest = sorted(names, key=lambda one: [int(n) for n in re.findall(r"\d+", one.name)])
+            found += [one / "bin" / f"python{version}" for one in reversed(newest)]
+    return _first(found)
+
+
+def _on_path(env: Mapping[str, str]) -> list[Path]:
+    """Return the folders on PATH; those of pyenv's shims hold programs that may lead nowhere."""
+    folders = [Path(one) for one in env.get("PATH", "").split(os.pathsep) if one.startswith("/")]
+    return [one for one in folders if one.name != "shims"]
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _first(paths: Sequence[Path]) -> Path | None:
+    return next((one for one in paths if os.path.isfile(one) and os.access(one, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
+
+
+def _installed(folder: Path, profile: Profile) -> tuple[str, ...]:
+    """Return the frameworks in an environment, and what else the profile needs."""
+    frameworks = interpreters.installed(folder)
+    others = (one for one in environment.packages(folder) if one not in frameworks)
+    return (*frameworks, *(one for one in others if one.split()[0] in profile.packages))
+
+
+def _version(folder: Path) -> str:
+    """Return the version in an environment's `pyvenv.cfg`, as venv or uv write it."""
+    try:
+        text = (folder / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "of an unknown version"
+    found = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+(?:\.\d+)*)", text)
+    return found[1] if found else "of an unknown version"
+
+
+def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
+    """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
+    for one in content.read_lessons(lessons):
+        if one.header.get("profile") == profile.name:
+            return one
+    raise Problem(f"no lesson holds the steps of the set-up profile `{profile.name}`")
+
+
+def steps_of(lesson: Lesson, facts: Facts) -> list[Step]:
+    """Return the steps in a lesson's header as they stand on this machine; raises Problem."""
+    try:
+        return [_step(cast("dict[str, Any]", one), facts) for one in lesson.header["steps"]]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise Problem(
+            f"the steps in the header of `{lesson.path}` are broken: {error!r}"
+        ) from error
+
+
+def _step(fields: dict[str, Any], facts: Facts) -> Step:
+    unknown = set(fields) - {"id", "title", "why", "command", "without_uv", "changes", "needs",
+                             "proof"}  # fmt: skip
+    if unknown:
+        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+    download, space = SIZES[facts.wheel]
+    values = {
+        "uv": str(facts.uv),
+        "python": str(facts.python or (VERSIONS[0] if facts.uv else f"python{VERSIONS[0]}")),
+        "folder": str(facts.folder),
+        "wheel": facts.wheel,
+        "beside": "--beside-tpu" if facts.on_tpu else "",
+        "anew": "--reinstall" if facts.half_installed else "",
+        "download": download,
+        "space": space,
+    }
+    shown = {**values, "folder": facts.shown}
+    words = fields.get("command", [])
+    if facts.uv is None and words[:1] == ["{uv}"]:
+        words = fields.get("without_uv", [])
+    state, note = _STATES[fields["id"]](facts)
+    return Step(
+        id=fields["id"],
+        title=fields["title"].format(**shown),
+        why=fields["why"].format(**shown),
+        command=tuple(filter(None, (str(word).format(**values) for word in words))),
+        changes=fields.get("changes", "nothing").format(**shown),
+        needs=tuple(str(one).format(**shown) for one in fields.get("needs", [])),
+        proof=fields.get("proof"),
+        state=state,
+        note=note,
+    )
+
+
+def _python(facts: Facts) -> tuple[State, str]:
+    wanted = facts.profile.system
+    if wanted not in (None, facts.system):
+        return "blocked", f"this machine is {facts.system}, and libtpu comes for {wanted} alone"
+    if facts.version:
+        return "done", f"Python {facts.version} is in {facts.shown}"
+    if facts.python:
+        return "done", f"{facts.python.name} found at {facts.short(facts.python)}"
+    if facts.uv:
+        return "todo", f"none found; uv at {facts.short(facts.uv)} fetches one"
+    wanted = " or ".join(VERSIONS)
+    return "blocked", f"no Python {wanted} was found here\n{HOW_TO_GET_A_PYTHON}"
+
+
+def _environment(facts: Facts) -> tuple[State, str]:
+    if facts.version:
+        return "done", f"{facts.shown} has Python {facts.version}"
+    if facts.occupied:
+        return "blocked", f"{facts.occupied}\n{ELSEWHERE.format(facts.profile.name)}"
+    if facts.half_made:
+        return "todo", f"what is in {facts.shown} has no Python that works: it is removed first"
+    return "todo", ""
+
+
+def _install(facts: Facts) -> tuple[State, str]:
+    if "install" in facts.done and facts.needed and facts.wheel_inside in (facts.wheel, "jax[tpu]"):
+        return "done", f"{facts.shown} has {' and '.join(facts.needed)}"
+    return "todo", ""
+
+
+def _prove(facts: Facts) -> tuple[State, str]:
+    proved = facts.proof.get("frameworks") == list(facts.installed) and facts.installed
+    if proved and facts.proof.get("on_tpu") == facts.on_tpu and _install(facts)[0] == "done":
+        return "done", str(facts.proof.get("text", ""))
+    return "todo", ""
+
+
+def _remember(facts: Facts) -> tuple[State, str]:
+    if facts.remembered and _prove(facts)[0] == "done":
+        return "done", facts.profile.remembered.format(folder=facts.shown)
+    return "todo", ""
+
+
+_STATES = {
+    "python": _python,
+    "environment": _environment,
+    "install": _install,
+    "prove": _prove,
+    "remember": _remember,
+}
+"""How to tell the state of each step by looking."""

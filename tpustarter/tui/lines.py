@@ -1,0 +1,124 @@
+"""Texts that are laid out anew for every width: labels that hang, figures on the right, stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual.content import Content
+from textual.css.styles import RulesMap
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
+
+STATUS_STYLES = {
+    "pass": "ansi_green",
+    "fail": "bold ansi_red",
+    "error": "bold ansi_magenta",
+    "notrun": "ansi_magenta",
+    "warn": "bold ansi_yellow",
+    "skip": "dim",
+    "wait": "dim",
+    "run": "bold",
+    "done": "ansi_green",
+    "next": "bold",
+}
+"""Colours repeat what a word says; without them nothing is lost."""
+
+
+MIN_TEXT_WIDTH = 16
+"""Narrower than this a text is not kept beside its label."""
+
+
+def word(status: str, text: str, width: int = 0) -> Content:
+    """Return a status in words, coloured."""
+    return Content.styled(f"{text:<{width}}", STATUS_STYLES.get(status, ""))
+
+
+class Lines(Visual):
+    """Visual made of lines that are laid out anew for every width."""
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines; none is wider than `width`."""
+        raise NotImplementedError
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002
+        """Return the whole width."""
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:  # noqa: ARG002
+        """Return the number of lines."""
+        return len(self.lines(width))
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        """Return the lines, painted."""
+        content = Content("\n").join(self.lines(width))
+        return content.render_strips(width, height, style, options)
+
+
+class Hanging(Lines):
+    """A label and a text that goes on below itself, not below the label."""
+
+    def __init__(self, label: Content | str, text: Content | str) -> None:
+        self._label = Content(label) if isinstance(label, str) else label
+        self._text = Content(text) if isinstance(text, str) else text
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the text, wrapped."""
+        indent = self._label.cell_length
+        if width - indent < MIN_TEXT_WIDTH:
+            return (self._label + self._text).wrap(max(width, 1))
+        first, *rest = self._text.wrap(width - indent) or [Content("")]
+        return [self._label + first, *(line.pad_left(indent) for line in rest)]
+
+
+class Stack(Lines):
+    """Pieces below each other."""
+
+    def __init__(self, pieces: Iterable[Lines | Content]) -> None:
+        self._pieces = list(pieces)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines of all pieces."""
+        return [
+            line
+            for one in self._pieces
+            for line in (one.lines(width) if isinstance(one, Lines) else one.wrap(max(width, 1)))
+        ]
+
+
+class Line(Lines):
+    """Text on the left, cut where it must be, a figure on the right, and pieces below."""
+
+    def __init__(self, left: Content, right: str = "", more: Sequence[Lines] = ()) -> None:
+        self._left = left
+        self._right = right
+        self._more = Stack(more)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the line: the left side gives way to the right one."""
+        right = f" {self._right}" if self._right else ""
+        room = max(width - len(right), 8)
+        left = self._left
+        if left.cell_length > room:
+            left = left.truncate(room, ellipsis=True)
+        row = left.pad_right(room - left.cell_length) + right if right else left
+        return [row, *self._more.lines(width)]
+
+
+class Packed(Lines):
+    """Parts beside each other, as many as fit a line; none is broken."""
+
+    def __init__(self, parts: Sequence[Content]) -> None:
+        self._parts = parts
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the parts, packed."""
+        lines: list[Content] = []
+        for part in self._parts:
+            if lines and lines[-1].cell_length + 2 + part.cell_length <= width:
+                lines[-1] = lines[-1] + "  " + part
+            else:
+                lines.append(part)
+        return lines or [Content("")]

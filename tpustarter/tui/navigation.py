@@ -1,0 +1,110 @@
+"""The ways from screen to screen: the one place that knows them all.
+
+A screen is imported when somebody goes there, so that the first one is painted at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from tpustarter.tui.screens.page import Help, Page
+from tpustarter.tui.tutor import Tutor
+
+if TYPE_CHECKING:
+    from tpustarter.checking.selfcheck import Request
+
+
+class Navigation:
+    """Opens screens; `tutor.Ways` is what other screens see of it."""
+
+    def __init__(self, app: Tutor) -> None:
+        self._app = app
+
+    def to_checks(self, request: Request | None = None, title: str = "") -> None:
+        """Run checks on a screen of their own; the lesson's process ends first."""
+        from tpustarter.checking.selfcheck import Request
+        from tpustarter.tui.screens.checks import Checks
+
+        self._app.push_screen(Checks(request or Request(devices=self._app.choices.devices), title))
+
+    def to_lessons(self) -> None:
+        """Show all lessons."""
+        from tpustarter.tui.screens.lessons import Lessons
+
+        self._app.push_screen(Lessons())
+
+    def to_lesson(self, lesson: str, *, at: str = "") -> None:
+        """Show one lesson, from a line of it if one is given."""
+        from tpustarter.tui.screens.reader import Reader
+
+        self._app.push_screen(Reader(lesson, at=at))
+
+    def to_exercise(self, exercise: str) -> None:
+        """Work on an exercise."""
+        from tpustarter.tui.screens.exercise import ExercisePage
+
+        self._app.push_screen(ExercisePage(exercise))
+
+    def back_to_lesson(self, lesson: str) -> bool:
+        """Return to a lesson that is open below what is in front; returns whether one is."""
+        from tpustarter.tui.screens.reader import Reader
+
+        opened = [
+            one
+            for one in self._app.screen_stack
+            if isinstance(one, Reader) and one.lesson == lesson
+        ]
+        while opened and self._app.screen is not opened[-1]:
+            self._app.pop_screen()
+        return bool(opened)
+
+    def to_lesson_instead(self, lesson: str) -> None:
+        """Show a lesson in the place of the screen in front."""
+        from tpustarter.tui.screens.reader import Reader
+
+        cast("Any", self._app).switch_screen(Reader(lesson))
+
+    def to_setup(self, profile: str = "jax") -> None:
+        """Show the plan of a set-up; nothing is run for that."""
+        from tpustarter.tui.screens.setup import SetupPlan
+
+        self._app.push_screen(SetupPlan(profile))
+
+    def to_rehearsal(self) -> None:
+        """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""
+        from tpustarter.tui.screens.rehearse import NAME, Rehearse
+
+        screens = cast("Any", self._app)
+        if not screens.is_screen_installed(NAME):
+            screens.install_screen(Rehearse(), NAME)
+        kept = screens.get_screen(NAME)
+        if kept not in screens.screen_stack:
+            screens.push_screen(NAME)
+        while screens.screen is not kept:
+            screens.pop_screen()
+
+    def to_settings(self) -> None:
+        """Show what can be chosen."""
+        from tpustarter.tui.screens.settings import Choices
+
+        self._app.push_screen(Choices())
+
+    def to_search(self) -> None:
+        """Show all lessons, ready to type what is looked for."""
+        from tpustarter.tui.screens.lessons import Lessons
+
+        if isinstance(self._app.screen, Lessons):
+            self._app.screen.action_find()
+        else:
+            self._app.push_screen(Lessons(find=True))
+
+    def to_palette(self) -> None:
+        """Offer every action, to be found by typing."""
+        from tpustarter.tui.screens.palette import Palette
+
+        self._app.push_screen(Palette(id="--command-palette"))
+
+    def to_help(self) -> None:
+        """Show the help of the screen in front."""
+        if isinstance(self._app.screen, Page):
+            self._app.push_screen(Help(self._app.screen, self._app.screen.HELP or ""))

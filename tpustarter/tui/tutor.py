@@ -1,0 +1,129 @@
+"""The app as its screens know it: content, machine, choices, who holds the device, where to go.
+
+Screens import this and never each other's way: `navigation.py` knows every screen, and the app
+that wires them hands it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from textual import work
+from textual.filter import NoColor
+from textual.reactive import reactive
+from textual.timer import Timer
+
+from tpustarter.content import LessonPath
+from tpustarter.machine.machine import Machine
+from tpustarter.tui import messages, settings
+from tpustarter.tui.keys import OneByOne
+from tpustarter.tui.live import Live
+
+if TYPE_CHECKING:
+    from tpustarter.checking.selfcheck import Request
+
+
+class Ways(Protocol):
+    """The ways from one screen to another."""
+
+    def to_checks(self, request: Request | None = None, title: str = "") -> None:
+        """Run checks on a screen of their own; the lesson's process ends first."""
+
+    def to_lessons(self) -> None:
+        """Show all lessons."""
+
+    def to_lesson(self, lesson: str, *, at: str = "") -> None:
+        """Show one lesson, from a line of it if one is given."""
+
+    def to_lesson_instead(self, lesson: str) -> None:
+        """Show a lesson in the place of the screen in front."""
+
+    def back_to_lesson(self, lesson: str) -> bool:
+        """Return to a lesson that is open below what is in front; returns whether one is."""
+        ...
+
+    def to_exercise(self, exercise: str) -> None:
+        """Work on an exercise."""
+
+    def to_setup(self, profile: str = "jax") -> None:
+        """Show the plan of a set-up; nothing is run for that."""
+
+    def to_rehearsal(self) -> None:
+        """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""
+
+    def to_settings(self) -> None:
+        """Show what can be chosen."""
+
+    def to_search(self) -> None:
+        """Show all lessons, ready to type what is looked for."""
+
+    def to_palette(self) -> None:
+        """Offer every action, to be found by typing."""
+
+    def to_help(self) -> None:
+        """Show the help of the screen in front."""
+
+
+class Tutor(OneByOne, inherit_bindings=False):
+    """What every screen may ask of the app."""
+
+    place: reactive[str] = reactive("")
+    """What every heading says on its right: the machine, or who holds its device."""
+    go: Ways
+
+    def __init__(
+        self,
+        *,
+        machine: Machine | None = None,
+        lessons: Path | None = None,
+        checks: Path | None = None,
+    ) -> None:
+        super().__init__(ansi_color=True)
+        self.machine = machine or Machine()
+        self.lessons, self.checks = lessons, checks
+        self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
+        self.edits: dict[tuple[str, str], str] = {}
+        """What the learner made of blocks, by lesson and block; kept while the app runs."""
+        self.where = self.holder = ""
+        self._idle: Timer | None = None
+        self.choose(settings.read())
+
+    def choose(self, choices: settings.Settings) -> None:
+        """Follow the learner's choices."""
+        self.choices = choices
+        plain = [NoColor()] if choices.plain or self.no_color else []
+        self._filters = [one for one in self._filters if not isinstance(one, NoColor)] + plain
+
+    def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
+        """Return the path to follow: the one chosen, else the one for this kind of machine."""
+        known = {one.id: one for one in paths}
+        usual = "laptop" if self.where.startswith("no TPU") else "fresh-tpu-vm"
+        return (
+            known.get(self.choices.path or usual)
+            or known.get(usual)
+            or next(iter(known.values()), None)
+        )
+
+    def show_place(self, where: str) -> None:
+        """Say what the machine is, once that is known."""
+        self.where = where
+        self.place = self.live.place(where)
+
+    def on_holding(self, message: messages.Holding) -> None:
+        """Say who holds the device, and let go of it when it is not used for a while."""
+        if self._idle:
+            self._idle.stop()
+        idle = self.live.is_warm and not self.live.is_running
+        self._idle = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
+        held = message.holder or ""
+        if held != self.holder:
+            self.holder = held
+            self.place = self.live.place(self.where)
+            self.screen.refresh_bindings()
+
+    @work(thread=True, exit_on_error=False, group=messages.RELEASE)
+    def release_lesson(self) -> None:
+        """End the lesson's process."""
+        self.live.release()
