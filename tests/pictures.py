@@ -32,15 +32,16 @@ if "PICTURES" not in os.environ:  # again from a home of its own, so that paths 
 WORK = Path(os.environ["PICTURES"])
 STUDENT = WORK / "home"
 
-from fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
-from machines import lay_out  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 from textual.widgets import Input  # noqa: E402
-from tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
 
+from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
+from tests.support.machines import lay_out  # noqa: E402
+from tests.support.places import TESTS  # noqa: E402
+from tests.support.tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
 from tpustarter.tui.app import Starter  # noqa: E402
 
-CHECKS = Path(__file__).parent / "samples" / "machine_checks"
+CHECKS = TESTS / "samples" / "machine_checks"
 FOLDER = Path(sys.argv[1])
 
 

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fake_tpu_vm import AS_NOBODY
-from stubs import make_python
 
-HERE = Path(__file__).parent
+from tests.support.fake_tpu_vm import AS_NOBODY
+from tests.support.places import REPOSITORY, SUPPORT
+from tests.support.stubs import make_python
+
 LIBTPU_PYTHON = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
 
 
@@ -65,11 +66,11 @@ class Seen:
 
 def check_on(spec: str, python: str | Path, *arguments: str, checks: str = "-") -> Seen:
     """Run `tpustarter check` on a faked machine."""
-    drive = [sys.executable, str(HERE / "drive.py"), checks, "/", "-", "-"]
+    drive = [sys.executable, str(SUPPORT / "drive.py"), checks, "/", "-", "-"]
     words = [*drive, "check", "--python", str(python), *arguments]
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, str(HERE / "fake_tpu_vm.py"), spec, "--", *words],
+        [sys.executable, str(SUPPORT / "fake_tpu_vm.py"), spec, "--", *words],
         capture_output=True,
         text=True,
         timeout=300,
@@ -110,7 +111,7 @@ def test_a_machine_on_which_nothing_is_started(
 def readable_by_nobody() -> bool:
     """Return whether an ordinary user may run this Python and read this checkout."""
     program = "import os, sys; sys.exit(not all(os.access(path, os.R_OK) for path in sys.argv[1:]))"
-    paths = [os.path.realpath(sys.executable), str(HERE / "drive.py")]
+    paths = [os.path.realpath(sys.executable), str(SUPPORT / "drive.py")]
     words = [*AS_NOBODY, sys.executable, "-c", program, *paths]
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
@@ -141,7 +142,7 @@ def test_a_tpu_that_does_not_start_is_quoted(spec: str, words: str) -> None:
 @pytest.mark.parametrize("spec", ["v5e:8", "v5e:8,mdshang"])
 def test_a_start_that_hangs_ends_in_time_with_its_stack(spec: str, tmp_path: Path) -> None:
     """Where libtpu hangs, the check ends at its limit, shows the stack, and leaves nothing."""
-    shutil.copytree(HERE.parent / "checks", tmp_path / "checks")
+    shutil.copytree(REPOSITORY / "checks", tmp_path / "checks")
     check = tmp_path / "checks" / "jax" / "devices_visible.py"
     check.write_text(check.read_text().replace("TIMEOUT_S = 120", "TIMEOUT_S = 12"))
     seen = check_on(spec, str(LIBTPU_PYTHON), "--json", checks=str(tmp_path / "checks"))

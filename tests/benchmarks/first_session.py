@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from test_tui_terminal import Terminal  # noqa: E402  found by the line above
+from tests.tui.test_terminal import Terminal
 
 KEY_PAUSE_S = 0.05
 """Between two keys, as a quick typist."""

@@ -1,0 +1,1 @@
+"""The tests: a folder for each package of the program, `checks/` and `lessons/` for content."""

@@ -1,0 +1,135 @@
+"""Which Python is tested: the order of candidates, and what may go wrong with each."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.stubs import make_python
+from tpustarter import state
+from tpustarter.checking import interpreters
+from tpustarter.problem import ExitCode, Problem
+
+OWN = "the Python tpustarter runs in"
+
+
+def choose(folder: Path, explicit: str | None = None, **env: str) -> interpreters.Interpreter:
+    """Return the Python chosen in an empty folder with this environment."""
+    return interpreters.choose(explicit, {"PATH": "/nowhere", **env}, folder)[0]
+
+
+def has_framework() -> bool:
+    """Return whether the Python that runs the tests counts as one with a framework."""
+    return bool(interpreters.installed(Path(sys.prefix)))
+
+
+def test_the_order_of_candidates(tmp_path: Path) -> None:
+    """`--python` beats an active environment, which beats ./.venv, which beats our own."""
+    for name in ("explicit", "active", "conda", "here/.venv"):
+        make_python(tmp_path / name)
+    here, active, conda = tmp_path / "here", str(tmp_path / "active"), str(tmp_path / "conda")
+    explicit = str(tmp_path / "explicit")
+
+    assert choose(here, explicit, VIRTUAL_ENV=active).why == "--python"
+    assert choose(here, VIRTUAL_ENV=active, CONDA_PREFIX=conda).path.parents[1] == Path(active)
+    assert choose(here, CONDA_PREFIX=conda).path.parents[1] == Path(conda)
+    assert choose(here).why == "./.venv"
+    if has_framework():
+        assert choose(tmp_path).why == OWN
+
+
+def test_the_active_environment_tpustarter_runs_in_is_not_the_users(tmp_path: Path) -> None:
+    """`uv run` sets VIRTUAL_ENV to our own environment: that says nothing about the user's."""
+    make_python(tmp_path / ".venv")
+
+    assert choose(tmp_path, VIRTUAL_ENV=sys.prefix).why == "./.venv"
+
+
+def test_an_active_environment_without_framework_is_still_the_one_that_is_tested(
+    tmp_path: Path,
+) -> None:
+    """The user is told about the Python they use, and which others have a framework."""
+    bare, full = tmp_path / "bare", tmp_path / "full"
+    make_python(bare)
+    make_python(full / ".venv", jax="0.12.0.1")
+    chosen, others = interpreters.choose(None, {"VIRTUAL_ENV": str(bare), "PATH": ""}, full)
+
+    assert (chosen.path.parents[1], chosen.frameworks) == (bare, ())
+    assert others[0].frameworks == ("jax 0.12.0.1",)
+
+
+def test_a_folder_a_program_and_a_name_all_name_a_python(tmp_path: Path) -> None:
+    """`--python` takes an environment's folder, its program, or a name on PATH."""
+    program = make_python(tmp_path / "env", jax="0.12.0.1")
+
+    assert choose(tmp_path, str(tmp_path / "env")).path == program
+    assert choose(tmp_path, str(program)).frameworks == ("jax 0.12.0.1",)
+    assert choose(tmp_path, "python3").path.name == "python3"
+
+
+def test_python3_on_path_is_the_last_resort(tmp_path: Path) -> None:
+    """Where nothing else is there, `python3` is taken."""
+    program = make_python(tmp_path / "env")
+    chosen, _ = interpreters.choose(None, {"PATH": str(program.parent)}, tmp_path)
+    wanted = OWN if has_framework() else "python3 on PATH"
+
+    assert wanted == chosen.why
+
+
+def test_an_environment_is_listed_once_whatever_leads_to_it(tmp_path: Path) -> None:
+    """An active environment whose `python3` is first on PATH is one candidate, not two."""
+    program = make_python(tmp_path / "env", jax="0.12.0.1")
+    env = {"VIRTUAL_ENV": str(tmp_path / "env"), "PATH": str(program.parent)}
+    _, others = interpreters.choose(None, env, tmp_path)
+
+    assert not [one for one in others if one.path.is_relative_to(tmp_path / "env")]
+
+
+@pytest.mark.parametrize("text", ["/nope", "no-such-program", "."])
+def test_what_is_no_python_is_a_usage_error(text: str, tmp_path: Path) -> None:
+    """A path that leads nowhere is named, with what to give."""
+    with pytest.raises(Problem, match="is not a Python") as caught:
+        choose(tmp_path, text)
+
+    assert caught.value.code == ExitCode.USAGE
+
+
+def test_a_gpu_plugin_is_seen_without_starting_anything(tmp_path: Path) -> None:
+    """JAX's NVIDIA plug-in shows in the package folder."""
+    with_plugin = make_python(tmp_path / "gpu", jax="0.12.0.1", gpu=True)
+    without = make_python(tmp_path / "cpu", jax="0.12.0.1")
+
+    assert choose(tmp_path, str(with_plugin)).has_gpu_plugin
+    assert not choose(tmp_path, str(without)).has_gpu_plugin
+
+
+def test_paths_are_shown_as_they_would_be_typed() -> None:
+    """Below this folder, below home, or whole."""
+    env = {"HOME": "/home/alice"}
+
+    assert ".venv/bin/python" == interpreters.shown(Path("/w/.venv/bin/python"), env, Path("/w"))
+    assert "~/tpu/bin/python" == interpreters.shown(
+        Path("/home/alice/tpu/bin/python"), env, Path("/w")
+    )
+    assert "/usr/bin/python3" == interpreters.shown(Path("/usr/bin/python3"), env, Path("/w"))
+
+
+def test_a_saved_choice_that_is_no_path_is_passed_over(tmp_path: Path) -> None:
+    """A zero byte in the settings is no path, and no bug."""
+    state.save("settings", {"python": "/a\0b"})
+    make_python(tmp_path / ".venv")
+
+    assert "./.venv" == choose(tmp_path).why
+
+
+def test_missing_packages_are_known_by_the_names_to_install(tmp_path: Path) -> None:
+    """The metadata's folder has an underline where the name has a hyphen."""
+    make_python(tmp_path)
+    [packages] = tmp_path.glob("lib/python3*/site-packages")
+    (packages / "orbax_checkpoint-0.12.8.dist-info").mkdir()
+    (packages / "flax_extras-1.0.dist-info").mkdir()
+
+    assert ["flax"] == interpreters.missing(["flax", "orbax-checkpoint"], tmp_path)
+    assert [] == interpreters.missing([], tmp_path)

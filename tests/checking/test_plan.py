@@ -1,0 +1,282 @@
+"""What happens on each machine: one golden text per row of the table, over a laid-out machine.
+
+The machine is files in a folder and JAX is a stub, so these rows show what the program decides and
+says. They are not tried on hardware: what a real TPU answers is not shown here.
+`pytest --golden` writes the texts anew; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import fake_metadata
+from tests.support.machines import lay_out
+from tests.support.places import SUPPORT, TESTS
+from tests.support.stubs import make_python
+from tpustarter import content, locations
+from tpustarter.checking import plan
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode
+
+GOLDEN = TESTS / "golden"
+SAMPLES = TESTS / "samples" / "machine_checks"
+
+
+@dataclass
+class Row:
+    """One row of the table: the machine, the Python under test, the arguments, the exit code."""
+
+    exit_code: int
+    machine: dict[str, Any] = field(default_factory=dict)
+    python: dict[str, Any] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    metadata: dict[str, str] | None = None
+
+
+BOUNDS = {1: "1,1,1", 4: "2,2,1", 8: "2,4,1"}
+TPU_JAX = {"jax": "0.12.0.1", "libtpu": "0.0.50.1"}
+
+
+def tpu(generation: str, chips: int, kind: str, count: int, **more: Any) -> Row:
+    """Return the row of a TPU VM whose JAX works and whose metadata server answers."""
+    machine = {"generation": generation, "chips": chips, **more.pop("machine", {})}
+    kinds = {"v5e": f"v5litepod-{chips}", "v6e": f"v6e-{chips}"}
+    accelerator_type = kinds.get(generation, f"{generation}-{2 * chips}")
+    metadata = fake_metadata.values(accelerator_type, bounds=BOUNDS[chips])
+    more = {"metadata": metadata, **more}
+    return Row(0, machine, {**TPU_JAX, "kind": kind, "count": count}, **more)
+
+
+def changed(row: Row, exit_code: int, **machine: Any) -> Row:
+    """Return a row with another exit code and more said of the machine."""
+    return Row(exit_code, {**row.machine, **machine}, row.python, row.arguments, row.metadata)
+
+
+V6E_8 = tpu("v6e", 8, "TPU v6 lite", 8)
+V6E_1 = tpu("v6e", 1, "TPU v6 lite", 1)
+V5E_1 = tpu("v5e", 1, "TPU v5 lite", 1)
+V5E_8 = tpu("v5e", 8, "TPU v5 lite", 8)
+
+ROWS: dict[str, Row] = {
+    "laptop": Row(0, {}, {"jax": "0.12.0.1"}),
+    "laptop-without-framework": Row(5),
+    "laptop-with-libtpu": Row(0, {}, TPU_JAX),
+    "laptop-require-tpu": Row(69, {}, TPU_JAX, ("--require", "tpu")),
+    "laptop-static": Row(0, {}, {"jax": "0.12.0.1"}, ("--level", "static")),
+    "laptop-devices-1": Row(0, {}, {"jax": "0.12.0.1"}, ("--devices", "1")),
+    "laptop-asked-for-chips": Row(5, {}, {"jax": "0.12.0.1"},
+                                  ("host.chips", "host.device_nodes", "host.one_host")),
+    "laptop-globs-without-framework": Row(5, {}, {}, ("jax.*",)),
+    "laptop-misspelt-platform": Row(1, {"env": {"JAX_PLATFORMS": "tpus"}}, {"jax": "0.12.0.1"},
+                                    ("host.*",)),
+    "laptop-misspelt-setting": Row(1, {"env": {"JAX_DEFAULT_MATMUL_PRECISION": "bogus"}},
+                                   {"jax": "0.12.0.1"}, ("host.env*",)),
+    "laptop-asked-for-a-tpu": Row(0, {"env": {"JAX_PLATFORMS": "tpu"}}, {"jax": "0.12.0.1"},
+                                  ("host.env*",)),
+    "fresh-v5e-1": Row(5, V5E_1.machine, {}, (), V5E_1.metadata),
+    "fresh-v6e-1": Row(5, V6E_1.machine, {}, (), V6E_1.metadata),
+    "v5e-1": V5E_1,
+    "v6e-8-no-metadata": Row(0, V6E_8.machine, V6E_8.python),
+    "v6e-8": V6E_8,
+    "v2-8": tpu("v2", 4, "TPU v2", 8),
+    "v3-8": tpu("v3", 4, "TPU v3", 8),
+    "v4-8": tpu("v4", 4, "TPU v4", 4),
+    "v5p-8": tpu("v5p", 4, "TPU v5", 4),
+    "tpu7x-8": tpu("tpu7x", 4, "TPU7x", 8),
+    "v6e-8-too-few-devices": Row(1, V6E_8.machine, {**V6E_8.python, "count": 7}, (),
+                                 V6E_8.metadata),
+    "v6e-8-asked-for-cpu": changed(V6E_8, 0, env={"JAX_PLATFORMS": "cpu"}),
+    "v6e-8-virtual-devices": Row(0, V6E_8.machine, V6E_8.python, ("--devices", "4"),
+                                  V6E_8.metadata),
+    "v6e-8-one-visible-chip": Row(0, {**V6E_8.machine, "env": {"TPU_VISIBLE_CHIPS": "0"}},
+                                  {**V6E_8.python, "count": 1}, (), V6E_8.metadata),
+    "v6e-8-with-gvnic": changed(V6E_8, 0, gvnic=True),
+    "v6e-8-jax-without-libtpu": Row(1, V6E_8.machine, {"jax": "0.12.0.1"}, (),
+                                    V6E_8.metadata),
+    "v6e-8-held": changed(V6E_8, 75, holder={"pid": 4242, "command": "python train.py"}),
+    "v6e-8-locked-by-unknown": changed(V6E_8, 75, lock="live"),
+    "v6e-8-stale-lock": changed(V6E_8, 0, lock="stale"),
+    "v6e-8-foreign-lock": changed(V6E_8, 1, lock="foreign", uid=1000),
+    "v6e-8-denied": changed(V6E_8, 77, uid=1000, denied=True),
+    "v5e-16-worker-0": Row(3, {"generation": "v5e", "chips": 4}, V5E_8.python, (),
+                           fake_metadata.values("v5litepod-16", worker=0, hosts=4)),
+    "v5e-16-this-host": Row(0, {"generation": "v5e", "chips": 4},
+                            {**V5E_8.python, "count": 4}, ("--this-host",),
+                            fake_metadata.values("v5litepod-16", worker=0, hosts=4)),
+    "docker-without-nodes": changed(V5E_8, 1, container="docker", nodes=False),
+    "docker-without-host-network": changed(V5E_8, 0, container="docker", host_network=False),
+    "docker-small-shm": changed(V5E_8, 0, container="docker", shm_gib=0.0625),
+    "docker-as-it-should-be": changed(V5E_8, 0, container="docker"),
+    "colab-v5e-1": tpu("v5e", 1, "TPU v5 lite", 1, metadata=None, machine={
+        "container": "docker",
+        "env": {"COLAB_TPU_1VM": "1", "TPU_ACCELERATOR_TYPE": "v5e-1",
+                "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0",
+                "TPU_SKIP_MDS_QUERY": "1"}}),
+    "kaggle-v5e-8": tpu("v5e", 8, "TPU v5 lite", 8, metadata=None, machine={
+        "container": "docker",
+        "env": {"CLOUD_TPU_TASK_ID": "0", "PJRT_DEVICE": "TPU",
+                "TPU_ACCELERATOR_TYPE": "v5litepod-8"}}),
+    "gke-v6e-4": tpu("v6e", 4, "TPU v6 lite", 4, metadata=None, machine={
+        "container": "kubernetes",
+        "env": {"TPU_WORKER_ID": "0", "TPU_WORKER_HOSTNAMES": "localhost",
+                "TPU_ACCELERATOR_TYPE": "v6e-4"}}),
+    "gpu": Row(0, {"nvidia": True},
+               {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1, "gpu": True}),
+    "gpu-without-plugin": Row(0, {"nvidia": True}, {"jax": "0.12.0.1"}),
+    "gpu-required": Row(0, {"nvidia": True},
+                        {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1},
+                        ("--require", "gpu")),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def checks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the real host checks and the stub's JAX checks.
+
+    Without host.python: its finding depends on the Python that runs the tests.
+    """
+    folder = tmp_path_factory.mktemp("checks")
+    leave_out = shutil.ignore_patterns("python.py")
+    shutil.copytree(locations.content("checks") / "host", folder / "host", ignore=leave_out)
+    shutil.copytree(SAMPLES / "jax", folder / "jax")
+    return folder
+
+
+@pytest.fixture
+def play(tmp_path: Path, checks: Path) -> Iterator[Callable[[Row], tuple[int, str]]]:
+    """Return a function that plays a row and returns exit code and text."""
+    with ExitStack() as stack:
+
+        def run(row: Row) -> tuple[int, str]:
+            machine = _machine(tmp_path / "machine", row, stack)
+            make_python(tmp_path / "env", **row.python)
+            arguments = ["check", "--python", "env", *row.arguments]
+            env = {**machine.env, "PATH": "/usr/bin:/bin"}
+            words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), str(machine.root)]
+            done = subprocess.run(
+                [*words, json.dumps(env), str(machine.uid or "-"), *arguments],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+                cwd=tmp_path,
+                env={**os.environ, "NO_COLOR": "1"},
+            )
+            text = f"{done.stdout}--- stderr\n{done.stderr}--- exit {done.returncode}\n"
+            return done.returncode, _plain(text, tmp_path)
+
+        yield run
+
+
+def _machine(root: Path, row: Row, stack: ExitStack) -> host.Machine:
+    settings = dict(row.machine)
+    nvidia, denied = settings.pop("nvidia", False), settings.pop("denied", False)
+    if row.metadata:
+        address = stack.enter_context(fake_metadata.serve(row.metadata))
+        settings["env"] = {**settings.get("env", {}), "GCE_METADATA_HOST": address}
+    root.mkdir()
+    machine = lay_out(root, settings.pop("generation", None), **settings)
+    if nvidia:
+        (root / "dev/nvidia0").write_text("")
+    if denied:
+        for node in (root / "dev/vfio").iterdir():
+            node.chmod(0o600)
+    return machine
+
+
+def _plain(text: str, folder: Path) -> str:
+    """Replace what differs between two runs: folders, versions of this Python, times, ports."""
+    text = text.replace(str(folder), "FOLDER")
+    text = re.sub(rf"{re.escape(sys.executable)}: jax \S+", "OWN-PYTHON: jax X", text)
+    text = re.sub(
+        rf"{re.escape(sys.executable)}` tests one that has jax \S+", "OWN-PYTHON` ...", text
+    )
+    text = re.sub(r"run\s+`FOLDER/env/bin/python\s+-m", "run `FOLDER/env/bin/python -m", text)
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    text = text.replace(version, "3.X.Y")
+    text = re.sub(r"\s+\d+\.\d s$", "", text, flags=re.MULTILINE)
+    return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_each_machine_has_its_text_and_exit_code(
+    name: str, play: Callable[[Row], tuple[int, str]], request: pytest.FixtureRequest
+) -> None:
+    """The report of a laid-out machine is the golden one, to the letter."""
+    code, text = play(ROWS[name])
+    golden = GOLDEN / f"{name}.txt"
+    if request.config.getoption("--golden"):
+        golden.write_text(text)
+
+    assert golden.read_text() == text
+    assert ROWS[name].exit_code == code
+
+
+def texts() -> list[Path]:
+    """Return the golden texts of machines; those of rehearsals lie beside them."""
+    return [path for path in GOLDEN.glob("*.txt") if not path.stem.startswith("rehearsal-")]
+
+
+def test_every_golden_text_belongs_to_a_row() -> None:
+    """No golden text lies there unused."""
+    assert set(ROWS) == {path.stem for path in texts()}
+
+
+def test_nothing_claims_a_tpu_that_was_not_there() -> None:
+    """Only rows whose devices were TPUs say so; every other one says that none was tested."""
+    for path in texts():
+        text = path.read_text()
+        headline = " ".join(text.split("--- stderr")[0].split())
+        shown = re.search(r"claims hold on TPU", headline)
+
+        assert bool(shown) != bool(re.search(r"No (TPU|device) was tested\.", headline)), path.stem
+        if shown:
+            assert "tpu" in plan_of(ROWS[path.stem]), path.stem
+
+
+def plan_of(row: Row) -> str:
+    """Return the platform a row's accelerator would have."""
+    return "tpu" if row.machine.get("generation") else "cpu"
+
+
+def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
+    """What the probe changes in the environment is in the plan, and nothing else is."""
+    machine = lay_out(tmp_path, "v6e", chips=8)
+    made = plan.make(machine)
+    env = plan.run_env(made, machine.env, tmp_path)
+    different = {name for name in env if machine.env.get(name) != env[name]}
+
+    assert different == {*made.env, *plan.own_folders(tmp_path)}
+    assert made.env == {"JAX_PLATFORMS": "tpu,cpu"}
+
+
+def test_a_forced_device_count_in_xla_flags_is_taken_out(tmp_path: Path) -> None:
+    """JAX refuses the flag beside JAX_NUM_CPU_DEVICES, so only the other flags stay."""
+    flags = "--xla_dump_to=/x --xla_force_host_platform_device_count=3"
+    machine = lay_out(tmp_path, env={"XLA_FLAGS": flags})
+
+    assert plan.make(machine).env["XLA_FLAGS"] == "--xla_dump_to=/x"
+
+
+def test_every_real_jax_check_waits_for_the_same_host_checks() -> None:
+    """The stub's checks are gated as the real ones are."""
+    real = {one.id: one.after for one in content.read_checks()}
+    for stub in content.read_checks(SAMPLES):
+        assert real.get(stub.id, ()) == stub.after
+
+
+def test_the_exit_codes_of_the_rows_are_known() -> None:
+    """Every exit code of a row is one the program documents."""
+    assert {row.exit_code for row in ROWS.values()} <= set(ExitCode)

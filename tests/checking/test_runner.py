@@ -1,0 +1,362 @@
+"""Real processes and everything that can go wrong in them: one test per pathology, each bounded."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import REPOSITORY
+from tests.support.sessions import SAMPLES, make_session, run_samples, sample
+from tpustarter.checking import runner as runner_module
+from tpustarter.checking.results import Result
+from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, in_order
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.running import lease
+
+OUTCOMES = {
+    # name: status, reason, part of the detail, bound on wall time in seconds
+    "passes": ("pass", None, "", 10),
+    "warns": ("warn", None, "", 10),
+    "fails": ("fail", None, "", 10),
+    "raises": ("error", "exception", "RuntimeError: no TPU for you", 10),
+    "hangs": ("error", "timeout", "within 2 s", 15),
+    "hangs_holding_the_gil": ("error", "timeout", "within 2 s", 15),
+    "ignores_term": ("error", "timeout", "within 2 s", 20),
+    "segfaults": ("error", "crashed", "SIGSEGV", 10),
+    "exits_silently": ("error", "protocol", "without a verdict", 10),
+    "leaves_child": ("pass", None, "", 10),
+    "floods": ("pass", None, "", 30),
+    "floods_findings": ("error", "protocol", "more than 10000 events", 30),
+    "invents_a_verdict": ("error", "exception", "verdict is 'failed'", 10),
+    "half_line": ("error", "protocol", "what is no event", 10),
+    "speaks_nonsense": ("error", "protocol", "what is no event: 'hello'", 10),
+    "writes_markup": ("fail", None, "", 10),
+    "syntax_error": ("error", "load", "line 6: invalid syntax", 10),
+    "imports_what_is_missing": ("error", "load", "ModuleNotFoundError", 10),
+    "needs_memory": ("error", "exception", "MemoryError", 10),
+    "changes_settings": ("error", "protocol", "left changed: $SAMPLE_SECRET", 10),
+    "says_nothing": ("error", "protocol", "without a finding", 10),
+    "yields_text": ("error", "protocol", "yielded a str", 10),
+    "exits_by_exception": ("error", "exception", "SystemExit: 3", 10),
+    "with_env": ("pass", None, "", 10),
+    "after_fails": ("pass", None, "", 10),
+    "tells_a_secret": ("fail", None, "", 10),
+    "soaks": ("pass", None, "", 10),
+    "soaks_deaf": ("error", "timeout", "within 2 s", 15),
+}
+
+
+def ours(marker: str) -> list[str]:
+    """Return the processes whose command line names `marker`."""
+    listing = subprocess.run(
+        ["ps", "-axww", "-o", "pid=,stat=,args="], capture_output=True, text=True, check=True
+    ).stdout
+    lines = [line for line in listing.splitlines() if marker in line and " ps " not in line]
+    return [line for line in lines if not line.split()[1].startswith("Z")]
+
+
+def wait_until_gone(marker: str, limit_s: float) -> list[str]:
+    """Wait for the processes that name `marker`; return those still there at the limit."""
+    deadline = time.monotonic() + limit_s
+    while ours(marker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return ours(marker)
+
+
+@pytest.mark.parametrize("name", sorted(OUTCOMES))
+def test_each_pathology_has_its_outcome_in_bounded_time(name: str, tmp_path: Path) -> None:
+    """Every sample ends as its name says, costs little time, and leaves no process."""
+    status, reason, detail, bound_s = OUTCOMES[name]
+    began = time.monotonic()
+    result = run_samples(tmp_path, name, env={"SAMPLE_TOKEN": "s3cr3t-value"})[name]
+    seconds = time.monotonic() - began
+
+    assert (status, reason) == (result.status, result.reason)
+    assert detail in result.detail
+    assert seconds < bound_s
+    assert ours(str(tmp_path)) == []
+
+
+def test_every_sample_has_an_outcome() -> None:
+    """No sample lies there unused."""
+    assert {path.stem for path in (SAMPLES / "host").glob("*.py")} == set(OUTCOMES)
+
+
+def test_a_crash_keeps_the_log_and_the_findings_before_it(tmp_path: Path) -> None:
+    """What a check said before it crashed is in its result, with the stack."""
+    result = run_samples(tmp_path, "segfaults")["segfaults"]
+
+    assert [finding["code"] for finding in result.findings] == ["SAMPLE-SUM"]
+    assert "Segmentation fault" in result.log
+    assert "in run" in result.log
+
+
+def test_a_time_out_leaves_the_stack_in_the_log(tmp_path: Path) -> None:
+    """The log of a hang says where it hung, also when C code holds the GIL."""
+    for name in ("hangs", "hangs_holding_the_gil"):
+        result = run_samples(tmp_path, name)[name]
+
+        assert f"{name}.py" in result.log
+        assert "Timeout" in result.log
+
+
+def test_the_others_run_after_a_crash_and_a_hang(tmp_path: Path) -> None:
+    """A check that crashes or hangs costs only itself."""
+    results = run_samples(tmp_path, "passes", "segfaults", "warns", "hangs", "with_env", "fails")
+
+    assert ["pass", "error", "warn", "error", "pass", "fail"] == [
+        result.status for result in results.values()
+    ]
+
+
+def test_checks_of_a_framework_share_one_warm_process(tmp_path: Path) -> None:
+    """Two checks are served by one process, isolated ones by two."""
+    run_samples(tmp_path, "passes", "warns")
+    warm = len(list(tmp_path.glob("probe-*.log")))
+    run_samples(tmp_path, "passes", "warns", isolate=True)
+
+    assert (1, 3) == (warm, len(list(tmp_path.glob("probe-*.log"))))
+
+
+def test_a_check_whose_dependency_failed_is_skipped(tmp_path: Path) -> None:
+    """`AFTER` skips a check and says why."""
+    result = run_samples(tmp_path, "after_fails", "fails")["after_fails"]
+
+    assert ("skip", "dependency") == (result.status, result.reason)
+    assert result.detail == "after host.fails failed"
+
+
+def test_order_follows_after_and_survives_a_circle() -> None:
+    """Checks come after those they name; a circle does not hang."""
+    first, second = sample("fails"), sample("after_fails")
+
+    assert [first, second] == in_order([second, first])
+
+
+def test_a_flood_is_capped_and_says_what_was_left_out(tmp_path: Path) -> None:
+    """100 MB of output leave a log of about a megabyte."""
+    run_samples(tmp_path, "floods")
+    log = (tmp_path / "probe-0.log").read_bytes()
+
+    assert len(log) < 2 * 2**20
+    assert b"bytes left out]" in log
+
+
+def test_secrets_reach_neither_log_nor_findings(tmp_path: Path) -> None:
+    """The value of a token and the home folder's name are replaced."""
+    result = run_samples(tmp_path, "tells_a_secret", env={"SAMPLE_TOKEN": "s3cr3t-value"})[
+        "tells_a_secret"
+    ]
+
+    assert "s3cr3t-value" not in str(result)
+    assert os.environ["HOME"] not in str(result)
+    assert "[$SAMPLE_TOKEN]" in result.log
+
+
+def test_stop_ends_a_run_and_the_rest_is_reported(tmp_path: Path) -> None:
+    """Checks after a stop are `notrun`, none is lost."""
+    runner = Runner(make_session(tmp_path))
+    began = time.monotonic()
+    results = []
+    for event in runner.run([sample("ignores_term"), sample("passes")]):
+        if isinstance(event, Started):
+            runner.stop(signal.SIGINT)
+        if isinstance(event, Ended):
+            results.append((event.result.status, event.result.reason))
+
+    assert results == [("notrun", "interrupted")] * 2
+    assert time.monotonic() - began < 15
+    assert ours(str(tmp_path)) == []
+
+
+def soak(
+    folder: Path, name: str, minutes: float, stops: int
+) -> tuple[list[str], list[Result], float]:
+    """Run a soaking check; stop it so often as it tells progress; return progress and results."""
+    session = make_session(folder)
+    session.target = {**session.target, "minutes": minutes}
+    runner, began = Runner(session), time.monotonic()
+    told: list[str] = []
+    results: list[Result] = []
+    for event in runner.run([sample(name), sample("passes")]):
+        if isinstance(event, Waiting) and event.progress:
+            told.append(event.progress)
+            if len(told) <= stops:
+                runner.stop(signal.SIGINT)
+        elif isinstance(event, Ended):
+            results.append(event.result)
+    return told, results, time.monotonic() - began
+
+
+def test_a_soaking_check_goes_on_for_its_minutes_on_top_of_its_time_out(tmp_path: Path) -> None:
+    """It tells how far it is about once a second, and the next check runs after it."""
+    told, results, _ = soak(tmp_path, "soaks", 2.5 / 60, stops=0)
+
+    assert len(told) in (2, 3)
+    assert [one.status for one in results] == ["pass", "pass"]
+    assert results[0].findings[0]["found"] > int(told[-1].split()[0])
+
+
+def test_a_stopped_soaking_check_ends_with_what_it_has_shown(tmp_path: Path) -> None:
+    """An hour is asked, the first stop ends it: its findings stand, the rest was not run."""
+    _, results, seconds = soak(tmp_path, "soaks", 60, stops=1)
+
+    assert [one.status for one in results] == ["pass", "notrun"]
+    assert results[0].findings[0]["code"] == "SAMPLE-ROUNDS"
+    assert seconds < 10
+
+
+def test_a_soaking_check_that_is_stopped_as_it_starts_is_told_so(tmp_path: Path) -> None:
+    """The word to end is in the pipe before the process reads what it is to run."""
+    session = make_session(tmp_path)
+    session.target = {**session.target, "minutes": 60}
+    runner, began = Runner(session), time.monotonic()
+    results: list[Result] = []
+    for event in runner.run([sample("soaks")]):
+        if isinstance(event, Started):
+            runner.stop(signal.SIGINT)
+        elif isinstance(event, Ended):
+            results.append(event.result)
+
+    assert [(one.status, one.findings[0]["found"]) for one in results] == [("pass", 1)]
+    assert time.monotonic() - began < 10
+
+
+def test_a_soaking_check_that_does_not_end_when_told_was_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was stopped: that is no time-out of the check, and what it told stands."""
+    monkeypatch.setattr(runner_module, "FINISH_S", 1.0)
+    told, [first, _], _ = soak(tmp_path, "soaks_deaf", 60, stops=1)
+
+    assert (first.status, first.reason) == ("notrun", "interrupted")
+    assert first.detail == "still at work 1 s after it was told to end"
+    assert [1, runner_module.ENDING] == [len(first.findings), told[-1]]
+
+
+def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
+    """Whoever leaves does not wait for what nobody will read."""
+    session = make_session(tmp_path)
+    session.target = {**session.target, "minutes": 60}
+    runner, began = Runner(session), time.monotonic()
+    results: list[Result] = []
+    for event in runner.run([sample("soaks_deaf")]):
+        if isinstance(event, Seen):
+            runner.stop(signal.SIGINT)
+            runner.stop(signal.SIGINT)
+        elif isinstance(event, Ended):
+            results.append(event.result)
+
+    assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")]
+    assert time.monotonic() - began < 20
+
+
+def test_a_second_stop_ends_a_soaking_check_that_does_not_listen(tmp_path: Path) -> None:
+    """What it told before stands; it has no verdict."""
+    _, results, seconds = soak(tmp_path, "soaks_deaf", 60, stops=2)
+
+    assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")] * 2
+    assert len(results[0].findings) == 1
+    assert seconds < 20
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("name", ["ignores_term", "hangs_holding_the_gil"])
+def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) -> None:
+    """However the parent dies, its probe is gone within 15 seconds."""
+    program = (
+        "import sys; from pathlib import Path; from dataclasses import replace\n"
+        "from tests.support.sessions import make_session, sample\n"
+        "from tpustarter.checking.runner import Runner\n"
+        f"check = replace(sample({name!r}), timeout_s=300)\n"
+        f"list(Runner(make_session(Path({str(tmp_path)!r}))).run([check]))\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    parent = subprocess.Popen([sys.executable, "-c", program], env=env)
+    deadline = time.monotonic() + 30
+    while len(ours("probe.pyz child")) < 1 or not any(
+        str(tmp_path) in line for line in ours("probe.pyz child")
+    ):
+        assert time.monotonic() < deadline, "the probe did not start"
+
+        time.sleep(0.05)
+    parent.send_signal(number)
+    parent.wait(timeout=30)
+
+    assert wait_until_gone(f"{tmp_path}/probe.pyz", 15) == []
+
+
+def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
+    """Killing the supervisor from outside ends the check as lost, and leaves nothing."""
+    runner = Runner(make_session(tmp_path))
+    result = None
+    for event in runner.run([sample("hangs")]):
+        if isinstance(event, Started):
+            continue
+        if isinstance(event, Ended):
+            result = event.result
+            break
+        (line,) = [line for line in ours(str(tmp_path)) if " supervise " in line]
+        os.kill(int(line.split()[0]), signal.SIGKILL)
+
+    assert result is not None
+    assert ("error", "lost") == (result.status, result.reason)
+    assert wait_until_gone(f"{tmp_path}/probe.pyz", 15) == []
+
+
+def test_a_slow_reader_does_not_turn_a_pass_into_a_time_out(tmp_path: Path) -> None:
+    """A verdict that lies in the pipe counts, however late it is read."""
+    check = replace(sample("passes"), timeout_s=1.0)
+    result = None
+    for event in Runner(make_session(tmp_path)).run([check]):
+        if isinstance(event, Started):
+            time.sleep(0.1)
+        elif isinstance(event, Ended):
+            result = event.result
+        else:
+            time.sleep(1.5)  # the reader is busy elsewhere past the limit
+
+    assert result is not None
+    assert "pass" == result.status
+
+
+def test_an_interpreter_that_is_none_is_one_clear_problem(tmp_path: Path) -> None:
+    """A program that is no Python, and a Python that is too old, are named."""
+    session = make_session(tmp_path)
+    session.python = Path("/bin/cat")
+    runner = Runner(session)
+
+    with pytest.raises(Problem, match="did not answer as a Python"):
+        runner.versions()
+
+
+def test_only_one_of_ours_may_own_an_accelerator() -> None:
+    """The second to ask for the lease is told who holds it, and it is free again afterwards."""
+    with (
+        lease.hold("lesson jax/precision"),
+        pytest.raises(Problem, match="lesson jax/precision") as second,
+    ):
+        lease.hold("tpustarter check").__enter__()
+
+    assert second.value.code == ExitCode.BUSY
+    with lease.hold("tpustarter check"):
+        pass
+
+
+def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
+    """A lease whose holder died is still held while its probe is being ended."""
+    with lease.hold("a run") as descriptor:
+        runner = Runner(make_session(tmp_path, lease=descriptor))
+        runner.versions()
+    with pytest.raises(Problem, match="a run"):
+        lease.hold("another").__enter__()
+    runner.close()
+    with lease.hold("another"):
+        pass

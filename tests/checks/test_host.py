@@ -1,0 +1,405 @@
+"""Every host check passes on a sound machine and does not pass under its sabotage."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.checks.host_sabotage import (
+    JAX,
+    JAXLIB,
+    LIBTPU,
+    SABOTAGE,
+    SOUND,
+    Findings,
+    environment,
+    foreign,
+    frameworks,
+    locking,
+    logs,
+    needing,
+    run,
+    served,
+    sound,
+)
+from tests.support.fake_metadata import values
+from tests.support.machines import lay_out
+from tpustarter import content
+from tpustarter.machine import host
+from tpustarter.probe.finding import Verdict
+
+CHECKS = [check for check in content.read_checks() if check.framework == "host"]
+
+
+def test_every_check_has_a_sound_machine_and_a_sabotage() -> None:
+    """A check nobody has seen fail is not finished."""
+    names = {check.id.removeprefix("host.") for check in CHECKS}
+
+    assert names == set(SOUND)
+    assert names == set(SABOTAGE)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_check_passes_on_a_sound_machine(name: str, tmp_path: Path) -> None:
+    """Nothing is warned of where all is well."""
+    found = SOUND[name](tmp_path)
+
+    assert found
+    assert [f for f in found if f.verdict in ("warn", "fail")] == []
+
+
+CASES = [
+    pytest.param(*case, id=f"{name}-{index}-{case[0]}")
+    for name, broken in SABOTAGE.items()
+    for index, case in enumerate(broken)
+]
+
+
+@pytest.mark.parametrize(("code", "verdict", "make"), CASES)
+def test_a_check_does_not_pass_under_its_sabotage(
+    code: str, verdict: Verdict, make: Callable[[Path], Findings], tmp_path: Path
+) -> None:
+    """The finding that judges it says what was found, and what was expected."""
+    judged = [f for f in make(tmp_path) if (f.code, f.verdict) == (code, verdict)]
+
+    assert judged
+    assert judged[0].found is not None
+    assert verdict == "info" or judged[0].expected is not None
+
+
+@pytest.mark.parametrize(("code", "verdict", "make"), CASES)
+def test_whatever_does_not_pass_says_what_to_do(
+    code: str, verdict: Verdict, make: Callable[[Path], Findings], tmp_path: Path
+) -> None:
+    """Every warning and every failure of a sabotage has a hint of its own."""
+    without = [f.code for f in make(tmp_path) if f.verdict in ("warn", "fail") and not f.hint]
+
+    assert [] == without, (code, verdict)
+
+
+REFUSED = [
+    # setting, value that no JAX program starts with, what is expected in its place
+    ("JAX_DEFAULT_MATMUL_PRECISION", "bogus", "default, high, highest, bfloat16, tensorfloat32 or"),
+    ("JAX_DEFAULT_MATMUL_PRECISION", "HIGHEST", "highest"),
+    ("JAX_DEFAULT_MATMUL_PRECISION", "bf16_bf16_f32_x3", "BF16_BF16_F32_X3"),
+    ("JAX_DEFAULT_MATMUL_PRECISION", "", "default, high,"),
+    ("JAX_ENABLE_X64", "banana", "0 or 1"),
+    ("JAX_ENABLE_X64", "", "0 or 1"),
+    ("JAX_DEBUG_NANS", "maybe", "0 or 1"),
+    ("JAX_NUM_CPU_DEVICES", "x", "a whole number"),
+    ("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "soon", "a number"),
+    ("JAX_TRACEBACK_FILTERING", "of", "off"),
+    ("JAX_LOGGING_LEVEL", "debug", "DEBUG"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), REFUSED)
+def test_a_setting_that_jax_refuses_is_a_failure(
+    name: str, value: str, expected: str, tmp_path: Path
+) -> None:
+    """On a laptop too: the value breaks every program, and the one to write is near it."""
+    [found] = run("environment", lay_out(tmp_path, env={name: value}))
+
+    assert "fail" == found.verdict
+    assert str(found.expected).startswith(expected)
+    assert f"run `unset {name}`" == found.hint
+
+
+def test_a_setting_that_jax_takes_is_no_mistake(tmp_path: Path) -> None:
+    """Every word of the tables, switches in capitals, and numbers as Python reads them."""
+    settings = importlib.import_module("tpustarter.checks.host._settings")
+    taken = [(name, word) for name, words in settings.WORDS.items() for word in words]
+    taken += [("JAX_ENABLE_X64", "True"), ("JAX_DEBUG_NANS", "OFF"), ("JAX_NUM_CPU_DEVICES", "8")]
+    taken += [("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5"), ("JAX_PLATFORMS", "")]
+    lay_out(tmp_path)
+    found = [run("environment", host.Machine(tmp_path, dict([one])))[0].code for one in taken]
+
+    assert {"HOST-ENVIRONMENT-CLEAN"} == set(found)
+
+
+@pytest.mark.parametrize("value", ["tpus", "TPU", "tpu, cpu"])
+def test_a_misspelt_platform_has_a_command_that_mends_it(value: str, tmp_path: Path) -> None:
+    """One line sets it right, whatever is wrong in it."""
+    found = run("environment", sound(tmp_path, env={"JAX_PLATFORMS": value}))
+    hints = {one.hint for one in found if one.verdict == "fail"}
+
+    assert {"run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=tpu,cpu`"} == hints
+
+
+def test_a_laptop_is_not_told_to_ask_for_a_tpu(tmp_path: Path) -> None:
+    """The same mistake has another remedy where there is none."""
+    found = run("environment", lay_out(tmp_path, env={"JAX_PLATFORMS": "tpus"}))
+
+    assert "run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=cpu`" == found[0].hint
+
+
+def test_a_tpu_asked_for_where_there_is_none_is_told(tmp_path: Path) -> None:
+    """JAX would stop there; on a TPU VM the same value is right."""
+    env = {"JAX_PLATFORMS": "tpu,cpu"}
+    (tmp_path / "vm").mkdir()
+    [laptop] = run("environment", lay_out(tmp_path, env=env))
+    [vm] = run("environment", sound(tmp_path / "vm", env=env))
+
+    assert ("warn", "run `unset JAX_PLATFORMS`") == (laptop.verdict, laptop.hint)
+    assert "ok" == vm.verdict
+
+
+def test_checks_are_read_without_running_them() -> None:
+    """Every host check is sound, static, and applies only where it can judge."""
+    assert [check.broken for check in CHECKS] == [None] * len(SOUND)
+    assert {check.level for check in CHECKS} == {"static"}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_check_raises_nothing_on_an_empty_machine(name: str, tmp_path: Path) -> None:
+    """A system without /proc and /sys is asked all the same."""
+    assert isinstance(run(name, host.Machine(tmp_path, {})), list)
+
+
+def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
+    """Somebody's job is a warning with a name, an age and a command line."""
+    found = run("holder", sound(tmp_path, holder={"pid": 4242, "age_s": 125}, lock="live"))
+
+    assert {f.verdict for f in found} == {"warn"}
+    assert found[0].found == "pid 4242, alice for 2 min 5 s: python train.py"
+    assert found[0].hint == "wait for it, or end it if it is yours: `kill 4242`"
+
+
+def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
+    """`rm` comes after `lsof`, and only where nobody is seen."""
+    lock = run("holder", foreign(tmp_path))[-1]
+
+    assert lock.hint is not None
+    assert lock.hint.index("lsof") < lock.hint.index("rm ")
+
+
+def test_a_lock_that_libtpu_leaves_alone_is_no_defect(tmp_path: Path) -> None:
+    """With a chip mask set, libtpu does not open the lock file."""
+    lock = run("holder", foreign(tmp_path, env={"TPU_VISIBLE_CHIPS": "0"}))[-1]
+
+    assert (lock.verdict, lock.code) == ("info", "HOST-HOLDER-LOCK")
+
+
+def test_secrets_in_variables_are_never_shown(tmp_path: Path) -> None:
+    """Values are shown only of variables that hold words and switches."""
+    secret = "s3cr3t"
+    env = {
+        "XRT_TPU_CONFIG": secret,
+        "LD_PRELOAD": f"/{secret}",
+        "XLA_FLAGS": f"--xla_dump_to={secret} --xla_tpu_x={secret}",
+        "LIBTPU_INIT_ARGS": f"--xla_gpu_x={secret}",
+        "TPU_LIBRARY_PATH": f"/{secret}",
+        "TPU_NAME": f"grpc://{secret}",
+        "MEGASCALE_COORDINATOR_ADDRESS": secret,
+    }
+    found = environment(tmp_path, **env)
+
+    assert len(found) == len(env)
+    assert secret not in repr(found)
+
+
+def test_variables_for_tpus_are_only_told_on_a_laptop(tmp_path: Path) -> None:
+    """A leftover that a CPU run does not mind is no warning there."""
+    env = {"TPU_LOAD_LIBRARY": "0", "JAX_PLATFORMS": "cpu"}
+    found = run("environment", lay_out(tmp_path, env=env))
+
+    assert {f.verdict for f in found} == {"info"}
+
+
+def test_the_missing_libtpu_has_an_exact_command(tmp_path: Path) -> None:
+    """The command names this Python, keeps the JAX that is there, and adds its libtpu."""
+    found = frameworks(tmp_path, JAX, JAXLIB)
+    hint = next(f.hint for f in found if f.code == "HOST-FRAMEWORKS-LIBTPU")
+
+    assert hint is not None
+    assert hint.endswith("'jax[tpu]==0.12.0.1'`")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "version", "allowed"),
+    [
+        ("==0.0.50.*", "0.0.50.1", True),
+        ("==0.0.50.*", "0.0.5", False),
+        ("<=0.12.0.1,>=0.11.2", "0.12.0.1", True),
+        ("<=0.12.0.1,>=0.11.2", "0.12.1", False),
+        ("~=0.0.14", "0.0.21", True),
+        ("~=0.0.14", "0.1.0", False),
+        ("!=2.0", "2.0.0", False),
+        ("==2.9", "2.9.0+cpu", True),
+        ("@ file:///x", "1", None),
+        (">=1", "unknown", None),
+    ],
+)
+def test_versions_are_compared_as_pip_does(wanted: str, version: str, allowed: bool | None) -> None:
+    """What is not understood is unknown, never a match."""
+    versions = importlib.import_module("tpustarter.checks.host._versions")
+
+    assert versions.allows(wanted, version) is allowed
+
+
+def test_a_python_without_a_framework_is_told_how_to_make_an_environment(tmp_path: Path) -> None:
+    """One command, the same on every machine: it looks for what is there itself."""
+    found = list(run("frameworks", sound(tmp_path), path=[str(tmp_path)]))
+
+    assert "run `tpustarter setup jax`" == found[0].hint
+
+
+def test_worker_of_a_slice_gets_the_command_for_all(tmp_path: Path) -> None:
+    """The zone comes from metadata; the name is a placeholder where nothing tells it."""
+    found = served("one_host", tmp_path, values("v5litepod-32", worker=0, hosts=4))
+
+    assert found[0].found == 4
+    assert "ssh NAME --zone=us-central1-b --worker=all" in (found[0].hint or "")
+
+
+def test_every_hint_of_a_sabotage_is_one_line(tmp_path: Path) -> None:
+    """A hint is one command or one sentence, and prints nothing but text."""
+    for name, broken in SABOTAGE.items():
+        for index, (_, _, make) in enumerate(broken):
+            for found in make(tmp_path / f"{name}{index}"):
+                assert (found.hint or "x").isprintable()
+                assert found.name.isprintable()
+
+
+def test_a_colab_notebook_is_in_order(tmp_path: Path) -> None:
+    """Nobody there can change the container's network, and variables stand in for metadata."""
+    colab = {
+        "COLAB_TPU_1VM": "1",
+        "TPU_ACCELERATOR_TYPE": "v5e-1",
+        "TPU_WORKER_HOSTNAMES": "localhost",
+        "TPU_WORKER_ID": "0",
+        "TPU_SKIP_MDS_QUERY": "1",
+        "TPU_CHIPS_PER_HOST_BOUNDS": "2,2,1",
+        "TPU_HOST_BOUNDS": "1,1,1",
+    }
+    layout = {"chips": 1, "container": "docker", "host_network": False, "env": colab}
+    machine = lay_out(tmp_path, "v5e", **layout)  # type: ignore[arg-type]
+    names = SOUND.keys() - {"python", "space", "frameworks"}
+    found = [finding for name in names for finding in run(name, machine)]
+
+    assert host.visible_devices(machine) == 1
+    assert [finding for finding in found if finding.verdict in ("warn", "fail")] == []
+
+
+def test_one_host_by_choice_is_not_a_missing_chip(tmp_path: Path) -> None:
+    """On one of four hosts, TPU_WORKER_HOSTNAMES=localhost only confines a process."""
+    env = {"TPU_WORKER_HOSTNAMES": "localhost"}
+    known = values("v5litepod-32", worker=1, hosts=4)
+    found = served("metadata", tmp_path, known, env=env)
+
+    assert [finding.code for finding in found if finding.verdict == "fail"] == []
+
+
+FLAGS_TAKEN = [
+    {"XLA_FLAGS": "--xla_dump_to=/x --xla_gpu_autotune_level=0"},
+    {"XLA_FLAGS": "  --xla_dump_hlo_as_text  "},
+    {"XLA_FLAGS": "--xla_dump_to='/a b' --xla_cpu_enable_fast_math=\"true\""},
+    {"XLA_FLAGS": "--xla_dump_to=/a --xla_dump_to=/a"},
+    {"XLA_FLAGS": ""},
+    {"XLA_FLAGS": "/etc/passwd"},
+    {"LIBTPU_INIT_ARGS": "--xla_tpu_scoped_vmem_limit_kib 1024 --megascale_x=1"},
+    {"LIBTPU_INIT_ARGS": "-xla_tpu_a=true --noxla_tpu_b --v=1 --2a886c8_x=1"},
+    {"LIBTPU_INIT_ARGS": "--xla_tpu_a=1,2,3"},
+]
+
+
+@pytest.mark.parametrize("env", FLAGS_TAKEN)
+def test_flags_that_are_taken_are_no_mistake(env: dict[str, str], tmp_path: Path) -> None:
+    """What XLA and libtpu read without a word is not complained about."""
+    assert ["HOST-ENVIRONMENT-CLEAN"] == [one.code for one in environment(tmp_path, **env)]
+
+
+def test_a_flag_of_libtpu_among_those_of_xla_is_told_once(tmp_path: Path) -> None:
+    """The table of variables names it and where it belongs; it is not unknown as well."""
+    for flag in ("--xla_tpu_x=1", "--megascale_x=1", "--2a886c8_x=1", "--xla_jf_x=1"):
+        (tmp_path / flag).mkdir()
+        found = run("environment", lay_out(tmp_path / flag, env={"XLA_FLAGS": flag}))
+
+        assert ["HOST-ENVIRONMENT-VARIABLE"] == [one.code for one in found], flag
+
+
+def test_values_of_flags_are_never_shown(tmp_path: Path) -> None:
+    """Names of flags are; a value, or a word that is no flag, may be anything."""
+    secret = "s3cr3t"
+    env = {
+        "XLA_FLAGS": f"--xla_a={secret},--xla_b={secret} {secret} --xla_{secret}-x --c='{secret}",
+        "LIBTPU_INIT_ARGS": f"{secret} '--{secret}' --xla_tpu_a='7' --a={secret};--b={secret}",
+    }
+    found = environment(tmp_path, **env)
+
+    assert len(found) > 6
+    assert secret not in repr(found)
+
+
+def test_flags_for_libtpu_are_only_told_on_a_laptop(tmp_path: Path) -> None:
+    """Nothing reads them there; XLA's own are read everywhere."""
+    env = {"LIBTPU_INIT_ARGS": "xla_tpu_a=1", "XLA_FLAGS": "xla_dump_to=/x"}
+    found = run("environment", lay_out(tmp_path, env=env))
+
+    assert [("variable:XLA_FLAGS", "fail"), ("variable:LIBTPU_INIT_ARGS", "info")] == [
+        (one.entity, one.verdict) for one in found
+    ]
+
+
+LOCKING = [
+    # limit in bytes, more of the machine, verdict
+    ("unlimited", {"container": "docker"}, "ok"),
+    (1 << 30, {"container": "docker"}, "ok"),
+    (8 << 20, {"container": "docker", "rights": 1 << 14}, "ok"),
+    (8 << 20, {"container": "docker", "rights": 1 << 13}, "warn"),
+    (8 << 20, {"container": "docker", "generation": "v4"}, "ok"),
+    (8 << 20, {"container": "docker", "nodes": False}, "warn"),
+    (8 << 20, {"container": "docker", "env": {"COLAB_RELEASE_TAG": "1"}}, "info"),
+    (8 << 20, {}, "info"),
+    ("?", {"container": "docker"}, "info"),
+]
+
+
+@pytest.mark.parametrize(("limit", "more", "verdict"), LOCKING)
+def test_a_limit_of_locked_memory_matters_in_containers_with_vfio(
+    limit: int | str, more: dict[str, Any], verdict: Verdict, tmp_path: Path
+) -> None:
+    """More than this machine's memory is never locked; a right or no VFIO makes it moot."""
+    [found] = locking(tmp_path, limit, **more)
+
+    assert verdict == found.verdict
+
+
+@pytest.mark.parametrize(
+    ("mode", "env", "verdict", "found"),
+    [
+        (0o777, {}, "ok", "writable"),
+        (0o755, {"TPU_LOG_DIR": "disabled"}, "info", "logs are disabled"),
+        (0o755, {"TPU_LOG_DIR": "logs"}, "info", "a relative path"),
+        (0o755, {"TPU_LOG_DIR": "/tmp/mine"}, "ok", "not there yet"),
+        (0o755, {"TPU_LOG_DIR": "/tmp/mine/deeper"}, "info", "nothing above it"),
+        (0o755, {"TPU_LOG_DIR": "/home/alice"}, "warn", None),
+        (0o755, {"TPU_LOG_DIR": "/tmp"}, "ok", "writable"),
+    ],
+)
+def test_the_folder_of_logs_is_the_one_libtpu_would_use(
+    mode: int, env: dict[str, str], verdict: Verdict, found: str | None, tmp_path: Path
+) -> None:
+    """TPU_LOG_DIR names another one, or turns logs off."""
+    [told] = logs(tmp_path, mode, **env)
+
+    assert verdict == told.verdict
+    assert found in (None, told.found)
+
+
+def test_packages_that_fit_are_not_told_of(tmp_path: Path) -> None:
+    """NumPy and its kind are named where a framework asks for another version."""
+    found = frameworks(tmp_path, *needing("numpy")[:2], ("numpy", "2.5.5", []), LIBTPU)
+
+    assert [] == [one.code for one in found if "NUMPY" in one.code or one.name == "numpy"]
+
+
+def test_tensorflow_for_input_is_no_mistake_beside_jax(tmp_path: Path) -> None:
+    """Many read their data with it; the TPU is JAX's."""
+    found = frameworks(tmp_path, JAX, JAXLIB, LIBTPU, ("tensorflow", "2.21.0", []))
+
+    assert [] == [one.code for one in found if one.verdict not in ("ok", "info")]

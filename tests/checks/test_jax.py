@@ -1,0 +1,382 @@
+"""Every JAX check passes on 8 virtual CPU devices, and fails when one function of it is broken."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.checks import mxu
+from tpustarter import checks
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import Target, set_target, target
+
+Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
+
+FOLDER = Path(next(iter(checks.__path__))) / "jax"
+NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+TPU = Target("tpu", 8, "v5e")
+MINUTES = 0.005
+"""What a check that soaks is given: a third of a second."""
+
+
+def check(name: str) -> ModuleType:
+    """Return a check or shared code of the JAX checks."""
+    return importlib.import_module(f"tpustarter.checks.jax.{name}")
+
+
+def findings(name: str, code: str = "") -> list[Finding]:
+    """Run a check and return its findings whose code starts with `code`."""
+    told = [one for one in check(name).run() if isinstance(one, Finding)]  # and no Progress
+    return [finding for finding in told if finding.code.startswith(code)]
+
+
+def failures(name: str) -> list[tuple[str, str | None]]:
+    """Run a check and return code and entity of what failed."""
+    return [(one.code, one.entity) for one in findings(name) if one.verdict == "fail"]
+
+
+@pytest.fixture(autouse=True)
+def _asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    before = target()
+    monkeypatch.setitem(check("_timing").LASTS_S, "cpu", 0.002)  # no figure is judged here
+    set_target(Target("cpu", 8, virtual=True, minutes=MINUTES))
+    yield
+    set_target(before)
+
+
+# One broken function for each check.
+
+
+def device_five_answers_wrongly(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Let the device that is given the numbers from 5000 on answer zeros."""
+    patch.setattr(module, "answer", lambda x: jnp.where(x[0] == 5000, 0, 3 * x + 7))
+
+
+def highest_makes_three_passes(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Let `highest` do what `high` does on a TPU."""
+    patch.setattr(module, "multiply_highest", mxu.passes(3))
+
+
+def bfloat16_loses_a_bit(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Flip the last bit of one bfloat16 number on its way back."""
+
+    def to_numpy(array: jax.Array) -> np.ndarray:
+        found = np.array(array)
+        if array.dtype == jnp.bfloat16:
+            found.view(np.uint16)[7] ^= 1
+        return found
+
+    patch.setattr(module, "to_numpy", to_numpy)
+
+
+def float64_becomes_float16(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Convert float64 to half of what is documented."""
+    convert = module.convert
+
+    def narrower(numbers: Any, dtype: Any = None) -> tuple[np.ndarray, int]:
+        found, warned = convert(numbers, dtype)
+        with np.errstate(over="ignore"):
+            narrow = found.astype(np.float16) if found.dtype == np.float32 else found
+        return narrow, warned
+
+    patch.setattr(module, "convert", narrower)
+
+
+def jax_keeps_the_numpy_memory(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Share memory where a copy is promised."""
+    patch.setattr(module, "copied_to_jax", jax.device_put)
+
+
+def device_five_does_nothing(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Let the device at place 5 return zeros for its share."""
+    share = module.own_share
+    place = jax.lax.axis_index
+    patch.setattr(module, "own_share", lambda x, y: jnp.where(place("d") == 5, 0, share(x, y)))
+
+
+SABOTAGE: dict[str, Break] = {
+    name: breaks
+    for path in sorted(Path(__file__).parent.glob("jax_sabotage_*.py"))
+    for name, breaks in importlib.import_module(f"tests.checks.{path.stem}").SABOTAGE.items()
+} | {
+    "aliasing": jax_keeps_the_numpy_memory,
+    "array_conversion": bfloat16_loses_a_bit,
+    "devices_visible": device_five_answers_wrongly,
+    "every_device": device_five_does_nothing,
+    "matmul_precision": highest_makes_three_passes,
+    "narrowing": float64_becomes_float16,
+}
+
+
+def test_every_check_has_a_sabotage() -> None:
+    """A check without one is not finished."""
+    assert sorted(SABOTAGE) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_passes_on_eight_virtual_devices(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds nothing worse than a fact, runs what it lists, and leaves JAX as it met it.
+
+    Rehearsal compiles `programs()`: the functions and shapes there are the ones that run.
+    """
+    before, ran = dict(jax.config.values), set()
+    compile_ = jax.jit
+
+    def recording(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        program = compile_(function, **options)
+
+        def call(*arguments: Any) -> Any:
+            ran.add(signature(function, arguments))
+            return program(*arguments)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jax, "jit", recording)
+        found = findings(name)
+
+    assert {one.verdict for one in found} <= {"ok", "info"}
+    assert any(one.verdict == "ok" for one in found)
+    assert all(isinstance(one.found, str | int | float) for one in found)
+    assert before == dict(jax.config.values)
+    assert {signature(program, shapes) for _, program, shapes in programs(name)} == ran
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claim can be seen to be false, and whoever reads that is told what to do."""
+    SABOTAGE[name](monkeypatch, check(name))
+    failed = [one for one in findings(name) if one.verdict == "fail"]
+
+    assert failed
+    assert all(one.hint for one in failed)
+
+
+def signature(function: Callable[..., Any], arguments: Any) -> tuple[str, str]:
+    """Return the name of a function and the types of its arguments."""
+    return function.__name__, str([(one.dtype.name, one.shape) for one in arguments])
+
+
+def programs(name: str) -> list[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """Return the programs a check lists for the devices of this process."""
+    return list(check(name).programs(jax.local_devices()))
+
+
+# JAX before 0.8 says of a jitted pmap that it may be slow; the check never runs it so.
+@pytest.mark.filterwarnings("ignore:The jitted function own_row includes a pmap:UserWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_programs_compile_from_abstract_arguments(name: str) -> None:
+    """Names are unique, and lowering needs no numbers."""
+    listed = programs(name)
+
+    assert len({title for title, _, _ in listed}) == len(listed) > 0
+    assert all(jax.jit(program).lower(*shapes).compile() for _, program, shapes in listed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_has_a_form_for_one_device(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A v5e-1 and a laptop are healthy machines too."""
+    one = jax.local_devices()[:1]
+    monkeypatch.setattr(jax, "local_devices", lambda **_: one)
+    set_target(Target("cpu", 1, virtual=True, minutes=MINUTES))
+
+    assert failures(name) == []
+
+
+# the settings of a user
+
+OTHER = {
+    "jax_debug_nans": True, "jax_disable_jit": True, "jax_debug_key_reuse": True,
+    "jax_threefry_partitionable": False, "jax_numpy_dtype_promotion": "strict",
+    "jax_numpy_rank_promotion": "raise", "jax_transfer_guard": "disallow",
+    "jax_default_prng_impl": "rbg", "jax_enable_x64": True,
+    "jax_enable_compilation_cache": False, "jax_raise_persistent_cache_errors": True,
+    "jax_compilation_cache_max_size": 0, "jax_explain_cache_misses": True,
+}  # fmt: skip
+"""Settings that change what JAX does, each set to what is not its default."""
+
+ABOUT_JAX = (
+    "array_layouts", "callbacks", "compilation_cache", "control_flow", "dlpack", "donation",
+    "host_transfers", "indexing", "out_of_bounds", "profiler_trace", "pytrees_and_keys",
+    "random_keys", "recompilation", "round_trips", "sharded_to_numpy", "tpu_metrics", "weak_types",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ABOUT_JAX)
+def test_the_settings_of_a_user_make_no_claim_false(name: str) -> None:
+    """A claim about JAX as documented holds whatever this user's programs are run with."""
+    before = {setting: jax.config.values[setting] for setting in OTHER}
+    try:
+        for setting, value in OTHER.items():
+            jax.config.update(setting, value)
+        found = failures(name)
+    finally:
+        for setting, value in before.items():
+            jax.config.update(setting, value)
+
+    assert [] == found
+
+
+# the settings that host.environment knows, which run without JAX
+
+
+def test_jax_has_every_setting_that_host_environment_knows() -> None:
+    """A name misspelt in the table would guard nothing."""
+    known = importlib.import_module("tpustarter.checks.host._settings")
+    names = {*known.SWITCHES, *known.NUMBERS, *known.WORDS}
+
+    assert set() == {name for name in names if name.lower() not in jax.config.values}
+
+
+def test_jax_takes_the_words_that_host_environment_takes() -> None:
+    """JAX's own configuration refuses another word, and takes those of its version."""
+    known = importlib.import_module("tpustarter.checks.host._settings")
+
+    def takes(name: str, word: str) -> bool:
+        before = jax.config.values[name.lower()]
+        try:
+            jax.config.update(name.lower(), word)
+        except ValueError:
+            return False
+        jax.config.update(name.lower(), before)
+        return True
+
+    newer = {"threefry4x32", "philox2x32", "philox4x32"}  # JAX 0.12 has these as well
+    refused = [(name, word) for name, words in known.WORDS.items()
+               for word in words if word not in newer and not takes(name, word)]  # fmt: skip
+
+    assert [] == refused
+    assert [] == [name for name in known.WORDS if takes(name, "bogus")]
+
+
+# jax.devices_visible
+
+
+def test_a_silent_fall_back_to_the_cpu_is_caught_and_named() -> None:
+    """The newcomer's first trap: a TPU asked for, a CPU used, and no message."""
+    set_target(TPU)
+    [found] = findings("devices_visible", "JAX-DEVICES-PLATFORM")
+
+    assert (found.verdict, found.found, found.expected) == ("fail", "cpu", "tpu")
+    assert "JAX_PLATFORMS=tpu python -c" in str(found.hint)
+
+
+def test_a_wrong_count_of_devices_is_caught() -> None:
+    """Eight devices where four were expected, and the text says that they are virtual."""
+    set_target(Target("cpu", 4, virtual=True))
+    [found] = findings("devices_visible", "JAX-DEVICES-COUNT")
+
+    assert (found.verdict, found.found, found.expected) == ("fail", 8, 4)
+    assert found.unit == "virtual CPU devices"
+
+
+def test_an_unknown_count_of_devices_is_not_judged() -> None:
+    """Where the machine does not say how many there should be, the count found stands."""
+    set_target(Target("cpu", None, virtual=True))
+    [found] = findings("devices_visible", "JAX-DEVICES-COUNT")
+
+    assert (found.verdict, found.found) == ("ok", 8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "generation", "verdict"),
+    [
+        ("TPU v5 lite", "v5e", "ok"),
+        ("TPU v5 lite", "v6e", "fail"),
+        ("TPU v99", "v5e", "info"),
+        ("TPU v4", None, "info"),
+    ],
+)
+def test_device_kinds_are_compared_with_the_chips_on_pci(
+    kind: str, generation: str | None, verdict: str
+) -> None:
+    """What JAX calls a device and what PCI shows are the same generation; unknown is no fail."""
+    assert verdict == check("devices_visible").generation(kind, generation).verdict
+
+
+def test_the_device_that_answers_wrongly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One bad device of eight is counted and named, the others are not."""
+    device_five_answers_wrongly(monkeypatch, check("devices_visible"))
+    count, device = findings("devices_visible", "JAX-DEVICES-ANSWER")
+
+    assert (count.found, count.expected, count.entity) == (7, 8, None)
+    assert device.entity == "device:5"
+
+
+# jax.every_device
+
+
+def test_a_device_that_does_nothing_is_named_and_the_exchange_is_not_blamed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seven of eight shares; the total of what they had is still right."""
+    device_five_does_nothing(monkeypatch, check("every_device"))
+    count, device = [one for one in findings("every_device") if one.verdict == "fail"]
+
+    assert (count.code, count.found, count.expected) == ("JAX-EVERY-SHARE", 7, 8)
+    assert (device.entity, device.found) == ("device:5", "zeros")
+
+
+def broken(patch: pytest.MonkeyPatch, name: str, function: Callable[..., Any]) -> list[Finding]:
+    """Run `every_device` with one function broken, and return what failed."""
+    patch.setattr(check("every_device"), name, function)
+    return [one for one in findings("every_device") if one.verdict == "fail"]
+
+
+def test_a_device_that_does_anothers_share_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Device 2 computes what device 3 should: its own share is missing."""
+    share = check("every_device").own_share
+
+    def swapped(x: jax.Array, y: jax.Array) -> jax.Array:
+        honest, place = share(x, y), jax.lax.axis_index("d")
+        return jnp.where(place == 2, jax.lax.ppermute(honest, "d", [(3, 2)]), honest)
+
+    _, device = broken(monkeypatch, "own_share", swapped)
+
+    assert (device.entity, device.found) == ("device:2", "the share of device:3")
+
+
+def test_a_total_without_one_share_names_whose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All eight copies of the total lack the share of device 3."""
+
+    def without_three(share: jax.Array) -> jax.Array:
+        return jax.lax.psum(jnp.where(jax.lax.axis_index("d") == 3, 0, share), "d")
+
+    count, *devices = broken(monkeypatch, "total", without_three)
+
+    assert (count.code, count.found, count.expected) == ("JAX-EVERY-TOTAL", 0, 8)
+    assert [one.found for one in devices] == ["lacks the share of device:3"] * 8
+
+
+def test_one_wrong_copy_of_the_total_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven devices have the total, and device 6 is off by one in every number."""
+
+    def one_off(share: jax.Array) -> jax.Array:
+        return jax.lax.psum(share, "d") + (jax.lax.axis_index("d") == 6)
+
+    count, device = broken(monkeypatch, "total", one_off)
+
+    assert (count.found, device.entity) == (7, "device:6")
+    assert device.found == "16384 of 16384 numbers wrong"
+
+
+def test_the_wrong_neighbour_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data that went two devices on came from somebody else."""
+
+    def two_on(share: jax.Array, count: int) -> jax.Array:
+        return jax.lax.ppermute(share, "d", [(i, (i + 2) % count) for i in range(count)])
+
+    count, first, *_ = broken(monkeypatch, "from_left", two_on)
+
+    assert (count.code, count.found) == ("JAX-EVERY-NEIGHBOUR", 0)
+    assert (first.entity, first.found) == ("device:0", "the share of device:6")

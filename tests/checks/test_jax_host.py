@@ -1,0 +1,540 @@
+"""Transfers, callbacks, the cache, traces and libtpu's metrics: what is broken is named."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import io_callback
+
+from tests.checks import jax_sabotage_host as sabotage
+from tests.checks.test_jax import check, failures, findings
+from tests.support.real_compiler import python_with_libtpu
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import Target, set_target, target
+from tpustarter.rehearsal import compiler
+from tpustarter.running import archive
+
+
+@pytest.fixture(autouse=True)
+def _asked() -> Iterator[None]:
+    before = target()
+    set_target(Target("cpu", 8, virtual=True))
+    yield
+    set_target(before)
+
+
+def one(code: str, name: str) -> Finding:
+    """Return the only finding of a check with a code."""
+    [found] = findings(name, code)
+    return found
+
+
+def named(name: str) -> list[tuple[str, str | None, Any]]:
+    """Run a check and return code, entity and text of each part of it that failed."""
+    failed = [finding for finding in findings(name) if finding.verdict == "fail"]
+    return [(finding.code, finding.entity, finding.found) for finding in failed if finding.entity]
+
+
+# jax.host_transfers
+
+
+def test_the_sizes_are_those_at_which_transfers_break() -> None:
+    """One byte, both sides of a page, last axes that fill no tile, and some MiB."""
+    sizes = [int(np.prod(shape)) * kind.itemsize for shape, kind in check("_journeys").SIZES]
+    last = {shape[-1] for shape, _ in check("_journeys").SIZES}
+
+    assert {1, 4095, 4096, 4097, 4092, 4100} < set(sizes)
+    assert {127, 129} < last
+    assert max(sizes) > 2**21
+    assert 0 == check("_journeys").numbers(0)[-1].size
+
+
+def test_every_device_has_numbers_of_its_own() -> None:
+    """Else an array of another device would not be noticed."""
+    numbers = check("_journeys").numbers
+    alike = [
+        np.array_equal(x, y) for x, y in zip(numbers(0), numbers(1), strict=True) if x.size > 1
+    ]
+
+    assert not any(alike)
+
+
+def test_the_device_and_the_size_that_break_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One byte behind a page, on device 5, on every way that ends there."""
+    sabotage.device_five_drops_a_byte_of_a_page(monkeypatch, check("host_transfers"))
+    text = "uint8[4097]: 1 of 4097 numbers changed"
+
+    assert named("host_transfers") == [
+        ("JAX-TRANSFER-ALONE", "device:5", text),
+        ("JAX-TRANSFER-MANY", "device:5", text),
+        ("JAX-TRANSFER-DIRECT", "device:5", text),
+        ("JAX-TRANSFER-DIRECT", "device:6", text),
+    ]
+
+
+def test_a_wrong_path_between_two_devices_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the host sends is right; what device 2 sends to device 3 is not."""
+    module = check("host_transfers")
+    honest = module.to_device
+
+    def to_device(array: Any, device: Any) -> jax.Array:
+        there = isinstance(array, jax.Array)
+        return honest(~np.asarray(array) if there and device.id == 3 else array, device)
+
+    monkeypatch.setattr(module, "to_device", to_device)
+    [(code, entity, text)] = named("host_transfers")
+
+    assert (code, entity) == ("JAX-TRANSFER-DIRECT", "device:3")
+    assert text.count("changed") == len(check("_journeys").SIZES)
+
+
+def test_a_device_that_holds_something_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes back alone is right, and what device 6 computes from it is not."""
+
+    def complement(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+        flip = (jax.lax.axis_index("d") == 6).astype(jnp.uint8)
+        return tuple(~array ^ flip.astype(array.dtype) for array in arrays)
+
+    monkeypatch.setattr(check("host_transfers"), "complement", complement)
+    found = named("host_transfers")
+
+    assert [("JAX-TRANSFER-MANY", "device:6")] == [(code, entity) for code, entity, _ in found]
+
+
+def test_a_copy_that_comes_back_too_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last bytes of the largest array are still zeros."""
+    module = check("host_transfers")
+    honest = module.to_host
+
+    def to_host(array: jax.Array) -> np.ndarray:
+        found = np.array(honest(array))
+        if found.size > 2**21:
+            found[:, -1000:] = 0
+        return found
+
+    monkeypatch.setattr(module, "to_host", to_host)
+    found = named("host_transfers")
+
+    assert 3 * 8 == len(found)
+    assert all(str(text).startswith("uint8[2097155]: ") for _, _, text in found)
+
+
+# jax.callbacks
+
+
+def broken_call(
+    patch: pytest.MonkeyPatch, name: str, function: Callable[..., Any]
+) -> list[Finding]:
+    """Run `callbacks` with one of its programs broken, and return what failed."""
+    patch.setattr(check("_calls"), name, function)
+    return [finding for finding in findings("callbacks") if finding.verdict == "fail"]
+
+
+def test_the_way_to_ask_that_is_answered_wrongly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under one method of mapping, each row gets the answer to another one."""
+    honest = check("_calls").ask_by_rows
+
+    def ask_by_rows(x: jax.Array) -> dict[str, jax.Array]:
+        found = honest(x)
+        return {**found, "expand_dims": jnp.roll(found["expand_dims"], 1, axis=0)}
+
+    count, way = broken_call(monkeypatch, "ask_by_rows", ask_by_rows)
+
+    assert (count.code, count.found, count.expected) == ("JAX-CALLBACK-VALUES", 3, 4)
+    assert (way.entity, way.found) == ("way:expand_dims", "1024 of 1024 numbers wrong")
+
+
+def test_the_device_that_is_answered_wrongly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Device 3 is given the answer with one added."""
+    honest = check("_calls").ask_on_each
+
+    def ask_on_each(x: jax.Array) -> jax.Array:
+        return honest(x) + (jax.lax.axis_index("d") == 3)
+
+    _, device = broken_call(monkeypatch, "ask_on_each", ask_on_each)
+
+    assert (device.code, device.entity) == ("JAX-CALLBACK-DEVICES", "device:3")
+
+
+def test_calls_in_another_order_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ordered callbacks that arrive in pairs, the second before the first."""
+    sabotage.callbacks_change_places(monkeypatch, check("callbacks"))
+
+    assert "1 0 3 2 5 4 7 6" == one("JAX-CALLBACK-ORDER", "callbacks").found
+
+
+def test_an_exception_that_nobody_sees_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program goes on with numbers that no callback returned."""
+    failed = broken_call(monkeypatch, "ask_in_vain", lambda x: io_callback(lambda a: a, x, x))
+
+    assert [("JAX-CALLBACK-ERROR", "not raised")] == [(f.code, f.found) for f in failed]
+
+
+def test_what_debug_callbacks_tell_is_judged_as_documented() -> None:
+    """JAX may drop or repeat them, so that is no fault; a number that nobody sent is one."""
+    told_once = check("callbacks").told_once
+    cases = {"all": [1, 2], "repeated": [1, 1, 2], "dropped": [1], "other": [1, 3]}
+    found = {name: told_once(told, [1, 2]) for name, told in cases.items()}
+
+    assert {"all": "ok", "repeated": "info", "dropped": "info", "other": "fail"} == {
+        name: finding.verdict for name, finding in found.items()
+    }
+    assert "2, in 3 calls" == found["repeated"].found
+    assert "effects_barrier" in str(found["dropped"].hint)
+
+
+def test_a_tpu_without_the_cpu_platform_is_told_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With JAX_PLATFORMS=tpu no callback runs, and the check says why before it tries one."""
+    monkeypatch.setattr(check("_handover"), "cpu", lambda: None)
+    [found] = findings("callbacks")
+
+    assert (found.code, found.verdict, found.found) == ("JAX-CALLBACK-CPU", "fail", 0)
+    assert "JAX_PLATFORMS=tpu,cpu" in str(found.hint)
+
+
+# jax.compilation_cache
+
+
+def test_a_cache_that_keeps_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX keeps what took a second to compile, unless it is told to keep all."""
+    name = "jax_persistent_cache_min_compile_time_secs"
+    monkeypatch.setitem(check("_cache").SETTINGS, name, 1e9)
+
+    assert {"JAX-CACHE-KEPT", "JAX-CACHE-TAKEN"} == {
+        code for code, _ in failures("compilation_cache")
+    }
+
+
+def test_a_program_compiled_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program each time fills the folder, and nothing is taken from it."""
+    sabotage.every_run_is_another_program(monkeypatch, check("compilation_cache"))
+
+    assert [("JAX-CACHE-TAKEN", None)] == failures("compilation_cache")
+
+
+def changed(patch: pytest.MonkeyPatch, way: str, **fields: Any) -> None:
+    """Let the cache give something else on one way to a program."""
+    honest = check("compilation_cache").trial
+
+    def trial(program: Any, x: jax.Array) -> Any:
+        found = honest(program, x)
+        return found._replace(ways={**found.ways, way: found.ways[way]._replace(**fields)})
+
+    patch.setattr(check("compilation_cache"), "trial", trial)
+
+
+def test_a_cached_program_with_other_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache that belongs to another machine gives a program that computes something else."""
+    changed(monkeypatch, "from the folder", result=np.zeros((8, 128), np.int32))
+
+    assert [("JAX-CACHE-BITS", "way:from the folder", "other numbers")] == named(
+        "compilation_cache"
+    )
+
+
+def test_a_cache_that_is_written_and_never_read_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken entry that nobody notices was not read, so a whole one is not read either."""
+    changed(monkeypatch, "broken entry", warned=())
+
+    assert [("JAX-CACHE-TAKEN", None)] == failures("compilation_cache")
+
+
+def test_what_jax_does_without_a_cache_is_told() -> None:
+    """It warns and compiles, and a broken entry stays where it is."""
+    broken, refused = (
+        one(f"JAX-CACHE-{end}", "compilation_cache") for end in ("BROKEN", "REFUSED")
+    )
+
+    assert "JAX warns and compiles, and leaves it" == broken.found
+    assert "JAX warns and compiles" == refused.found
+
+
+def test_only_the_first_process_of_a_slice_is_asked_to_keep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The others compile and keep nothing, as documented."""
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+
+    assert ["info"] == [finding.verdict for finding in findings("compilation_cache")]
+
+
+def test_what_compiles_after_the_check_is_kept_elsewhere(tmp_path: Path) -> None:
+    """The folder of the user is used again, and not the check's."""
+    cache = check("_cache")
+    with cache.kept_in(tmp_path / "users"):
+        assert [] == failures("compilation_cache")
+        cache.compiled(check("compilation_cache").program(), jnp.ones((8, 128), jnp.int32))
+
+    assert list((tmp_path / "users").iterdir())
+
+
+# jax.profiler_trace
+
+
+def recorded(folder: Path, process: str) -> list[tuple[str, str]]:
+    """Write a trace with one event of a process, and return what is read from it."""
+    events = [
+        {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": process}},
+        {"ph": "X", "pid": 3, "tid": 1, "ts": 0, "dur": 1, "name": "jit_profiled_work(123)"},
+        {},
+    ]
+    path = folder / "perfetto_trace.json.gz"
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode()))
+    return check("_trace").read(folder).events
+
+
+@pytest.mark.parametrize(
+    ("process", "verdict", "found"),
+    [("/device:TPU:0", "ok", 1), ("/host:CPU", "fail", "none"),
+     ("/device:CUSTOM:Megascale Trace", "fail", "none")],
+)  # fmt: skip
+def test_a_tpu_must_have_lines_of_its_own(
+    process: str, verdict: str, found: int | str, tmp_path: Path
+) -> None:
+    """A trace of the host alone says nothing about the device."""
+    judged = check("_trace").on_devices("tpu", recorded(tmp_path, process))
+
+    assert (verdict, found) == (judged.verdict, judged.found)
+
+
+def test_a_trace_without_a_file_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kind of file that is missing is named, and its events count as missing."""
+    module = check("profiler_trace")
+    honest = module.record
+
+    def record(work: Callable[[], None]) -> Any:
+        found = honest(work)
+        return found._replace(sizes={**found.sizes, "xplane.pb": 0}, planes=[])
+
+    monkeypatch.setattr(module, "record", record)
+
+    assert [("JAX-PROFILE-FILES", None), ("JAX-PROFILE-FILES", "file:xplane.pb"),
+            ("JAX-PROFILE-SPACE", None)] == failures("profiler_trace")  # fmt: skip
+
+
+def test_a_jax_that_cannot_read_its_traces_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX 0.6 writes the file, and has nothing to read it with."""
+    monkeypatch.setattr(jax.profiler, "ProfileData", None)
+
+    assert "info" == one("JAX-PROFILE-SPACE", "profiler_trace").verdict
+
+
+def test_a_trace_that_ends_before_the_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newcomer's first empty trace, and what to add to the program."""
+    module = check("profiler_trace")
+    honest = module.record
+
+    def record(work: Callable[[], None]) -> Any:
+        found = honest(work)
+        return found._replace(events=[("/host:CPU", module.MARK)])
+
+    monkeypatch.setattr(module, "record", record)
+    found = one("JAX-PROFILE-NAME", "profiler_trace")
+
+    assert (found.verdict, found.found) == ("info", "not in it")
+    assert "block_until_ready" in str(found.hint)
+
+
+# jax.tpu_metrics
+
+Told = tuple[str, Any, str | None]
+
+
+def links(*texts: str) -> list[Told]:
+    """Return verdict, figure and entity of each finding about texts of `ici_link_health`."""
+    metrics = check("_metrics")
+    return [(one.verdict, one.found, one.entity) for one in metrics.scored(metrics.LINKS, texts)]
+
+
+def throttling(*texts: str) -> list[Told]:
+    """Return verdict, figure and entity of each finding about texts of `tpu_throttle_score`."""
+    metrics = check("_metrics")
+    found = metrics.scored(metrics.THROTTLING, texts)
+    return [(one.verdict, one.found, one.entity) for one in found]
+
+
+def memory(total: list[str] | None, used: list[str] | None) -> list[Told]:
+    """Return verdict, figure and entity of each finding about texts of the memory of chips."""
+    return [(one.verdict, one.found, one.entity) for one in check("_metrics").memory(total, used)]
+
+
+def test_healthy_links_are_counted() -> None:
+    """Each text is one link."""
+    assert [("ok", 2, None)] == links("tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 0")
+
+
+@pytest.mark.parametrize(
+    ("score", "verdict", "meaning"),
+    [(1, "warn", "transient problem"), (5, "warn", "transient problem"),
+     (6, "fail", "persistent minor problem"), (9, "fail", "persistent minor problem"),
+     (10, "fail", "not usable")],
+)  # fmt: skip
+def test_a_link_that_is_not_healthy_is_named(score: int, verdict: str, meaning: str) -> None:
+    """The scores and their meanings as libtpu documents them."""
+    found = links("tray1.chip3.ici0.int: 0", f"tray1.chip3.ici1.int: {score}")
+
+    assert [(verdict, 1, None),
+            (verdict, f"{score}: {meaning}", "link:tray1.chip3.ici1.int")] == found  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "tray1.chip3.ici0.int", "tray1.chip3.ici0.int: 11", "healthy: yes",
+             "tray1.chip3.ici0.int: 0.0", "\x1b[31mtray1: 0", "a: -1"],
+)  # fmt: skip
+def test_a_text_in_another_form_is_never_good(text: str) -> None:
+    """Beside a healthy link it is counted, and told as unknown, without its escape sequences."""
+    (verdict, healthy, _), (also, said, _) = links("tray1.chip3.ici0.int: 0", text)
+
+    assert (verdict, healthy, also) == ("info", 1, "info")
+    assert str(said).startswith("unknown: 1 in another form")
+    assert "\x1b" not in str(said)
+
+
+def test_a_fault_counts_more_than_a_text_that_is_unknown() -> None:
+    """Neither hides the other."""
+    assert ["fail", "fail", "info"] == [verdict for verdict, _, _ in links("a.b: 10", "?")]
+
+
+def test_a_throttled_chip_is_named() -> None:
+    """Ten percent for each point."""
+    assert [("ok", 2, None)] == throttling("0-0", "1-0")
+    assert [("warn", 1, None), ("warn", "3: throttled by 30 %", "chip:1")] == throttling(
+        "0-0", "1-3"
+    )
+
+
+def test_no_data_and_no_metric_are_told_as_such() -> None:
+    """Neither is health."""
+    assert [("info", "unknown: no data", None)] == links()
+    assert [("info", "unknown: no data", None)] == memory([], [])
+    missing = "unknown: this libtpu has no such metric"
+    assert [("info", missing, None)] == memory(None, None)
+    metrics = check("_metrics")
+
+    assert [missing] == [one.found for one in metrics.scored(metrics.LINKS, None)]
+
+
+def test_the_memory_of_chips_is_told_and_compared() -> None:
+    """The example of the documentation; then a chip that uses more than it has."""
+    total = ["33550229504"] * 4
+
+    assert [("info", 31.25, None), ("ok", 4, None)] == memory(total, ["1073741824", "0", "0", "0"])
+    assert ("fail", 3, None) in memory(total, ["1", "33550229505", "0", "0"])
+    assert "chip:1" in [entity for _, _, entity in memory(total, ["1", "33550229505", "0", "0"])]
+
+
+@pytest.mark.parametrize("used", [["1"], ["0", "none"], ["0", "-1"]])
+def test_memory_in_another_form_is_unknown(used: list[str]) -> None:
+    """Other counts and other texts are not judged."""
+    [(verdict, said, _)] = memory(["100", "100"], used)
+
+    assert verdict == "info"
+    assert str(said).startswith("unknown: in another form")
+
+
+def test_a_whole_healthy_machine_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a TPU would give: every metric in its documented form."""
+    told = {
+        "ici_link_health": ["tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 0"],
+        "tpu_throttle_score": ["0-0", "1-0"],
+        "hbm_capacity_total": ["33550229504", "33550229504"],
+        "hbm_capacity_usage": ["1073741824", "0"],
+    }
+    source = sabotage.Library(told), "libtpu 0.0.50.1"
+    monkeypatch.setattr(check("tpu_metrics"), "library", lambda: source)
+    found = {one.code: one.verdict for one in findings("tpu_metrics")}
+
+    assert found == {
+        "JAX-METRICS-RING": "ok", "JAX-METRICS-LIBRARY": "info", "JAX-METRICS-LINK": "ok",
+        "JAX-METRICS-THROTTLE": "ok", "JAX-METRICS-HBM": "info", "JAX-METRICS-USED": "ok",
+    }  # fmt: skip
+
+
+def test_a_device_that_the_ring_leaves_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks go round seven devices of eight, and nothing arrives at the last."""
+    ring = check("tpu_metrics").ring
+    monkeypatch.setattr(check("tpu_metrics"), "ring", lambda count: ring(count - 1))
+
+    assert [("JAX-METRICS-RING", "device:7", "other numbers")] == named("tpu_metrics")
+
+
+def libtpu(folder: Path, version: str, sdk: str | None) -> None:
+    """Lay out an installed libtpu."""
+    (folder / f"libtpu-{version}.dist-info").mkdir()
+    (folder / f"libtpu-{version}.dist-info/METADATA").write_text(
+        f"Name: libtpu\nVersion: {version}\n"
+    )
+    (folder / "libtpu").mkdir()
+    (folder / "libtpu/__init__.py").touch()
+    if sdk is not None:
+        (folder / "libtpu/sdk.py").write_text(sdk)
+
+
+@pytest.mark.parametrize(
+    ("version", "sdk", "said"),
+    [
+        ("0.0.20", "raise SystemExit", "libtpu 0.0.20, too old to be asked"),
+        ("0.0.21", None, "libtpu 0.0.21, without an sdk"),
+        ("0.0.21", "", "libtpu 0.0.21, without tpumonitoring"),
+        ("0.0.50.1", "tpumonitoring = 7", "libtpu 0.0.50.1"),
+        ("0.0.21", "monitoring = 7", "libtpu 0.0.21"),
+    ],
+)
+def test_each_libtpu_is_told_apart(
+    version: str, sdk: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old one is not loaded, and one without metrics is not asked."""
+    libtpu(tmp_path, version, sdk)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("libtpu", "libtpu.sdk"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    source, text = check("_metrics").library()
+    for name in ("libtpu", "libtpu.sdk"):
+        sys.modules.pop(name, None)
+
+    assert (said, 7 if " = 7" in str(sdk) else None) == (text, source)
+
+
+def test_off_a_tpu_libtpu_is_not_loaded() -> None:
+    """It would look for chips and ask for metadata, which can take minutes."""
+    assert (None, "not applicable: no TPU here") == check("tpu_metrics").library()
+
+
+def test_the_real_library_without_a_tpu_has_no_data(tmp_path: Path) -> None:
+    """The real sdk is asked, tells nothing, and nothing is what the check says."""
+    program = tmp_path / "ask.py"
+    program.write_text(f"""
+import sys
+sys.path.insert(0, {str(archive.build(tmp_path / "probe.pyz"))!r})
+from tpustarter.checks.jax import _metrics
+source, text = _metrics.library()
+print(text)
+for one in _metrics.scored(_metrics.LINKS, _metrics.texts(source, "ici_link_health")):
+    print(one.verdict, one.found)
+for one in _metrics.scored(_metrics.THROTTLING, _metrics.texts(source, "tpu_throttle_score")):
+    print(one.verdict, one.found)
+names = "hbm_capacity_total", "hbm_capacity_usage"
+for one in _metrics.memory(*(_metrics.texts(source, name) for name in names)):
+    print(one.verdict, one.found)
+""")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **compiler.QUIET}
+    done = subprocess.run(
+        [python_with_libtpu(), str(program)], capture_output=True, text=True, env=env, check=False
+    )
+    version, *told = done.stdout.splitlines()
+
+    assert version.startswith("libtpu "), done.stderr
+    assert ["info unknown: no data"] * 3 == told

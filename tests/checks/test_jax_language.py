@@ -1,0 +1,567 @@
+"""Conversions and the language JAX is: what each check says about each kind of fault."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import SingleDeviceSharding
+
+from tests.checks.jax_sabotage_language import every_step_makes_a_new_function
+from tests.checks.test_jax import check, failures, findings
+from tpustarter.probe.target import Target, set_target, target
+
+
+@pytest.fixture(autouse=True)
+def _asked() -> Iterator[None]:
+    before = target()
+    set_target(Target("cpu", 8, virtual=True))
+    yield
+    set_target(before)
+
+
+def failed(patch: pytest.MonkeyPatch, name: str, function: str, broken: Any) -> set[str]:
+    """Run a check with one of its functions broken, and return the codes of what failed."""
+    patch.setattr(check(name), function, broken)
+    return {code for code, _ in failures(name)}
+
+
+def after(honest: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a function whose result is changed."""
+    return functools.wraps(honest)(lambda *arguments: change(honest(*arguments)))
+
+
+# jax.array_layouts
+
+
+def test_the_layout_that_is_read_wrongly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An array in Fortran order whose memory is taken as it lies, and no other is blamed."""
+    honest = check("array_layouts").to_device
+
+    def to_device(array: np.ndarray) -> jax.Array:
+        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        return honest(array.ravel(order="K").reshape(array.shape) if fortran else array)
+
+    monkeypatch.setattr(check("array_layouts"), "to_device", to_device)
+    found = {(one.code, one.entity) for one in findings("array_layouts") if one.entity}
+
+    assert ("JAX-LAYOUT-DEVICE", "layout:columns first (Fortran)") in found
+    assert ("JAX-LAYOUT-BACK", "layout:columns first (Fortran), bfloat16") in found
+    assert all("Fortran" in str(entity) for _, entity in found)
+
+
+def test_a_layout_lost_on_the_way_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One bit of one byte, where the device held the right number."""
+    honest = check("array_layouts").to_numpy
+
+    def to_numpy(array: jax.Array) -> np.ndarray:
+        found = np.array(honest(array))
+        if array.dtype == np.int8 and array.ndim == 2 and array.size:
+            found[1, 2] ^= 1
+        return found
+
+    codes = failed(monkeypatch, "array_layouts", "to_numpy", to_numpy)
+
+    assert {"JAX-LAYOUT-BACK"} == codes
+
+
+def test_the_end_of_a_large_array_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 MiB of which the last number is lost."""
+    honest = check("array_layouts").to_device
+
+    def to_device(array: np.ndarray) -> jax.Array:
+        if array.size > 1_000_000:
+            array = array.copy()
+            array[-1, -1] = 0
+        return honest(array)
+
+    codes = failed(monkeypatch, "array_layouts", "to_device", to_device)
+
+    assert {"JAX-LAYOUT-LARGE", "JAX-LAYOUT-LARGE-BACK"} == codes
+
+
+def test_layouts_hold_the_same_numbers_in_different_memory() -> None:
+    """Else the check would compare an array with itself."""
+    layouts = check("_layouts")
+    for dtype in layouts.DTYPES:
+        arrays = layouts.arrays(dtype)
+        planes = {name: one for name, one in arrays.items() if one.shape == layouts.SHAPE}
+        del planes["repeated"]
+        strides = {one.strides for one in planes.values()}
+
+        assert all((one == arrays["rows first (C)"]).all() for one in planes.values())
+        assert len(strides) == 5
+        assert not arrays["columns first (Fortran)"].flags.c_contiguous
+        assert not arrays["read-only"].flags.writeable
+        assert arrays["not aligned"].flags.aligned == (arrays["empty"].itemsize == 1)
+
+
+# jax.sharded_to_numpy
+
+
+def test_a_transpose_computed_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts are right, and what the devices exchange is not."""
+    codes = failed(monkeypatch, "sharded_to_numpy", "turned", lambda x: x[::-1].T)
+
+    assert {"JAX-SHARDED-TURNED"} == codes
+
+
+def test_the_device_that_holds_other_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two parts of eight changed places."""
+    module = check("sharded_to_numpy")
+    honest = module.WAYS["parts"]
+
+    def swapped(numbers: np.ndarray, sharding: Any) -> jax.Array:
+        changed = numbers.copy()
+        changed[4:6], changed[6:8] = numbers[6:8], numbers[4:6]
+        return honest(changed, sharding)
+
+    monkeypatch.setitem(module.WAYS, "parts", swapped)
+    found = {one.entity: one.found for one in findings("sharded_to_numpy", "JAX-SHARDED-PARTS")}
+
+    assert found["sharding:rows, parts"] == "other numbers on device:2"
+    assert 8 == found[None]
+
+
+def test_an_uneven_axis_is_a_fact_and_one_device_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What JAX refuses with several devices cannot be shown with one."""
+    [uneven] = findings("sharded_to_numpy", "JAX-SHARDED-UNEVEN")
+    one = jax.local_devices()[:1]
+    monkeypatch.setattr(jax, "local_devices", lambda: one)
+
+    assert (uneven.verdict, uneven.found) == ("info", "is refused")
+    assert [] == findings("sharded_to_numpy", "JAX-SHARDED-UNEVEN")
+
+
+# jax.donation
+
+
+def test_a_donated_array_that_stays_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Donation that is ignored costs memory in every step, and nothing warns of it."""
+    codes = failed(monkeypatch, "donation", "donate", lambda f, x: (np.array(jax.jit(f)(x)), ""))
+
+    assert {"JAX-DONATION-GONE", "JAX-DONATION-UNUSED"} == codes
+
+
+def test_a_lent_array_that_is_taken_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that reuses what it was only lent."""
+    taking = functools.partial(jax.jit, donate_argnums=0)
+    monkeypatch.setattr(jax, "jit", taking)
+    lent = next(check("donation").run())
+
+    assert (lent.code, lent.verdict, lent.found) == ("JAX-DONATION-LENT", "fail", "gone")
+
+
+def test_a_donation_that_writes_to_numpy_memory_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU device may share the memory of the array it was given."""
+    module, put, sent = check("donation"), jax.device_put, []
+    honest = module.donate
+
+    def device_put(arrays: Any, device: Any) -> Any:
+        sent.append(arrays[0])
+        return put(arrays, device)
+
+    def donate(function: Any, x: jax.Array) -> Any:
+        sent[0][:] = 9
+        return honest(function, x)
+
+    monkeypatch.setattr(jax, "device_put", device_put)
+
+    assert "JAX-DONATION-NUMPY" in failed(monkeypatch, "donation", "donate", donate)
+
+
+def test_a_second_run_in_one_process_is_judged_alike() -> None:
+    """JAX warns once for a function it knows; the check does not rely on being first."""
+    assert [] == failures("donation") + failures("donation")
+
+
+# jax.out_of_bounds, jax.indexing
+
+
+def test_a_write_past_the_end_that_lands_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past the end JAX writes nothing, and not to the last place."""
+    honest = check("out_of_bounds").write
+
+    def write(x: jax.Array, i: jax.Array) -> dict[str, jax.Array]:
+        return {**honest(x, i), "x.at[i].set(-5)": x.at[i].set(-5, mode="clip")}
+
+    monkeypatch.setattr(check("out_of_bounds"), "write", write)
+    count, way = findings("out_of_bounds", "JAX-BOUNDS-WRITE")
+
+    assert (count.found, count.expected, way.entity) == (5, 6, "way:x.at[i].set(-5)")
+    assert str(way.found).startswith("[-5, -5, 22, 33, 44, 55, 66, -5, -5, -5], expected [0, -5,")
+
+
+def test_a_fill_of_zeros_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was asked to be NaN must not look like a number."""
+    honest = check("out_of_bounds").read
+    zeros = after(honest, lambda found: {**found, "jnp.take(y, i)": jnp.zeros(7)})
+    monkeypatch.setattr(check("out_of_bounds"), "read", zeros)
+    [_, way] = findings("out_of_bounds", "JAX-BOUNDS-READ")
+
+    assert way.entity == "way:jnp.take(y, i)"
+
+
+def test_the_rules_for_indices_are_those_of_a_plain_loop() -> None:
+    """The expected numbers, computed a second time, one by one."""
+    indices = check("_indices")
+    x, r, w = (np.array(one, np.int32) for one in (range(0, 110, 11), indices.READ, indices.WRITE))
+    read = [int(x[min(max(one + 10 * (one < 0), 0), 9)]) for one in r]
+    written, added = x.tolist(), x.tolist()
+    for place in (int(one) + 10 * (one < 0) for one in w):
+        if 0 <= place < 10:
+            written[place], added[place] = -5, added[place] + 7
+
+    assert read == indices.reads(x, r)["x[i]"].tolist()
+    assert written == indices.writes(x, w)["x.at[i].set(-5)"].tolist()
+    assert added == indices.writes(x, w)["x.at[i].add(7)"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("indexing", {"JAX-INDEX-LIST", "JAX-INDEX-WRITE"}), ("pytrees_and_keys", {"JAX-KEY-NUMPY"})],
+)
+def test_what_is_taken_and_should_not_be_is_caught(
+    monkeypatch: pytest.MonkeyPatch, name: str, expected: set[str]
+) -> None:
+    """Lists as indices, writing and a key as numbers are refused, as the documentation says."""
+    assert expected == failed(monkeypatch, name, "refusal", lambda _: "nothing raised")
+
+
+def test_an_index_that_writes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's array is another one after it was indexed; the device has a copy of what it was."""
+    honest = check("indexing").mix
+
+    def mix(line: np.ndarray, *others: Any) -> dict[str, Any]:
+        line[0] = -1
+        return honest(line, *others)
+
+    monkeypatch.setattr(jax, "device_put", lambda arrays, _: jax.tree.map(jnp.array, arrays))
+
+    assert {"JAX-INDEX-KEPT"} == failed(monkeypatch, "indexing", "mix", mix)
+
+
+def test_a_mixed_index_that_gives_another_librarys_array_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A JAX array indexed by NumPy's stays on the device."""
+    honest = check("indexing").mix
+
+    def mix(*arguments: Any) -> dict[str, Any]:
+        found = honest(*arguments)
+        return {**found, "JAX array [NumPy mask]": np.asarray(found["JAX array [NumPy mask]"])}
+
+    monkeypatch.setattr(check("indexing"), "mix", mix)
+    [_, way] = findings("indexing", "JAX-INDEX-MIXED")
+
+    assert (way.entity, way.found) == ("index:JAX array [NumPy mask]", "an array of NumPy")
+
+
+# jax.weak_types, jax.recompilation, jax.control_flow
+
+
+def test_a_sum_of_two_types_that_is_too_wide_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """int8 and bfloat16 make bfloat16, by the table of the documentation."""
+    honest = check("weak_types").with_other_arrays
+
+    def wider(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+        return tuple(one.astype(jnp.float32) if one.dtype == jnp.bfloat16 else one
+                     for one in honest(*arrays))  # fmt: skip
+
+    monkeypatch.setattr(check("weak_types"), "with_other_arrays", wider)
+    [_, wide] = findings("weak_types", "JAX-WEAK-ARRAYS")
+
+    assert wide.entity == "sum:int8 + bfloat16"
+    assert str(wide.found).startswith("float32 [0.0, 2.0,")
+
+
+def test_each_call_that_compiles_again_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function made anew in each step is compiled in each step."""
+    every_step_makes_a_new_function(monkeypatch, check("recompilation"))
+    found = [one for one in findings("recompilation") if one.entity]
+
+    assert found[0].entity == "call:the same again"
+    assert found[0].found == "traced 1 times, expected 0"
+    assert len(found) == 3
+
+
+def test_a_branch_in_python_that_compiles_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is raised, one of the branches was taken for all numbers."""
+    codes = failed(
+        monkeypatch, "control_flow", "choose_in_python", lambda x: jnp.where(x > 0, x, 0)
+    )
+
+    assert {"JAX-CONTROL-PYTHON"} == codes
+
+
+def test_a_loop_that_runs_once_too_few_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """117 steps from 97 to 1, where there are 118."""
+    steps = after(check("control_flow").steps_to_one, lambda count: count - (count == 118))
+    monkeypatch.setattr(check("control_flow"), "steps_to_one", steps)
+    [_, call] = findings("control_flow", "JAX-CONTROL-FLOW")
+
+    assert (call.entity, call.found) == ("call:steps_to_one(97)", "117")
+
+
+def test_a_scan_that_forgets_what_it_carries_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last number is right, and those before are not."""
+    monkeypatch.setattr(check("control_flow"), "running_maximum", lambda x: (x.max(), x))
+    [_, call] = findings("control_flow", "JAX-CONTROL-FLOW")
+
+    assert call.entity == "call:running_maximum"
+
+
+# jax.random_keys, jax.pytrees_and_keys
+
+
+def test_numpy_makes_the_published_threefry_numbers() -> None:
+    """The reference is right before anything is compared with it."""
+    threefry = check("_threefry")
+    for key, (high, low), expected in threefry.VECTORS:
+        found = threefry.threefry(key, [high], [low])
+
+        assert expected == (found[0][0], found[1][0])
+
+
+def test_numpy_draws_what_jax_draws() -> None:
+    """Bits, numbers, split keys and folded keys, from a key whose two words both count."""
+    threefry, words = check("_threefry"), (0xDEADBEEF, 1701)
+    key = jax.random.wrap_key_data(jnp.array(words, jnp.uint32), impl="threefry2x32")
+    folded = jax.random.key_data(jax.random.fold_in(key, 7))
+
+    assert (threefry.bits(words, 33) == np.asarray(jax.random.bits(key, (33,)))).all()
+    assert (threefry.uniform(words, 33) == np.asarray(jax.random.uniform(key, (33,)))).all()
+    assert (threefry.fold_in(words, 7) == np.asarray(folded)).all()
+
+
+@pytest.mark.parametrize("name", ["bits", "uniform", "split", "fold_in"])
+def test_what_is_drawn_wrongly_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """One number on every device; what was drawn beside it is not blamed."""
+    change = lambda found: {**found, name: found[name].at[1].multiply(2)}  # noqa: E731
+    draw = after(check("random_keys").draw, change)
+    codes = failed(monkeypatch, "random_keys", "draw", draw)
+
+    assert {f"JAX-RANDOM-{name.upper().replace('_', '-')}"} == codes
+
+
+def test_the_device_that_draws_other_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of eight, by its cipher."""
+    honest = check("random_keys").cipher
+
+    def cipher(keys: jax.Array, counters: jax.Array) -> jax.Array:
+        here = (jax.lax.axis_index("d") == 3).astype(keys.dtype)
+        return honest(keys, counters) ^ here
+
+    monkeypatch.setattr(check("random_keys"), "cipher", cipher)
+    count, device = findings("random_keys", "JAX-RANDOM-VECTORS")
+
+    assert (count.found, device.entity, device.found) == (7, "device:3", "6 of 6 numbers wrong")
+
+
+def test_numbers_that_differ_the_second_time_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that is kept between two calls."""
+    module, calls = check("random_keys"), []
+    compile_ = jax.jit
+
+    def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(words: jax.Array, *others: jax.Array) -> Any:
+            calls.append(1)
+            return compile_(function)(words + (len(calls) - 1), *others)
+
+        return call
+
+    monkeypatch.setattr(module.jax, "jit", jit)
+
+    assert "JAX-RANDOM-AGAIN" in {code for code, _ in failures("random_keys")}
+
+
+def test_a_tree_that_changes_in_a_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two leaves of one type that changed places, and a list that became a tuple."""
+    module = check("pytrees_and_keys")
+    honest = module.tree
+
+    def tree(*leaves: Any) -> Any:
+        made = honest(*leaves)
+        inside = isinstance(leaves[0], jax.Array)
+        return {**made, "model": tuple(made["model"])} if inside else made
+
+    monkeypatch.setattr(module, "tree", tree)
+    [_, way] = findings("pytrees_and_keys", "JAX-TREE-WAYS")
+
+    assert (way.entity, way.found) == ("way:jit", "another structure")
+
+
+def test_a_leaf_of_another_type_is_named() -> None:
+    """Values may be equal where types are not."""
+    trees = check("_trees")
+    sent = {"a": np.zeros(3, np.float32), "b": np.zeros(3, np.int8)}
+
+    assert "" == trees.differs(sent, dict(sent))
+    assert "other numbers: int8" == trees.differs(sent, {**sent, "b": np.zeros(3, np.int32)})
+    assert "other numbers: float32" == trees.differs(sent, {**sent, "a": np.float32([0, 0, -0.0])})
+
+
+@pytest.mark.parametrize(
+    ("function", "code"),
+    [("wrap_key_data", "JAX-KEY-DATA"), ("PRNGKey", "JAX-KEY-OLD")],
+)
+def test_a_key_that_changes_is_caught(
+    monkeypatch: pytest.MonkeyPatch, function: str, code: str
+) -> None:
+    """Each way from a key to its words and back."""
+    honest, words = getattr(jax.random, function), jnp.array([0, 7], jnp.uint32)
+
+    def other(*_: Any, **__: Any) -> Any:
+        return honest(words, impl="threefry2x32") if function == "wrap_key_data" else words
+
+    monkeypatch.setattr(jax.random, function, other)
+
+    assert code in {one for one, _ in failures("pytrees_and_keys")}
+
+
+def test_a_key_that_changes_on_its_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host gets another key than the device had."""
+    honest, other = jax.device_get, {"k": jax.random.key(0)}
+    monkeypatch.setattr(jax, "device_get", lambda tree: honest(other if "k" in tree else tree))
+
+    assert [("JAX-KEY-MOVED", None)] == failures("pytrees_and_keys")
+
+
+def test_a_key_out_of_a_stack_that_is_another_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two equal keys in a stack draw equal numbers."""
+    broken = after(check("pytrees_and_keys").use, lambda found: (found[0], found[1] + 1, found[2]))
+    codes = failed(monkeypatch, "pytrees_and_keys", "use", broken)
+
+    assert {"JAX-KEY-STACKED"} == codes
+
+
+# jax.dlpack, jax.round_trips
+
+
+def test_a_tpu_that_refuses_dlpack_is_a_fact_with_a_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """JAX hands over arrays on CPU and GPU; on a TPU it raises, as its source says."""
+    honest, seen = check("dlpack").to_numpy, []
+
+    def to_numpy(array: jax.Array) -> np.ndarray:
+        seen.append(array)
+        if len(seen) == 1:
+            raise BufferError("__dlpack__ device only supported for TPU pinned host memory")
+        return honest(array)
+
+    monkeypatch.setattr(check("dlpack"), "to_numpy", to_numpy)
+    [device] = findings("dlpack", "JAX-DLPACK-DEVICE")
+
+    assert device.verdict == "info"
+    assert str(device.found).startswith("refused: __dlpack__ device only supported")
+    assert "go through the host" in str(device.hint)
+
+
+def test_without_a_cpu_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`JAX_PLATFORMS=tpu` leaves JAX without the device that DLPack needs."""
+    monkeypatch.setattr(check("_handover"), "cpu", lambda: None)
+    found = findings("dlpack")
+
+    assert ["info", "info"] == [one.verdict for one in found]
+    assert "not applicable: JAX has no cpu" == found[-1].found
+
+
+def test_a_cpu_that_jax_does_not_have_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX raises where a platform is asked for that it was told to leave out."""
+    monkeypatch.setattr(jax, "devices", lambda _: jax.local_devices(backend="none"))
+
+    assert check("_handover").cpu() is None
+
+
+@pytest.mark.parametrize(
+    ("function", "code"), [("to_numpy", "JAX-DLPACK-OUT"), ("add_one", "JAX-DLPACK-USED")]
+)
+def test_numbers_changed_by_dlpack_are_caught(
+    monkeypatch: pytest.MonkeyPatch, function: str, code: str
+) -> None:
+    """On the way to NumPy, and in a program that uses what came."""
+    broken = after(getattr(check("dlpack"), function), lambda found: found * 1 + 1)
+
+    assert code in failed(monkeypatch, "dlpack", function, broken)
+
+
+@pytest.mark.parametrize(("version", "verdict"), [((0, 6, 2), "info"), ((0, 10, 2), "fail")])
+def test_a_memory_order_that_dlpack_loses_is_told(
+    monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...], verdict: str
+) -> None:
+    """JAX 0.6.2 reads columns as rows where it shares memory; what to write instead is said."""
+
+    def from_numpy(array: np.ndarray) -> jax.Array:
+        return jnp.asarray(array.ravel(order="K").reshape(array.shape))
+
+    monkeypatch.setattr(check("dlpack"), "from_numpy", from_numpy)
+    monkeypatch.setattr(jax, "__version_info__", version)
+    [order] = findings("dlpack", "JAX-DLPACK-ORDER")
+
+    assert (order.verdict, order.found) == (verdict, "wrong numbers")
+    assert "ascontiguousarray" in str(order.hint)
+
+
+def test_pytorch_gives_back_what_it_got() -> None:
+    """Every type both libraries have; said where PyTorch is not installed."""
+    found = findings("dlpack", "JAX-DLPACK-TORCH")
+    if importlib.util.find_spec("torch") is None:
+        assert ["not applicable: it is not installed"] == [one.found for one in found]
+        pytest.skip("PyTorch is not installed beside JAX here, so no array was handed to it.")
+
+    assert [len(check("_handover").TORCH)] == [one.found for one in found]
+
+
+def test_bfloat16_loses_its_name_in_a_file_and_the_way_out_is_said() -> None:
+    """The trap of https://github.com/jax-ml/ml_dtypes/issues/41, shown and not judged."""
+    [plain] = findings("round_trips", "JAX-FILE-TYPE")
+
+    assert plain.verdict == "info"
+    assert plain.found in ("|V2", "bfloat16")
+    assert "view(jnp.bfloat16)" in str(plain.hint)
+
+
+def test_the_array_that_a_file_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One array lost, one spread over other devices; training does not go on as it would have."""
+    ways = check("_files").WAYS
+
+    def npz(arrays: dict[str, Any], folder: Path) -> dict[str, Any]:
+        found = check("_files").npz(arrays, folder)
+        del found["sharded"]
+        return {**found, "weights": -found["weights"]}
+
+    monkeypatch.setitem(ways, "npz", npz)
+    found = {one.entity: one.found for one in findings("round_trips", "JAX-FILE-NPZ")}
+
+    assert "spread over other devices" == found["array:sharded"]
+    assert "numbers changed" in str(found["array:weights"])
+    assert "JAX-FILE-NPZ-STEP" in {code for code, _ in failures("round_trips")}
+
+
+@pytest.mark.parametrize("library", ["msgpack", "orbax"])
+def test_an_optional_library_is_tried_where_it_is_and_named_where_it_is_not(library: str) -> None:
+    """No newcomer must install one to be healthy."""
+    [found, *_] = findings("round_trips", f"JAX-FILE-{library.upper()}")
+    if not check("_files").installed(library):
+        assert ("info", "not applicable: it is not installed") == (found.verdict, found.found)
+        pytest.skip(f"`{library}` is not installed here, so no file of its was written.")
+
+    assert "ok" == found.verdict
+
+
+def test_a_file_of_numpy_gives_back_every_bit(tmp_path: Path) -> None:
+    """From whichever device the array is on."""
+    place = SingleDeviceSharding(jax.local_devices()[3])
+    sent = {"x": jax.device_put(np.arange(7, dtype=np.float16), place)}
+    back = check("_files").npz(sent, tmp_path)
+
+    assert isinstance(back["x"], np.ndarray)
+    assert "" == check("_files").difference(sent["x"], back["x"])

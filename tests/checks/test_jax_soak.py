@@ -1,0 +1,441 @@
+"""Endurance: each fault is named by device and by round, and what was shown is never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.checks.jax_sabotage_soak import Break, flip, forget
+from tests.checks.test_jax import check
+from tpustarter.probe.finding import Finding, Progress
+from tpustarter.probe.target import Target, set_target, target
+
+Patch = pytest.MonkeyPatch
+ROUNDS = 9
+"""What two looks have seen: one round, then eight."""
+
+BOTH_ENDS = {"JAX-SOAK-START", "JAX-SOAK-TIME"}
+KINDS = ["BFLOAT16", "FLOAT32", "INT8", "FUNCTIONS", "SUMS", "ORDER"]
+EVIDENCE = BOTH_ENDS | {
+    *(f"JAX-SOAK-{kind}{more}" for kind in [*KINDS, "MEMORY"] for more in ("", "-ERRORS")),
+    "JAX-SOAK-MEMORY-COVERED",
+    *(f"JAX-SOAK-SPEED-{which}" for which in ("FIRST", "LAST", "SLOWEST")),
+}
+
+
+@pytest.fixture(autouse=True)
+def _asked() -> Iterator[None]:
+    before = target()
+    set_target(Target("cpu", 8, virtual=True, minutes=600))
+    yield
+    set_target(before)
+
+
+@pytest.fixture
+def endurance() -> ModuleType:
+    """Return the check."""
+    return check("endurance")
+
+
+def soak(module: ModuleType, looks: int = 2) -> tuple[list[Finding], list[str]]:
+    """Run it by hand until it has looked so often, then end it; return findings and progress."""
+    run, found, told, answer = module.run(), list[Finding](), list[str](), None
+    while True:
+        try:
+            one = run.send(answer)
+        except StopIteration:
+            return found, told
+        if isinstance(one, Progress):
+            told.append(one.text)
+            answer = len(told) >= looks
+        else:
+            found.append(one)
+            answer = None
+
+
+def failed(module: ModuleType, patch: Patch, *breaks: Break) -> list[tuple[Any, ...]]:
+    """Return code, entity and text of what fails when the check is broken."""
+    for one in breaks:
+        one(patch, module)
+    return [(one.code, one.entity, one.found) for one in soak(module)[0] if one.verdict == "fail"]
+
+
+# faults
+
+
+def test_a_bit_flipped_in_round_seven_is_named(endurance: ModuleType, monkeypatch: Patch) -> None:
+    """One number of one device in one round: kind, device, round and how many."""
+    broken = flip(0, lambda number, place: (number == 7) & (place == 3))
+
+    assert [
+        ("JAX-SOAK-BFLOAT16", None, 7),
+        ("JAX-SOAK-BFLOAT16", "device:3", "1 wrong, first in round 7 of 9"),
+    ] == failed(endurance, monkeypatch, broken)
+
+
+def test_every_kind_of_work_is_told_apart(endurance: ModuleType, monkeypatch: Patch) -> None:
+    """Each kind is wrong on a device of its own, from another round on."""
+    broken = [
+        flip(kind, lambda number, place, kind=kind: (number > kind) & (place == kind))
+        for kind in range(len(KINDS))
+    ]
+
+    assert [
+        (
+            f"JAX-SOAK-{name}",
+            f"device:{kind}",
+            f"{ROUNDS - kind} wrong, first in round {kind + 1} of 9",
+        )
+        for kind, name in enumerate(KINDS)
+    ] == [one for one in failed(endurance, monkeypatch, *broken) if one[1]]
+
+
+def test_a_round_that_is_wrong_everywhere_says_how_much(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """The count goes on over looks, and stops at what 32 bits hold within one."""
+    many = jnp.full(len(KINDS), 2**32 - 1, jnp.uint32)
+    monkeypatch.setattr(check("_work"), "different", lambda *_: many)
+    lost = failed(endurance, monkeypatch)
+
+    assert ("JAX-SOAK-ORDER", "device:7", f"{2 * (2**32 - 1)} wrong, first in round 1 of 9") in lost
+
+
+def test_a_device_that_differs_from_the_start_is_named(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """It agrees with itself in every round, so only the start tells."""
+    lost = failed(endurance, monkeypatch, flip(4, lambda _, place: place == 2))
+
+    assert [
+        ("JAX-SOAK-START", None, 7),
+        ("JAX-SOAK-START", "device:2", "not the bits of most devices in: sums"),
+    ] == lost
+
+
+def test_a_fault_while_the_reference_was_made_is_named(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """The device differs at the start, and from itself in every round with the same input."""
+    broken = flip(1, lambda number, place: (number == -1) & (place == 6))
+
+    assert [
+        ("JAX-SOAK-START", "device:6", "not the bits of most devices in: float32 products"),
+        ("JAX-SOAK-FLOAT32", "device:6", "5 wrong, first in round 1 of 9"),
+    ] == [one for one in failed(endurance, monkeypatch, broken) if one[1]]
+
+
+def test_a_word_of_memory_that_changed_is_named(endurance: ModuleType, monkeypatch: Patch) -> None:
+    """Chunk 1 of device 5 is wrong once: what is written over it is right."""
+    assert [
+        ("JAX-SOAK-MEMORY", None, 7),
+        ("JAX-SOAK-MEMORY", "device:5", "1 wrong, first 1 in chunk 1, pass 1"),
+    ] == failed(endurance, monkeypatch, forget(5, 1))
+
+
+def test_a_memory_that_stays_wrong_is_counted_in_every_pass(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """A bit that is always 1 is wrong wherever the pattern or its inverse has 0."""
+    honest = check("_pattern").written
+
+    def stuck(number: Any, place: Any, rows: int) -> jax.Array:
+        words = honest(number, place, rows)
+        return jnp.where(jax.lax.axis_index("d") == 4, words | 1, words)
+
+    monkeypatch.setattr(check("_pattern"), "written", stuck)
+    _, (_, device, text) = failed(endurance, monkeypatch)
+    rows = check("_pattern").ROWS["cpu"]
+
+    assert (device, text.split()[0]) == ("device:4", str(2 * rows * 4096))  # 2 chunks, both halves
+
+
+def test_without_a_majority_nobody_is_right(endurance: ModuleType) -> None:
+    """Of two devices that differ neither is known to be good; one alone is not judged."""
+    rounds = endurance._soak.Rounds(jax.local_devices()[:2])
+    same = rounds.outsiders()
+    rounds.digests = np.arange(12).reshape(2, 6)
+
+    assert {"device:0": "", "device:1": ""} == same
+    assert all(rounds.outsiders().values())
+
+
+@pytest.mark.parametrize("bit", [0, 15, 30, 31])
+def test_any_bit_of_a_reference_changes_its_checksum(bit: int) -> None:
+    """One number wrong is always seen, and two with the same bit do not make up for each other."""
+    work = check("_work")
+    numbers = work.scatter(jnp.arange(24, dtype=jnp.uint32)).reshape(2, 3, 4)
+    right, seen = int(work.checksum(numbers)), list[int]()
+    for place in list(np.ndindex(2, 3, 4))[1:]:
+        one = numbers.at[place].set(numbers[place] ^ jnp.uint32(1 << bit))
+        two = one.at[0, 0, 0].set(one[0, 0, 0] ^ jnp.uint32(1 << bit))
+        seen += [int(work.checksum(wrong)) for wrong in (one, two)]
+
+    assert right not in seen
+
+
+# time
+
+
+def test_an_early_end_keeps_the_evidence(endurance: ModuleType) -> None:
+    """Told to end at the first look: one round and one pass, and every finding."""
+    found, told = soak(endurance, looks=1)
+
+    assert {one.code for one in found} == EVIDENCE
+    assert {one.verdict for one in found} == {"ok", "info"}
+    assert [text.split(", ")[:2] for text in told] == [["0.0 of 600 min", "1 rounds"]]
+    [time] = [one for one in found if one.code == "JAX-SOAK-TIME"]
+    assert (time.verdict, time.name, time.expected) == ("info", "time under load, 1 rounds", 600.0)
+
+
+def test_progress_says_how_much_was_compared_and_what_was_wrong(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """A fault is seen while it runs."""
+    flip(0, lambda number, place: (number == 7) & (place == 3))(monkeypatch, endurance)
+    _, (first, second) = soak(endurance)
+
+    assert "wrong" not in first
+    assert second.endswith("9 rounds, 1.1e+07 comparisons, 1 wrong")
+
+
+def test_without_time_nothing_is_claimed(endurance: ModuleType) -> None:
+    """Only the start was compared, and a command says how to get more."""
+    set_target(Target("cpu", 8, virtual=True, minutes=0))
+    found, told = soak(endurance)
+
+    assert [("JAX-SOAK-START", "ok"), ("JAX-SOAK-TIME", "warn")] == [
+        (one.code, one.verdict) for one in found
+    ]
+    assert (told, found[-1].found, found[-1].expected) == ([], 0.0, 0.0)
+    assert "--minutes 10" in str(found[-1].hint)
+
+
+def test_it_goes_on_for_the_time_asked(endurance: ModuleType) -> None:
+    """Nobody ends it: it ends by itself, not before the time is up."""
+    set_target(Target("cpu", 8, virtual=True, minutes=0.001))
+    found, told = soak(endurance, looks=10**6)
+
+    assert ("JAX-SOAK-TIME", "ok") == (found[-1].code, found[-1].verdict)
+    assert told
+
+
+@pytest.mark.parametrize(
+    ("minutes", "seconds"), [(0.02, 0.15), (10, 1.0), (30, 1.8), (240, 14.4), (6000, 15.0)]
+)
+def test_how_often_the_host_looks(minutes: float, seconds: float, endurance: ModuleType) -> None:
+    """About a thousand times, not more than once a second, and soon enough to be ended."""
+    assert seconds == pytest.approx(endurance.every_s(60 * minutes))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_it_is_right_on_few_devices(count: int, endurance: ModuleType, monkeypatch: Patch) -> None:
+    """One device is compared with itself over time; only several have a slowest."""
+    few = jax.local_devices()[:count]
+    monkeypatch.setattr(jax, "local_devices", lambda: few)
+    found, _ = soak(endurance)
+
+    assert {one.verdict for one in found} == {"ok", "info"}
+    assert EVIDENCE - {one.code for one in found} == (
+        {"JAX-SOAK-SPEED-SLOWEST"} if count == 1 else set()
+    )
+
+
+# memory
+
+
+def run_out(patch: Patch, after: int, message: str = "RESOURCE_EXHAUSTED: out of memory") -> None:
+    """Let memory run out once so many chunks were written; there would be room for ten."""
+    honest, chunks = jax.block_until_ready, list[Any]()
+
+    def block_until_ready(arrays: Any) -> Any:
+        if getattr(arrays, "ndim", 0) == 3:
+            chunks.append(None)
+            if len(chunks) > after:
+                raise jax.errors.JaxRuntimeError(message)
+        return honest(arrays)
+
+    patch.setattr(check("_pattern"), "fitting", lambda *_: (True, 10))
+    patch.setattr(jax, "block_until_ready", block_until_ready)
+
+
+@pytest.mark.parametrize(("after", "kept"), [(0, 0), (1, 0), (4, 3)])
+def test_less_memory_than_expected_means_fewer_chunks(
+    after: int, kept: int, endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """One chunk more is given up, for what the programs need, and nothing fails."""
+    run_out(monkeypatch, after)
+    found = {one.code: one for one in soak(endurance)[0]}
+    covered = found["JAX-SOAK-MEMORY-COVERED"].found
+
+    assert {one.verdict for one in found.values()} == {"ok", "info"}
+    assert f"{kept} MiB in {kept} chunks, 2 times" == covered
+    assert ("JAX-SOAK-MEMORY" in found) == (kept > 0)  # nothing was kept where nothing was written
+
+
+def test_another_failure_is_not_taken_for_want_of_memory(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """What the device says otherwise is an error of the run."""
+    run_out(monkeypatch, 1, "INTERNAL: a core halted")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="halted"):
+        soak(endurance)
+
+
+def test_work_that_does_not_fit_gets_room(endurance: ModuleType) -> None:
+    """Chunks are given up one by one; with none left the error is shown."""
+    memory, left = endurance._pattern.Memory(jax.local_devices()), list[int]()
+
+    def work() -> None:
+        left.append(len(memory.chunks))
+        if left[-1]:
+            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
+
+    memory.leave_room(work)
+    memory.go_on()
+
+    assert (left, memory.passes, memory.words) == ([2, 1, 0], 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("stats", "expected"),
+    [
+        ([{"bytes_limit": 1000, "bytes_in_use": 100}], (True, 8)),
+        ([{"bytes_limit": 1000}, {"bytes_limit": 1000, "bytes_in_use": 500}], (True, 4)),
+        ([{"bytes_limit": 100, "bytes_in_use": 99}], (True, 0)),
+        ([{"bytes_limit": 10**9}], (True, 1024)),
+        ([None], (False, 2)),
+        ([{"bytes_limit": 1000}, {}], (False, 2)),
+    ],
+)
+def test_how_many_chunks_fit(stats: Any, expected: tuple[bool, int]) -> None:
+    """Nine tenths of what is free on the fullest device, or a few where nobody knows."""
+    assert expected == check("_pattern").fitting(stats, 100)
+
+
+def test_patterns_differ_by_word_chunk_and_pass_and_are_inverted() -> None:
+    """A word in the wrong place, or from another pass, is wrong."""
+    made = [
+        np.asarray(check("_pattern").pattern(jnp.uint32(number), jnp.uint32(place), 2))
+        for number, place in ((0, 0), (1, 0), (2, 0), (0, 1))
+    ]
+    first, inverse, later, beside = made
+
+    assert all(len(np.unique(one)) == one.size for one in made)
+    assert np.array_equal(first, ~inverse)
+    assert not (first == later).any()
+    assert not (first == beside).any()
+    assert 0.49 < np.unpackbits(first.view(np.uint8)).mean() < 0.51
+
+
+# evidence
+
+
+@pytest.mark.parametrize(
+    ("wrong", "compared", "text"),
+    [
+        (0, 3000, "below 1.0e-03 (95 %): 0 of 3.0e+03 wrong"),
+        (0, 12 * 10**11, "below 2.5e-12 (95 %): 0 of 1.2e+12 wrong"),
+        (2, 1000, "2.0e-03: 2 of 1.0e+03 wrong"),
+        (0, 0, "nothing compared"),
+    ],
+)
+def test_what_comparisons_exclude(wrong: int, compared: int, text: str) -> None:
+    """Three in n where nothing was wrong, what was seen where something was."""
+    assert text == check("_evidence").excluded(wrong, compared)
+
+
+@pytest.mark.parametrize("compared", [30, 3000, 10**9])
+def test_the_excluded_rate_would_have_shown_in_95_of_100_runs(compared: int) -> None:
+    """At that rate no error at all has a probability of at most 0.05."""
+    assert (1 - 3 / compared) ** compared <= 0.05
+
+
+def test_comparisons_are_counted(endurance: ModuleType) -> None:
+    """Nine rounds of 128 x 128 numbers on 8 devices, and two passes over two chunks."""
+    found = {one.code: str(one.found) for one in soak(endurance)[0]}
+    numbers, words = 9 * 128 * 128 * 8, 2 * 2 * 64 * 4096 * 8
+
+    assert (
+        f"below {3 / numbers:.1e} (95 %): 0 of {numbers:.1e} wrong" == found["JAX-SOAK-INT8-ERRORS"]
+    )
+    assert f"0 of {words:.1e} wrong" in found["JAX-SOAK-MEMORY-ERRORS"]
+    assert (
+        "2 MiB in 2 chunks, 2 times: these devices do not say" in found["JAX-SOAK-MEMORY-COVERED"]
+    )
+
+
+def test_speed_is_told_from_long_looks_only(endurance: ModuleType) -> None:
+    """Looks with few rounds measure the start of a program; the slowest device is named."""
+    speeds = [(1, [1.0, 1.0, 1.0]), (90, [90.0, 80.0, 91.0]), *[(100, [80.0, 60.0, 82.0])] * 3]
+    rounds = SimpleNamespace(speeds=speeds, devices=jax.local_devices()[:3])
+    found = [(one.name, one.found, one.expected, one.entity, one.unit)
+             for one in endurance._evidence.of_speed(rounds)]  # fmt: skip
+
+    assert [
+        ("speed at first", 80.0, None, None, "rounds/s"),
+        ("speed at last, -25.0%", 60.0, None, None, "rounds/s"),
+        ("slowest device, -25.0%", 60.0, 80.0, "device:1", "rounds/s"),
+    ] == found
+
+
+def test_rounds_are_compiled_whatever_a_user_sets(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """With JAX_DISABLE_JIT=1 Python would do each round, and the device would mostly wait."""
+    work, calls = check("_work"), list[int]()
+    honest = work.one_round
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(1)
+        return honest(*arguments)
+
+    monkeypatch.setattr(work, "one_round", counted)
+    with jax.disable_jit(), jax.numpy_rank_promotion("raise"):
+        found, _ = soak(endurance)
+
+    assert [one for one in found if one.verdict == "fail"] == []
+    assert len(calls) == 1
+
+
+def test_a_device_without_a_type_leaves_its_work_out(
+    endurance: ModuleType, monkeypatch: Patch
+) -> None:
+    """A TPU v4 has no int8 product of its own; the rest is compared, and that is said."""
+    v4 = SimpleNamespace(platform="tpu", device_kind="TPU v4")
+    names = check("_work").done_by(v4)
+    monkeypatch.setattr(check("_work"), "done_by", lambda _: names)
+    found = {one.code: one for one in soak(endurance)[0]}
+
+    assert (found["JAX-SOAK-INT8"].verdict, found["JAX-SOAK-INT8"].name) == (
+        "info",
+        "int8 products",
+    )
+    assert "not applicable" in str(found["JAX-SOAK-INT8"].found)
+    assert EVIDENCE - set(found) == {"JAX-SOAK-INT8-ERRORS"}
+
+
+def test_the_inputs_are_numbers_a_matrix_unit_works_hard_for() -> None:
+    """Both signs, eight exponents, no zero, no NaN; products of them stay finite."""
+    work = check("_work")
+    x = np.asarray(work.floats(work.scatter(jnp.arange(2**16, dtype=jnp.uint32)).reshape(256, 256)))
+    _, exponents = np.frexp(x)
+
+    assert np.isfinite(x).all()
+    assert {*range(-6, 2)} == set(exponents.ravel())
+    assert 0.49 < (x < 0).mean() < 0.51
+
+
+@pytest.mark.parametrize(
+    ("platform", "said"), [("tpu", "do not trust"), ("gpu", "xla_gpu_deterministic_ops")]
+)
+def test_what_to_do_about_other_bits(platform: str, said: str) -> None:
+    """On a GPU some programs are documented to differ from run to run unless told otherwise."""
+    assert said in check("_evidence").hint([SimpleNamespace(platform=platform)])

@@ -1,0 +1,482 @@
+"""The command line as a process: stdout, stderr and exit code of the installed program."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.support.machines import lay_out
+from tests.support.places import REPOSITORY, SUPPORT, TESTS
+from tests.support.sessions import SAMPLES
+from tests.support.stubs import make_python
+
+SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
+
+
+def tpustarter(
+    *arguments: str, checks: Path = SAMPLES, root: str = "/", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line on sample checks and return what it did."""
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), root, "-", "-", *arguments]
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, **(env or {})},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("check", "host.passes"), 0, ""),
+        (("check", "host.fails"), 1, "host.fails failed; next: count again"),
+        (("check", "--level", "deep"), 2, "Invalid value for '--level'"),
+        (("check", "--minutes", "5"), 2, "--minutes is for checks of level soak"),
+        (("check", "--level", "soak", "--minutes", "0"), 2, "Invalid value for '--minutes'"),
+        (("check", "host.raises"), 3, "host.raises has no verdict (exception: RuntimeError"),
+        (("check", "host.warns", "--fail-on", "warn"), 4, "there are warnings"),
+        (
+            ("check", "host.passes", "--require", "tpu"),
+            69,
+            "`--require tpu` was given, and this run would use cpu",
+        ),
+        (("check", "host.syntax_error"), 78, "line 6: invalid syntax"),
+        (("check", "host.passes", "--python", "/bin/cat"), 78, "did not answer as a Python"),
+        (
+            ("check", "host.passes", "--python", "/nope"),
+            2,
+            "there is no program at `/nope` this user may run",
+        ),
+        (("check", "host.nope"), 2, "there is no check `host.nope`"),
+        (("check", "--json", "--ndjson"), 2, "exclude each other"),
+        (("learn", "jax/precison"), 2, "did you mean `jax/precision`?"),
+        (("nope",), 2, "there is no command `nope`"),
+        (("chek",), 2, "did you mean `check`?"),
+    ],
+)
+def test_every_way_out_has_its_code_and_one_line_why(
+    arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """Each exit code is reached, and a non-zero one says what, why and what next on stderr."""
+    done = tpustarter(*arguments)
+
+    assert code == done.returncode, done.stderr
+    assert said in done.stderr
+    assert (code == 0) == (done.stderr == "")
+
+
+def test_a_machine_without_framework_exits_5(tmp_path: Path) -> None:
+    """Nothing was shown on a device, and the next command is named."""
+    make_python(tmp_path / "env")
+    checks = TESTS / "samples" / "machine_checks"
+    done = tpustarter("check", "--python", str(tmp_path / "env"), checks=checks)
+
+    assert done.returncode == 5
+    assert "no framework yet" in done.stderr
+    assert "No device was tested." in done.stdout
+
+
+def test_a_framework_that_was_asked_for_and_is_missing_is_named(tmp_path: Path) -> None:
+    """A literal id asks for its framework: the skip is `missing-resource`, and exit is 5."""
+    make_python(tmp_path / "env")
+    checks = TESTS / "samples" / "machine_checks"
+    python = str(tmp_path / "env")
+    done = tpustarter("check", "jax.every_device", "--python", python, "--json", checks=checks)
+    (result,) = json.loads(done.stdout)["results"]
+
+    assert 5 == done.returncode
+    assert ("skip", "missing-resource") == (result["status"], result["reason"])
+    assert "no framework yet" in result["detail"]
+
+
+def test_a_check_that_leaves_the_framework_changed_is_an_error(tmp_path: Path) -> None:
+    """What it changed is named, and the next check gets a fresh process."""
+    make_python(tmp_path / "env", jax="0.12.0.1")
+    checks = TESTS / "samples" / "machine_checks"
+    names = ["jax.changes_settings", "jax.every_device"]
+    done = tpustarter("check", *names, "--python", str(tmp_path / "env"), "--json", checks=checks)
+    results = {one["id"]: one for one in json.loads(done.stdout)["results"]}
+    changed = results["jax.changes_settings"]
+
+    assert 3 == done.returncode
+    assert ("error", "protocol") == (changed["status"], changed["reason"])
+    assert changed["detail"] == "left changed: jax_enable_x64 None to True"
+    assert "pass" == results["jax.every_device"]["status"]
+
+
+@pytest.mark.parametrize(("settings", "code"), [({"lock": "live"}, 75), ({"denied": True}, 77)])
+def test_a_busy_and_a_denied_tpu_exit_75_and_77(
+    settings: dict[str, object], code: int, tmp_path: Path
+) -> None:
+    """A device that cannot be had now, and one this user may not open, have codes of their own."""
+    denied = settings.pop("denied", False)
+    (tmp_path / "machine").mkdir()
+    machine = lay_out(
+        tmp_path / "machine", "v5e", chips=1, uid=1000 if denied else None, **settings
+    )
+    for node in (machine.root / "dev/vfio").iterdir() if denied else ():
+        node.chmod(0o600)
+    make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(TESTS / "samples" / "machine_checks"),
+             str(machine.root), json.dumps(dict(machine.env)), str(machine.uid or "-"),
+             "check", "--python", str(tmp_path / "env")]  # fmt: skip
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_a_bug_of_ours_exits_70_and_leaves_a_report(home: Path) -> None:
+    """Anything unexpected is a bug: said in one line, with a report that holds no secret."""
+    program = (
+        "import sys; sys.argv = ['tpustarter', 'check']\n"
+        "from tpustarter import content\n"
+        "def broken(*_): raise ZeroDivisionError('key=' + __import__('os').environ['MY_TOKEN'])\n"
+        "content.read_checks = broken\n"
+        "from tpustarter.__main__ import main; main()\n"
+    )
+    env = {**os.environ, "MY_TOKEN": "s3cr3t-value", "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=env
+    )
+    (report,) = (home / "state").glob("bug-*.md")
+
+    assert done.returncode == 70
+    assert "tpustarter itself broke: ZeroDivisionError" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "ZeroDivisionError" in report.read_text()
+    assert "s3cr3t-value" not in report.read_text() + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_a_signal_ends_the_run_and_the_report_is_still_told(number: int, code: int) -> None:
+    """A stopped run reports what it has as JSON, and leaves no process."""
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
+             "check", "host.fails", "host.ignores_term", "host.passes", "--ndjson"]  # fmt: skip
+    events = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            events.append(json.loads(line))
+            if events[-1]["event"] == "started" and events[-1]["id"] == "host.ignores_term":
+                process.send_signal(number)
+        process.wait(timeout=30)
+    last = events[-1]
+
+    assert code == process.returncode == last["exit_code"]
+    assert "finished" == last["event"]
+    assert (1, 2) == (last["counts"]["fail"], last["counts"]["notrun"])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_second_signal_ends_the_wait_and_is_no_failed_check(number: int, code: int) -> None:
+    """Impatience has the exit code of a signal, never the one of a failed check."""
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
+             "check", "host.ignores_term", "--ndjson"]  # fmt: skip
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if json.loads(line)["event"] == "started":
+                process.send_signal(number)
+                time.sleep(0.5)
+                process.send_signal(number)
+                break
+        process.wait(timeout=30)
+
+    assert code == process.returncode
+
+
+def test_a_second_ctrl_c_ends_a_soaking_check_with_a_report() -> None:
+    """The first lets it end by itself, the second ends it: what it told is never lost."""
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
+             "check", "host.soaks_deaf", "--minutes", "0.1", "--ndjson"]  # fmt: skip
+    events = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            events.append(json.loads(line))
+            if events[-1]["event"] in ("finding", "waiting") and len(events) < 6:
+                process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+
+    assert 130 == process.returncode == events[-1]["exit_code"]
+    assert ("finished", 1) == (events[-1]["event"], events[-1]["counts"]["notrun"])
+
+
+def test_a_signal_before_the_first_answer_is_no_bug_of_ours(tmp_path: Path) -> None:
+    """A Python that never answers can be left with Ctrl-C, within seconds."""
+    hanging = tmp_path / "python"
+    hanging.write_text("#!/bin/sh\nexec sleep 600\n")
+    hanging.chmod(0o755)
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-",
+             "check", "host.passes", "--python", str(hanging)]  # fmt: skip
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    process.wait(timeout=30)
+    said = process.stderr.read()
+    process.stderr.close()
+
+    assert 130 == process.returncode, said
+    assert "stopped before anything was run" in said
+    assert time.monotonic() - began < 10
+
+
+def test_a_closed_pipe_is_no_failed_check() -> None:
+    """`tpustarter check | head -1` ends with the shell's code for a closed pipe."""
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check",
+             "host.passes", "host.warns", "-v"]  # fmt: skip
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    process.stdout.close()
+
+    assert 128 + signal.SIGPIPE == process.wait(timeout=30)
+
+
+def test_a_secret_in_somebody_elses_command_line_is_not_told(tmp_path: Path) -> None:
+    """Who holds the TPU is said, and the token in their command is not."""
+    command = "python train.py --api_key=hf_abcdefghijklmnopqrst"
+    (tmp_path / "machine").mkdir()
+    holder = {"pid": 4242, "command": command}
+    machine = lay_out(tmp_path / "machine", "v5e", chips=1, holder=holder)
+    make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
+    words = [sys.executable, str(SUPPORT / "drive.py"), "-", str(machine.root),
+             json.dumps(dict(machine.env)), "-", "check", "--python", str(tmp_path / "env"),
+             "--json"]  # fmt: skip
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    assert "hf_abcdefghijklmnopqrst" not in done.stdout + done.stderr
+    assert "4242" in done.stderr
+
+
+def test_json_fits_the_schema_also_when_checks_break() -> None:
+    """Stdout is one document whatever the checks did to their own stdout."""
+    names = ["host.segfaults", "host.writes_markup", "host.half_line", "host.syntax_error"]
+    done = tpustarter("check", *names, "--json")
+    fields = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(fields)
+
+    assert {*names} == {one["id"] for one in fields["results"]}
+    assert fields["exit_code"] == done.returncode == 78
+    assert "\\x1b" not in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_json_is_json_also_when_there_is_no_report() -> None:
+    """A usage error of ours is a document too."""
+    done = tpustarter("check", "host.nope", "--json")
+    fields = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(fields)
+
+    assert fields["exit_code"] == done.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "schema"),
+    [
+        (("check", "--nope", "--json"), "report"),
+        (("check", "--json", "--ndjson"), "report"),
+        (("nope", "--json"), "report"),
+        (("learn", "jax/precision", "--devices", "x", "--json"), "learn"),
+        (("learn", "--json", "--search", "x"), "learn"),
+        (("setup", "jax", "too-much", "--json"), "setup"),
+    ],
+)
+def test_json_is_json_also_for_a_command_line_that_cannot_be_followed(
+    arguments: tuple[str, ...], schema: str
+) -> None:
+    """What click refuses is one document on stdout, and the usual words on stderr."""
+    done = tpustarter(*arguments)
+    fields = json.loads(done.stdout)
+
+    assert (2, 2) == (fields["exit_code"], done.returncode)
+    assert f"tpustarter.{schema}/1" == fields["schema"]
+    assert fields["error"]["what"] in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("host.nope",), ("host.passes", "--nope")])
+def test_an_error_is_an_event_of_the_stream(arguments: tuple[str, ...]) -> None:
+    """Every line of `--ndjson` has its `event`, that of an error as well."""
+    (line,) = tpustarter("check", *arguments, "--ndjson").stdout.splitlines()
+
+    assert ("error", 2) == (json.loads(line)["event"], json.loads(line)["exit_code"])
+    assert "event" not in json.loads(tpustarter("check", *arguments, "--json").stdout)
+
+
+@pytest.mark.parametrize("command", ["check", "learn"])
+def test_a_folder_that_is_gone_is_one_clear_problem(command: str, tmp_path: Path) -> None:
+    """Started where there is no folder any more, the program says so, in JSON as well."""
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", command]
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD" && exec "$@"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *words, "--json"],
+        cwd=gone, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert 78 == done.returncode == json.loads(done.stdout)["exit_code"]
+    assert "the folder this was started in cannot be used" in done.stderr
+
+
+def test_ndjson_tells_the_same_facts_as_json() -> None:
+    """Events and document agree, result by result."""
+    names = ["host.passes", "host.fails", "host.raises"]
+    events = [
+        json.loads(line) for line in tpustarter("check", *names, "--ndjson").stdout.splitlines()
+    ]
+    document = json.loads(tpustarter("check", *names, "--json").stdout)
+    ended = [event for event in events if event["event"] == "ended"]
+    vary = {"seconds", "event", "log"}
+
+    assert ["began", "finished"] == [events[0]["event"], events[-1]["event"]]
+    assert [{k: v for k, v in one.items() if k not in vary} for one in document["results"]] == [
+        {k: v for k, v in one.items() if k not in vary} for one in ended
+    ]
+    assert document["verified_on"] == events[-1]["verified_on"]
+
+
+def test_junit_is_written_beside_the_report(tmp_path: Path) -> None:
+    """`--junit FILE` writes the file; one that cannot be written is a clear error."""
+    path = tmp_path / "junit.xml"
+    done = tpustarter("check", "host.passes", "--junit", str(path))
+
+    assert 0 == done.returncode
+    assert b"testcase" in path.read_bytes()
+    done = tpustarter("check", "host.passes", "--junit", str(tmp_path / "no" / "junit.xml"))
+    assert 78 == done.returncode
+    assert "cannot write" in done.stderr
+
+
+def test_nothing_is_coloured_in_a_pipe_and_nothing_moves_the_cursor() -> None:
+    """Text in a pipe holds no escape sequence."""
+    done = tpustarter("check", "host.passes", "host.fails", "host.writes_markup", "-v")
+
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def on_a_terminal(*arguments: str, env: dict[str, str]) -> str:
+    """Run the command line on a pseudo-terminal and return what it wrote there."""
+    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", *arguments]
+    main, secondary = pty.openpty()
+    process = subprocess.Popen(
+        words, stdin=secondary, stdout=secondary, stderr=secondary, env={**os.environ, **env}
+    )
+    os.close(secondary)
+    written = b""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if select.select([main], [], [], 0.1)[0]:
+            try:
+                data = os.read(main, 65536)
+            except OSError:  # Linux: the other end is closed
+                break
+            if not data:
+                break
+            written += data
+    process.wait(timeout=10)
+    os.close(main)
+    return written.decode()
+
+
+def test_colour_is_for_terminals_and_honours_no_color() -> None:
+    """On a terminal words are coloured; with NO_COLOR, or TERM=dumb for progress, they are not."""
+    coloured = on_a_terminal("check", "host.fails", env={"TERM": "xterm-256color", "NO_COLOR": ""})
+    plain = on_a_terminal("check", "host.fails", env={"TERM": "dumb", "NO_COLOR": "1"})
+
+    assert "\x1b[31mFAIL" in coloured
+    assert "\x1b" not in plain
+    assert "FAIL" in plain
+
+
+@pytest.mark.parametrize("command", [(), ("check",), ("learn",)])
+def test_help_has_an_example_and_fits_eighty_columns(command: tuple[str, ...]) -> None:
+    """Every command has help with an example."""
+    done = tpustarter(*command, "--help", env={"COLUMNS": "80"})
+
+    assert 0 == done.returncode
+    assert "Example: tpustarter" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_without_a_command_the_overview_names_the_next_one() -> None:
+    """`tpustarter` alone says what this machine is and what to type."""
+    done = tpustarter()
+
+    assert 0 == done.returncode
+    assert "tpustarter check" in done.stdout
+    assert "CPU device" in done.stdout or "TPU" in done.stdout
+
+
+def test_learn_lists_and_prints_lessons() -> None:
+    """Each lesson in the list can be printed."""
+    listed = tpustarter("learn").stdout
+    printed = tpustarter("learn", "jax/precision").stdout
+
+    assert " jax/precision " in listed
+    assert printed.startswith("Lesson jax/precision, 10 minutes")
+
+
+def test_version_is_said_without_loading_anything() -> None:
+    """`--version` answers with the version alone."""
+    done = tpustarter("--version")
+
+    assert re.fullmatch(r"tpustarter \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_a_state_folder_that_cannot_be_written_is_one_clear_problem() -> None:
+    """A full disk or a folder of somebody else's gets an error and a way out."""
+    done = tpustarter("check", "host.passes", env={"TPUSTARTER_HOME": "/proc/nowhere"})
+
+    assert 78 == done.returncode
+    assert "cannot write to the state folder `/proc/nowhere`" in done.stderr
+    assert "TPUSTARTER_HOME" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can be the root that sudo makes.")
+def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
+    """Whoever called sudo owns every file of the run."""
+    user = 65534
+    env = {"SUDO_UID": str(user), "SUDO_GID": str(user), "SUDO_USER": "nobody"}
+    done = tpustarter("check", "host.passes", "host.fails", env=env)
+    files = [home / "state", *(home / "state").rglob("*")]
+
+    assert 1 == done.returncode
+    assert len(files) > 3
+    assert {user} == {path.stat().st_uid for path in files}
+
+
+def test_old_runs_are_dropped_and_those_in_use_are_not(home: Path) -> None:
+    """Run folders do not pile up, and no run loses its folder to a later one."""
+    from tpustarter import locations
+
+    runs = home / "state" / "runs"
+    for number in range(locations.KEPT_RUNS + 5):
+        folder = runs / f"20200101-0000{number:02}-x"
+        folder.mkdir(parents=True)
+        os.utime(folder, (0, 0))
+    locked = os.open(runs / "20200101-000000-x", os.O_RDONLY)
+    fcntl.flock(locked, fcntl.LOCK_EX)
+    young = runs / "20200101-000001-x"
+    os.utime(young)
+    made = locations.run_folder()
+    os.close(locked)
+    names = {folder.name for folder in runs.iterdir()}
+
+    assert {made.name, young.name, "20200101-000000-x"} <= names
+    assert len(names) == locations.KEPT_RUNS + 2

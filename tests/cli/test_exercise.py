@@ -1,0 +1,144 @@
+"""`tpustarter learn --exercise` as it is typed: the task, hints, verdicts and exit codes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.learning.test_exercises import SHIPPED, SOLVED, shipped
+from tests.support.made_lessons import make_lesson
+from tpustarter import locations
+
+PROGRAM = (
+    "from pathlib import Path; import sys; from tpustarter import __main__, locations\n"
+    "there = Path(sys.argv.pop(1)); known = locations.content\n"
+    "locations.content = lambda name: there if name == 'lessons' else known(name)\n"
+    "sys.exit(__main__.main())\n"
+)
+
+
+@pytest.fixture
+def lessons(tmp_path: Path) -> Path:
+    """Return a folder of lessons with the sample exercise."""
+    shipped(tmp_path)
+    path = make_lesson(tmp_path, "Text.\n").path
+    path.write_text(path.read_text().replace("minutes: 3", "minutes: 3\nexercises: [double]"))
+    return tmp_path
+
+
+def command(lessons: Path, *arguments: str) -> list[str]:
+    """Return the command line of an exercise."""
+    words = ["learn", "--python", sys.executable, *arguments]
+    return [sys.executable, "-c", PROGRAM, str(lessons), *words]
+
+
+def learn(lessons: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run it to its end."""
+    words = command(lessons, "--exercise", *arguments)
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def own_file() -> Path:
+    """Return where the learner's copy is."""
+    return locations.state_place() / "exercises" / "made" / "double.py"
+
+
+def test_the_first_time_it_shows_the_task_and_makes_the_file(lessons: Path) -> None:
+    """Nothing is judged that nobody has seen."""
+    done = learn(lessons, "made/double")
+
+    assert done.returncode == 0
+    assert done.stdout.startswith(
+        f"Return the double\n\n`double` must return twice its number.\n\nYour file: {own_file()}\n"
+    )
+    assert "RIGHT" not in done.stdout
+    assert own_file().read_text() == SHIPPED
+
+
+def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
+    """What was found and expected is told; a broken answer has no verdict."""
+    learn(lessons, "made/double")
+    wrong = learn(lessons, "made/double")
+    own_file().write_text("1 / 0")
+    broken = learn(lessons, "made/double")
+    own_file().write_text(SOLVED)
+    right = learn(lessons, "made/double")
+
+    assert (wrong.returncode, wrong.stdout.splitlines()[-1]) == (1, "NOT YET  found 4, expected 8")
+    assert (broken.returncode, broken.stdout.splitlines()[-1]) == (
+        3, "BROKEN  ZeroDivisionError: division by zero",
+    )  # fmt: skip
+    assert (right.returncode, right.stdout.splitlines()[-2:]) == (0, ["doubled", "RIGHT"])
+    assert learn(lessons, "").stdout.startswith("done  made/double")
+
+
+def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> None:
+    """The traceback has all lines of it, the verdict the first one."""
+    learn(lessons, "made/double")
+    own_file().write_text("\nraise TypeError('first\\nsecond\\nthird')\n")
+    broken = learn(lessons, "made/double").stdout
+
+    assert '/exercises/made/double.py", line 2' in broken
+    assert broken.splitlines()[-1] == "BROKEN  TypeError: first"
+    assert broken.count("second") == 2  # the line of the program, and what was raised
+
+
+def test_hints_solution_and_reset(lessons: Path) -> None:
+    """One hint a time; the solution is the program alone; the file is kept aside."""
+    learn(lessons, "made/double")
+    own_file().write_text("my work")
+    hints = [learn(lessons, "made/double", "--hint") for _ in range(3)]
+    solution = learn(lessons, "made/double", "--solution")
+    reset = learn(lessons, "made/double", "--reset")
+
+    assert [one.stdout for one in hints] == [
+        "hint 1 of 2: Two times is a plus.\n",
+        "hint 2 of 2: `number + number` is one way.\n",
+        "hint 2 of 2: `number + number` is one way.\n",
+    ]
+    assert "the last hint" in hints[2].stderr
+    assert solution.stdout == "def double(number):\n    return 2 * number\n"
+    assert reset.stdout.startswith(f"begun anew: {own_file()}")
+    assert own_file().with_name("double.py.old").read_text() == "my work"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("made/duble",), 2, "did you mean `made/double`?"),
+        (("made/double", "--hint", "--solution"), 2, "goes with --exercise"),
+        (("made/double", "--lint"), 2, "each go alone"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    lessons: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """A misspelt id, options that exclude each other."""
+    done = learn(lessons, *arguments)
+
+    assert code == done.returncode
+    assert said in done.stderr
+
+
+def test_watching_judges_at_each_save_until_it_is_right(lessons: Path) -> None:
+    """No key is pressed: saving is enough."""
+    learn(lessons, "made/double")
+    words = command(lessons, "--exercise", "made/double", "--watch")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONUNBUFFERED": "1"}) as running:  # fmt: skip
+        assert running.stdout
+        assert running.stderr
+        for line in running.stdout:
+            if line.startswith("NOT YET"):
+                break
+        while "watching" not in running.stderr.readline():
+            time.sleep(0.01)
+        own_file().write_text(SOLVED)
+        rest = running.stdout.read()
+
+    assert (running.returncode, rest.splitlines()[-1]) == (0, "RIGHT")

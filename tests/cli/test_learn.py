@@ -1,0 +1,353 @@
+"""`tpustarter learn` as a process: what it lists, prints, runs and remembers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.checking.test_runner import wait_until_gone
+from tests.support.made_lessons import fence, make_lesson
+from tests.support.places import REPOSITORY
+from tpustarter import content
+from tpustarter.content import Lesson
+from tpustarter.learning import lesson_run, progress
+from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.practice import Practice
+from tpustarter.machine import host
+from tpustarter.terminal import WIDTH
+
+SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
+PATHS = "- {id: laptop, title: Made, who: You., lessons: [made/sample, made/other]}\n"
+
+
+def command(*arguments: str, lessons: Path | None = None) -> list[str]:
+    """Return the command line of `learn`, on lessons made by a test if any are given."""
+    program = "from tpustarter import __main__, locations\n"
+    if lessons:
+        program += (
+            "import pathlib\ncontent = locations.content\n"
+            f"made = pathlib.Path({str(lessons)!r})\n"
+            "locations.content = lambda name: made if name == 'lessons' else content(name)\n"
+        )
+    return [sys.executable, "-c", program + "__main__.main()", "learn", *arguments]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment of a process that imports what is tested."""
+    return {**os.environ, "PYTHONPATH": str(REPOSITORY), **more}
+
+
+def learn(*arguments: str, lessons: Path | None = None, **env: str):
+    """Run `tpustarter learn` and return what it did."""
+    return subprocess.run(
+        command(*arguments, lessons=lessons),
+        capture_output=True, text=True, timeout=200, check=False, env=environment(**env),
+    )  # fmt: skip
+
+
+def make_two(folder: Path, first: str, second: str = "") -> Path:
+    """Write two lessons and a path through them; returns their folder."""
+    make_lesson(folder, first)
+    make_lesson(folder, second or fence("print(1)", "1"), name="02-other")
+    (folder / "paths.yml").write_text(PATHS)
+    return folder
+
+
+@pytest.mark.parametrize("lesson", content.read_lessons(), ids=lambda lesson: lesson.id)
+def test_every_block_of_a_lesson_does_what_it_says_on_eight_cpu_devices(lesson: Lesson) -> None:
+    """The lessons are true here: all run, all match, and it is said that no TPU was tested."""
+    practice = Practice([lesson], python=sys.executable, machine=host.Machine(env=environment()))
+    list(practice.events())
+    document = lesson_run.document(practice)
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    [told] = document["lessons"]
+    places = [block["ran_on"] for block in told["blocks"] if block["ran_on"]]
+
+    assert [] == [block for block in told["blocks"] if block["status"] != "pass"]
+    assert 0 == document["exit_code"] or not told["blocks"]
+    assert all((8, True) == (one["count"], one["virtual"]) for one in places)
+    assert ("virtual-cpu" if places else "none") == document["verified_on"]
+    assert places or not lesson.id.startswith("jax/")
+    assert progress.is_done(lesson.id) or not told["blocks"]
+
+
+def test_every_lesson_is_printed_as_plain_text() -> None:
+    """No drawn lines, no Markdown links, code announced and indented, nothing too wide by prose."""
+    done = learn("--all")
+    lessons = content.read_lessons()
+
+    assert 0 == done.returncode
+    assert done.stdout.isascii() or not re.search("[\u2500-\u259f\x1b]", done.stdout)
+    assert "](" not in done.stdout
+    for lesson in lessons:
+        assert f"Lesson: {lesson.title}" in done.stdout
+        for block in blocks_of(lesson):
+            assert f"Code, block {block.id}:" in done.stdout
+    prose = [line for line in done.stdout.splitlines() if not line.startswith("    ")]
+    assert all(len(line) <= WIDTH for line in prose if "http" not in line)
+    assert "Expected output on a TPU" in done.stdout
+    assert "(tpustarter learn jax/first-arrays)" in done.stdout
+    assert "* HBM: " in done.stdout
+
+
+def test_a_lesson_says_what_was_done_of_it(tmp_path: Path) -> None:
+    """Marks in the list and in the lesson are words, and follow what was run."""
+    folder = make_two(tmp_path, fence("print(1)", "1") + fence("print(2)", "3", name="two"))
+
+    assert "next  made/sample" in learn(lessons=folder).stdout
+    done = learn("made/sample", "--run", lessons=folder)
+    assert 1 == done.returncode
+    printed = learn("made/sample", lessons=folder).stdout
+    assert "Code, block one, passed:" in printed
+    assert "Code, block two, did not match:" in printed
+    learn("made/other", "--run", lessons=folder)
+    listed = learn(lessons=folder).stdout
+    assert "done  made/other" in listed
+    assert "Made: 1 of 2 done, next made/sample" in listed
+
+
+def test_a_run_shows_output_as_it_comes_and_how_each_block_ended(tmp_path: Path) -> None:
+    """Output is indented, results say where, the last line is the truth, stderr the next step."""
+    code = "print('a')\nprint('[b]\\x1b[31mred')"
+    folder = make_two(tmp_path, fence(code, "a") + fence("1 / 0", "x", name="two"))
+    done = learn("made/sample", "--run", lessons=folder)
+
+    assert 1 == done.returncode
+    assert "\n      a\n      [b]\\x1b[31mred\nFAIL  differs, line 2: found `[b]\\x1b" in done.stdout
+    assert "ERROR exception: ZeroDivisionError: division by zero" in done.stdout
+    assert " ".join(done.stdout.split()).endswith(
+        "0 of 2 blocks do as the lesson says, 1 printed something else, 1 has no verdict. "
+        "No device was tested."
+    )
+    assert "exit 1: made/sample#one printed something else" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "exit_code"),
+    [
+        ("print(1)", "", 0),
+        ("print(2)", "", 1),
+        ("1 / 0", "", 3),
+        ("import time; time.sleep(99)", "timeout=2", 3),
+        ("import os; os._exit(1)", "", 3),
+    ],
+)
+def test_exit_codes_are_those_of_a_check(
+    code: str, more: str, exit_code: int, tmp_path: Path
+) -> None:
+    """Fine, differs, no verdict: the code says which, and the document agrees."""
+    folder = make_two(tmp_path, fence(code, "1", more=more))
+    done = learn("made/sample", "--run", "--json", lessons=folder)
+    document = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+
+    assert (exit_code, exit_code) == (done.returncode, document["exit_code"])
+    assert (exit_code == 0) == (done.stderr == "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("made/sampel",), 2, "did you mean `made/sample`?"),
+        (("made/sample", "--all"), 2, "not both"),
+        (("--run",), 2, "--run needs a lesson"),
+        (("--lint", "--json"), 2, "each go alone"),
+        (("--import", "/nope"), 2, "No such file"),
+        (("--import", "/dev/null"), 78, "is not what `tpustarter learn --export` prints"),
+        (("--search", "nobody says this"), 5, "no lesson holds"),
+        (("made/sample", "--run", "--python", "/nope"), 2, "there is no program at `/nope`"),
+        (("made/sample", "--run", "--python", "/bin/cat"), 78, "did not answer as a Python"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    """Each way out has its exit code and a sentence; with --json stdout stays JSON."""
+    folder = make_two(tmp_path, fence("print(1)", "1"))
+    done = learn(*arguments, lessons=folder)
+
+    assert code == done.returncode
+    assert said in done.stderr
+    if "--run" in arguments and len(arguments) > 1:
+        assert code == json.loads(learn(*arguments, "--json", lessons=folder).stdout)["exit_code"]
+
+
+def test_a_block_of_a_jax_lesson_that_uses_no_device_is_no_gap(tmp_path: Path) -> None:
+    """It claims nothing about one: all passed, and no device was tested."""
+    folder = make_two(tmp_path, "")
+    make_lesson(folder, fence("print(1)", "1"), needs="{framework: jax}")
+    done = learn("made/sample", "--run", "--python", sys.executable, lessons=folder)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "No device was tested." in done.stdout
+
+
+def test_a_broken_lesson_is_named_and_linted(tmp_path: Path) -> None:
+    """The list, the run and the linter say file and line; the exit code is 78."""
+    folder = make_two(tmp_path, "```python run\nx\n```\n")
+    run = learn("made/sample", "--run", lessons=folder)
+    linted = learn("--lint", lessons=folder)
+
+    assert (78, 78) == (run.returncode, linted.returncode)
+    assert "01-sample.md`, line 11" in run.stderr
+    assert "01-sample.md`, line 11" in linted.stdout
+    assert 0 == learn("--lint").returncode
+
+
+def test_a_search_shows_where_each_hit_is() -> None:
+    """Lesson, line and text, one a line."""
+    done = learn("--search", "shard_map")
+
+    assert re.search(r"^jax/every-device:\d+: .*shard_map", done.stdout, re.MULTILINE)
+
+
+def test_lessons_and_progress_can_be_read_by_programs() -> None:
+    """`--json` describes lessons without running them; `--export` tells what was done."""
+    progress.lesson_done("jax/precision")
+    document = json.loads(learn("--json").stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+
+    assert {"notrun"} == {lesson["status"] for lesson in document["lessons"]}
+    assert all(
+        name.startswith(f"{one['track']}/")
+        for one in document["lessons"] for name in one["exercises"]
+    )  # fmt: skip
+    assert json.loads(learn("--export").stdout)["lessons"]["jax/precision"]["done"]
+
+
+def test_what_was_exported_elsewhere_is_added(tmp_path: Path) -> None:
+    """Both what was done there and what was done here is done, however often it is read."""
+    there = {"TPUSTARTER_HOME": str(tmp_path / "there")}
+    folder = make_two(tmp_path / "lessons", fence("print(1)", "1"))
+    learn("made/other", "--run", lessons=folder, **there)
+    learn("made/sample", "--run", lessons=folder)
+    exported = tmp_path / "export.json"
+    exported.write_text(learn("--export", **there).stdout)
+    for _ in range(2):
+        done = learn("--import", str(exported))
+        assert (0, "2 lessons are done now, there or here\n") == (done.returncode, done.stdout)
+
+    assert "Made: 2 of 2 done, all done" in learn(lessons=folder).stdout
+
+
+def test_a_lesson_without_blocks_verifies_nothing(tmp_path: Path) -> None:
+    """Running it says so, with the same exit code in the document; describing it is fine."""
+    folder = make_two(tmp_path, "Text alone.\n")
+    done = learn("made/sample", "--run", "--json", lessons=folder)
+    described = json.loads(learn("made/sample", "--json", lessons=folder).stdout)
+
+    assert (5, 5) == (done.returncode, json.loads(done.stdout)["exit_code"])
+    assert "no lesson here has a block that runs" in done.stderr
+    assert 0 == described["exit_code"]
+
+
+def test_lessons_are_read_where_nothing_can_be_remembered(tmp_path: Path) -> None:
+    """Without a state folder they are listed and printed; a run that cannot write says it."""
+    folder = make_two(tmp_path, fence("print(1)", "1"))
+    for arguments in ((), ("made/sample",), ("--export",)):
+        assert 0 == learn(*arguments, lessons=folder, TPUSTARTER_HOME="/proc/nowhere").returncode
+    home = tmp_path / "state"
+    (home / "progress.lock").mkdir(parents=True)
+    done = learn("--all", "--run", "--json", lessons=folder, TPUSTARTER_HOME=str(home))
+
+    assert (0, 0) == (done.returncode, json.loads(done.stdout)["exit_code"])
+    assert "warning: what you did is not remembered: cannot write" in done.stderr
+
+
+@pytest.mark.parametrize("break_it", [Path.unlink, lambda path: path.write_bytes(b"\xff")])
+def test_a_lesson_is_printed_without_its_glossary(
+    break_it: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """Meanings of words are an extra."""
+    folder = make_two(tmp_path, "A [word](../glossary.md#word).\n")
+    (folder / "glossary.md").write_text("# Glossary\n\n## word\n\nMeaning.\n")
+    assert "* word: Meaning." in learn("made/sample", lessons=folder).stdout
+    break_it(folder / "glossary.md")
+    done = learn("made/sample", lessons=folder)
+
+    assert 0 == done.returncode
+    assert "A word." in done.stdout
+    (folder / "made" / "01-sample.md").unlink()
+    (folder / "made" / "02-other.md").unlink()
+    assert "there are no lessons here" in learn(lessons=folder).stderr
+
+
+def test_a_run_with_every_stream_closed_is_a_run(tmp_path: Path) -> None:
+    """As started by something without a terminal: pipes of the run do not take their numbers."""
+    folder = make_two(tmp_path, fence("print(1)", "1"))
+    words = command("made/sample", "--run", lessons=folder)
+    script = 'exec "$@" <&- >&- 2>&-'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *words], check=False, timeout=60, env=environment()
+    )
+
+    assert 0 == done.returncode
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)],
+)
+def test_a_signal_ends_a_run_in_order_and_keeps_what_was_done(
+    number: int, code: int, tmp_path: Path
+) -> None:
+    """The block is stopped, the rest is not run, progress is kept, no process is left."""
+    sleeper = fence("print('up', flush=True)\nimport time; time.sleep(600)", name="two")
+    folder = make_two(
+        tmp_path, fence("print(1)", "1") + sleeper + fence("print(3)", "3", name="three")
+    )
+    home = tmp_path / "state"
+    process = subprocess.Popen(
+        command("made/sample", "--run", lessons=folder),
+        env=environment(TPUSTARTER_HOME=str(home)),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout
+    for line in process.stdout:
+        if "up" in line:
+            break
+    began = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=40)
+
+    assert code == process.returncode
+    assert time.monotonic() - began < 20
+    assert "NOT   interrupted" in out
+    assert f"exit {code}: stopped before the end" in err
+    stored = json.loads((home / "progress.json").read_text())["lessons"]["made/sample"]
+    assert ["one"] == list(stored["blocks"])
+    assert wait_until_gone(str(home), 15) == []
+
+
+def test_a_kill_in_the_middle_of_a_run_keeps_the_blocks_before_it(tmp_path: Path) -> None:
+    """SIGKILL loses the running block alone, and nothing goes on running."""
+    sleeper = fence("print('up', flush=True)\nimport time; time.sleep(600)", name="two")
+    folder = make_two(tmp_path, fence("print(1)", "1") + sleeper)
+    home = tmp_path / "state"
+    process = subprocess.Popen(
+        command("made/sample", "--run", lessons=folder),
+        env=environment(TPUSTARTER_HOME=str(home)),
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout
+    for line in process.stdout:
+        if "up" in line:
+            break
+    process.kill()
+    process.communicate(timeout=30)
+
+    assert wait_until_gone(str(home), 15) == []
+    stored = json.loads((home / "progress.json").read_text())["lessons"]["made/sample"]
+    assert ["one"] == list(stored["blocks"])

@@ -1,0 +1,136 @@
+"""`tpustarter rehearse` as a process: stdout, stderr, exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from importlib import resources
+
+import jsonschema
+import pytest
+
+from tests.checking.test_runner import wait_until_gone
+from tests.support.places import SUPPORT
+from tests.support.stub_compiler import CHECKS, make_compiler
+from tests.support.stubs import make_python
+from tpustarter import locations
+
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
+def drive(*arguments: str, root: str = "/") -> subprocess.CompletedProcess[str]:
+    """Run the command line on the sample checks and return what it did."""
+    words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), root, *arguments]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return Pythons that are no compiler."""
+    folder = tmp_path_factory.mktemp("pythons")
+    old = folder / "old"
+    old.write_text('#!/bin/sh\necho "3.8.10"; exit 64\n')
+    old.chmod(0o755)
+    return {
+        "without_libtpu": str(make_python(folder / "jax", jax="0.12.0.1")),
+        "without_jax": str(make_python(folder / "tpu", libtpu="0.0.50.1")),
+        "too_old": str(old),
+        "cat": "/bin/cat",
+        "nothing": "/nope",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("without_libtpu", 3, ("has no libtpu (the packages `jax` and `libtpu`)",
+                               "hint: `tpustarter setup rehearse`")),
+        ("without_jax", 3, ("has no jax and no jaxlib",)),
+        ("too_old", 78, ("is too old: found 3.8.10, expected 3.10 or newer", "`--compiler PATH`")),
+        ("cat", 78, ("`/bin/cat` did not answer as a Python would", "`--compiler PATH`")),
+        ("nothing", 2, ("`--compiler /nope` is not a Python", "`--compiler ")),
+    ],
+)  # fmt: skip
+def test_what_is_no_compiler_is_told_apart(
+    name: str, code: int, said: tuple[str, ...], pythons: dict[str, str]
+) -> None:
+    """Each says what was found there, and names `--compiler`, which is what was given."""
+    done = drive("jax.compiles", "--tpu", "v5e-8", "--compiler", pythons[name])
+
+    assert code == done.returncode, done.stderr
+    assert [] == [words for words in said if words not in done.stderr]
+    assert "--python" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("jax.compiles", "--tpu", "v5e-8"), 0, ""),
+        (("jax.is_refused", "--tpu", "v5e-8"), 1, ""),
+        (("jax.raises_when_listed", "--tpu", "v5e-8"), 3, ""),
+        (("jax.compiles", "--tpu", "v5litpod-8"), 2, "did you mean `v5litepod-8`?"),
+        (("jax.compiles", "--tpu", ","), 2, "unknown TPU type: found ``"),
+        (("jax.compiles", "--tpu", "v5e-32"), 2, "expected one of v5e-1, v5e-4, v5e-8"),
+        (("jax.nope",), 2, "there is no check `jax.nope`"),
+        (("jax.compiles", "--arg", "f32[8]"), 2, "`--arg` belongs to a `FILE.py:FUNCTION`"),
+        (("nofile.py:step",), 2, "there is no file `nofile.py`"),
+        (("nofile.py:step", "jax.compiles"), 2, "a file is rehearsed alone"),
+        (("--script", "nofile.py"), 2, "there is no file `nofile.py`"),
+    ],
+)  # fmt: skip
+def test_every_way_out_has_its_code(
+    arguments: tuple[str, ...], code: int, said: str, stub: str
+) -> None:
+    """The report is on stdout; what cannot be followed is one error on stderr."""
+    done = drive(*arguments, "--compiler", stub)
+
+    assert code == done.returncode, done.stderr
+    assert said in done.stderr
+    assert ("error: " in done.stderr) == bool(said)
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("jax.is_refused",), ("jax.nope",), ("--tpu", "v5e-9")])
+def test_json_is_one_document_also_for_an_error(arguments: tuple[str, ...], stub: str) -> None:
+    """Stdout carries one document of the published shape whatever happens."""
+    done = drive("--tpu", "v5e-8", *arguments, "--json", "--compiler", stub)
+    document = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+
+    assert done.returncode == document["exit_code"] != 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_in_good_order(number: int, code: int, stub: str) -> None:
+    """Ctrl-C while a program is compiled ends with its own code and leaves no process."""
+    words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/", "jax.hangs",
+             "--tpu", "v5e-8", "--compiler", stub]  # fmt: skip
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    while "breaks" not in run.stderr.readline():
+        assert run.poll() is None
+    run.send_signal(number)
+    out, _ = run.communicate(timeout=60)
+
+    assert code == run.returncode
+    assert "1 of 1 compile" in out
+    assert [] == wait_until_gone(str(locations.state()), 20)
+
+
+def test_two_rehearsals_side_by_side(stub: str) -> None:
+    """Two runs that ask the same at once get the same answers."""
+    words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/", "jax.compiles",
+             "--tpu", "v5e-8,v6e-8", "--compiler", stub, "--json"]  # fmt: skip
+    runs = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    documents = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
+    statuses = [[one["status"] for one in document["results"]] for document in documents]
+
+    assert [["compiles"] * 6] * 2 == statuses

@@ -1,0 +1,285 @@
+"""`tpustarter setup` as a process: text, JSON, exit codes, and SIGKILL at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.support.fake_tools import behave, calls, lay_tools
+from tests.support.machines import lay_out
+from tests.support.places import SUPPORT
+from tpustarter.checking import environments
+from tpustarter.machine import host
+from tpustarter.setup.run import Setup
+
+SCHEMA = json.loads(resources.files("tpustarter.setup").joinpath("schema.json").read_text())
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> host.Machine:
+    """Return a laptop with a fake uv."""
+    (tmp_path / "machine").mkdir()
+    (tmp_path / "home").mkdir()
+    tools = lay_tools(tmp_path / "tools", uv=True, python=True)
+    env = {"PATH": str(tools), "HOME": str(tmp_path / "home")}
+    return lay_out(tmp_path / "machine", env=env)
+
+
+def words(machine: host.Machine, kill: str, *arguments: str) -> list[str]:
+    """Return the command that runs `tpustarter setup` on a laid-out machine."""
+    env = json.dumps(dict(machine.env))
+    driver = [sys.executable, str(SUPPORT / "drive_setup.py"), str(machine.root), env, kill]
+    return [*driver, *arguments]
+
+
+def setup(
+    machine: host.Machine, *arguments: str, kill: str = "-"
+) -> subprocess.CompletedProcess[str]:
+    """Run `tpustarter setup` and return what it did."""
+    env = {**os.environ, "HOME": machine.env["HOME"], "COLUMNS": "80"}
+    return subprocess.run(
+        words(machine, kill, *arguments), env=env, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+
+
+def tools_of(machine: host.Machine) -> Path:
+    """Return the folder of the fake tools."""
+    return Path(machine.env["PATH"])
+
+
+def states(machine: host.Machine) -> list[str]:
+    """Return the states of a new plan."""
+    return [step.state for step in Setup(machine=machine, own=[]).steps]
+
+
+def test_the_plan_is_shown_and_nothing_is_run(machine: host.Machine) -> None:
+    """Reasons, changes, needs and commands, in 80 columns; the last line is the next command."""
+    done, dry = setup(machine), setup(machine, "--yes", "--dry-run")
+
+    assert 0 == done.returncode == dry.returncode
+    assert "Nothing was run." in done.stdout
+    assert done.stdout == dry.stdout
+    for word in ("why", "changes", "needs", "venv --allow-existing", "pip install", "'~/tpu'"):
+        assert (word in done.stdout) == (word != "'~/tpu'"), word
+    assert "To run what is left: tpustarter setup jax --yes" == done.stdout.splitlines()[-1]
+    prose = [line for line in done.stdout.splitlines() if not line.startswith("        ")]
+    assert all(len(line) <= 80 for line in prose)
+    assert [] == calls(tools_of(machine))
+    assert not Path(machine.env["HOME"], "tpu").exists()
+
+
+def test_yes_runs_it_with_live_output_and_says_what_comes_next(machine: host.Machine) -> None:
+    """Each step and its output is told; the environment is ready."""
+    done = setup(machine, "jax", "--yes")
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "        | pip works" in done.stdout
+    assert "~/tpu is ready. Next: tpustarter check" in done.stdout
+    assert "Everything is done." in setup(machine).stdout
+    assert 0 == setup(machine, "--yes").returncode
+
+
+def test_a_failed_step_exits_1_with_its_lines_and_log(machine: host.Machine) -> None:
+    """What the tool said last, what to do, where the log is, and one line why on stderr."""
+    behave(tools_of(machine), pip={"say": "\x1b[31mNo space left on device\n", "code": 1})
+    done = setup(machine, "--yes")
+
+    assert 1 == done.returncode
+    assert "        | No space left on device\n" in done.stdout
+    assert "FAIL    install" in done.stdout
+    assert "the disk is full: `df -h ~/tpu`" in done.stdout
+    assert "setup-" in done.stdout.splitlines()[-1]
+    assert done.stderr.startswith("exit 1: install: ended with exit code 1; next: `")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_json_fits_the_schema_in_every_state(machine: host.Machine) -> None:
+    """Plan, failure, success, undone and a refusal are each one document on stdout."""
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    behave(tools_of(machine), pip={"code": 3})
+    seen = []
+    for arguments in ([], ["--yes"], ["--yes"], ["--undo"], ["--undo", "--yes"], ["--undo"]):
+        done = setup(machine, *arguments, "--json")
+        fields = json.loads(done.stdout)
+        validator.validate(fields)
+        if "--yes" in arguments:
+            behave(tools_of(machine))
+        seen.append((done.returncode, [one["state"] for one in fields.get("steps", [])][2:3]))
+
+        assert fields["exit_code"] == done.returncode
+        assert "error" in fields or machine.env["HOME"] not in done.stdout
+    assert [(0, ["todo"]), (1, ["failed"]), (0, ["done"]), (0, ["done"]), (0, ["undone"]),
+            (3, [])] == seen  # fmt: skip
+
+
+def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) -> None:
+    """Without `--yes` nothing goes; a folder with other files stays; then all of it goes."""
+    folder = Path(machine.env["HOME"], "tpu")
+    setup(machine, "--yes")
+    shown = setup(machine, "--undo")
+
+    assert "the folder ~/tpu" in shown.stdout
+    assert "To remove it: tpustarter setup jax --undo --yes" == shown.stdout.splitlines()[-1]
+    (folder / "mine").write_text("")
+    refused = setup(machine, "--undo", "--yes")
+    assert (3, True) == (refused.returncode, "put there: `mine`" in refused.stderr)
+    (folder / "mine").unlink()
+    assert 0 == setup(machine, "--undo", "--yes").returncode
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["torch"], 2, "there is no set-up profile `torch`"),
+        (["--folder", "/proc/1/x/y", "--yes"], 3, "the folder `/proc/1/x` does not exist"),
+        (["--undo", "--yes"], 3, "does not exist: nothing to undo"),
+        (["--folder", "~nobody-here/x", "--yes"], 3, "~nobody-here` does not exist"),
+        (["--folder", "/", "--yes"], 3, "exit 3: environment: `/` is not empty"),
+        (["--folder", "/dev/null/x", "--yes"], 3, "setup jax --folder /dev/null/x --yes`"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_a_code(
+    arguments: list[str], code: int, said: str, machine: host.Machine
+) -> None:
+    """A profile nobody has, a folder nobody can make, nothing to undo."""
+    done = setup(machine, *arguments)
+
+    assert (code, True) == (done.returncode, said in done.stderr), done.stderr
+
+
+def test_what_is_shown_to_be_copied_can_be_copied(machine: host.Machine) -> None:
+    """Home is `~`, never within quotes, and the rest is quoted where a shell needs it."""
+    folder = Path(machine.env["HOME"], "my env")
+    told = setup(machine, "--folder", str(folder), "--yes").stdout
+
+    assert "source ~/'my env/bin/activate'" == told.splitlines()[-1].partition("shell: ")[2]
+    assert machine.env["HOME"] not in told
+    (Path(machine.env["HOME"]) / "tpu").write_text("")
+    assert "`~/tpu` is not a folder" in setup(machine).stdout
+
+
+def test_help_has_an_example(machine: host.Machine) -> None:
+    """Help says what is done and gives an example."""
+    assert "Example: tpustarter setup jax --yes" in setup(machine, "--help").stdout
+
+
+def wait_for(condition: object, seconds: float = 15) -> bool:
+    """Wait until a function tells true; returns whether it did."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:  # type: ignore[operator]
+        time.sleep(0.02)
+    return bool(condition())  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_command_and_exits_3(number: int, machine: host.Machine) -> None:
+    """Ctrl-C, TERM and HUP end what runs, and say how to go on."""
+    behave(tools_of(machine), pip={"sleep": 60})
+    with subprocess.Popen(
+        words(machine, "-", "--yes"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stdout:
+            if "pip works" in line:
+                process.send_signal(number)
+        said = process.stderr.read()
+    pid = int((tools_of(machine) / "pid").read_text())
+
+    assert 3 == process.returncode
+    assert "exit 3: install: stopped before it was done" in said
+    assert not Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize("verb", ["venv", "pip"])
+def test_a_killed_program_leaves_no_command_and_the_next_run_goes_on(
+    verb: str, machine: host.Machine
+) -> None:
+    """SIGKILL in the middle of a command, one that ignores TERM: only that step is done again."""
+    behave(tools_of(machine), **{verb: {"sleep": 60, "ignore_term": True}})
+    process = subprocess.Popen(words(machine, "-", "--yes"), stdout=subprocess.DEVNULL)
+    note = tools_of(machine) / "pid"
+    half = Path(machine.env["HOME"], "tpu", "bin", "half")
+    assert wait_for(half.exists)
+    pid = int(note.read_text())
+    process.kill()
+    process.wait()
+
+    behave(tools_of(machine))
+    done = setup(machine, "--yes")  # waits for what is still ending
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert not Path(f"/proc/{pid}").exists()
+    assert ["done"] * 5 == states(machine)
+    assert {"venv": ["venv", "venv", "pip"], "pip": ["venv", "pip", "pip"]}[verb] == calls(
+        tools_of(machine)
+    )
+    assert (verb == "pip") == half.exists()  # a half-made environment is made from nothing
+
+
+def test_a_kill_while_it_is_proved_costs_the_proof_alone(machine: host.Machine) -> None:
+    """Nothing is made or installed again."""
+    with subprocess.Popen(
+        words(machine, "-", "--yes"), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("run     prove"):
+                process.kill()
+
+    assert ["done", "done", "done", "todo", "todo"] == states(machine)
+    assert environments.proved() is None
+    assert 0 == setup(machine, "--yes").returncode
+    assert ["venv", "pip"] == calls(tools_of(machine))
+
+
+@pytest.mark.parametrize("place", ["fsync", "replace"])
+@pytest.mark.parametrize("number", range(1, 7))
+def test_a_kill_at_any_write_costs_one_step_at_most(
+    place: str, number: int, machine: host.Machine
+) -> None:
+    """Whatever was being written, the next run ends, and no command runs more than twice."""
+    killed = setup(machine, "--yes", kill=f"{place}:{number}")
+    done = setup(machine, "--yes")
+    told = calls(tools_of(machine))
+
+    assert -signal.SIGKILL == killed.returncode
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert ["done"] * 5 == states(machine)
+    assert len(told) <= 3
+    assert environments.proved() == Path(machine.env["HOME"], "tpu")
+    assert 0 == setup(machine, "--undo", "--yes").returncode
+    assert not Path(machine.env["HOME"], "tpu").exists()
+
+
+def test_there_are_no_more_writes_than_are_tried(machine: host.Machine) -> None:
+    """The seventh write of a run does not exist: the kills above are all there are."""
+    assert 0 == setup(machine, "--yes", kill="fsync:7").returncode
+
+
+@pytest.mark.skipif(
+    os.environ.get("TPUSTARTER_NETWORK") != "1",
+    reason="This makes a real environment from the package index; TPUSTARTER_NETWORK=1 allows it.",
+)
+def test_a_real_environment_is_made_proved_and_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest JAX of the package index computes in an environment of its own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made = Setup(folder=tmp_path / "tpu", machine=host.Machine(env={**os.environ}))
+    ended = list(made.run())
+
+    assert ["done"] * 5 == [step.state for step in made.steps], ended[-1]
+    assert tmp_path / "tpu" == environments.proved()
+    list(made.undo())
+    assert not (tmp_path / "tpu").exists()

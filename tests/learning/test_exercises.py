@@ -1,0 +1,292 @@
+"""Exercises: a gap in a program, the learner's copy, the verdict, hints and what is remembered."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_lessons import make_lesson, make_session, run_block
+from tpustarter import content
+from tpustarter.content import Lesson
+from tpustarter.learning import exercises, progress
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.output import Output
+from tpustarter.problem import Problem
+
+SHIPPED = '''"""Return the double.
+
+`double` must return twice its number.
+"""
+
+
+def double(number):
+    return number  # your code here
+
+
+# Judged below: leave this part as it is.
+
+assert double(4) == 8, f"found {double(4)}, expected 8"
+print("doubled")
+'''
+SOLVED = '''"""Two times is a plus.
+
+`number + number`
+is one way.
+"""
+
+
+def double(number):
+    return 2 * number
+'''
+
+
+def shipped(folder: Path, name: str = "double", text: str = SHIPPED, solved: str = SOLVED) -> None:
+    """Write an exercise of the track `made`."""
+    for kind, program in (("exercises", text), ("solutions", solved)):
+        file = folder / "made" / kind / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(program)
+
+
+def lesson_with(folder: Path, *names: str) -> Lesson:
+    """Return a lesson that names exercises."""
+    lesson = make_lesson(folder, "Text.\n")
+    text = lesson.path.read_text().replace("minutes: 3", f"minutes: 3\nexercises: {list(names)}")
+    lesson.path.write_text(text)
+    return content.read_lesson(lesson.path)
+
+
+@pytest.fixture
+def exercise(tmp_path: Path) -> Exercise:
+    """Return the sample exercise."""
+    shipped(tmp_path)
+    return exercises.find([lesson_with(tmp_path, "double")], "made/double")
+
+
+def judge(exercise: Exercise, *answers: str | None) -> Iterator[Judged]:
+    """Yield the verdicts on answers, all of them given to one process."""
+    session = make_session(exercise.lesson)
+    try:
+        for answer in answers:
+            *_, judged = exercises.judge(exercise, session.run, answer)
+            assert isinstance(judged, Judged)
+
+            yield judged
+    finally:
+        session.close()
+
+
+def test_an_exercise_is_its_task_gap_hints_and_solution(exercise: Exercise) -> None:
+    """What the two files hold, apart."""
+    assert exercise.title == "Return the double"
+    assert exercise.task == "`double` must return twice its number."
+    assert exercise.hints == ("Two times is a plus.", "`number + number` is one way.")
+    assert exercise.solution.startswith("def double(number):\n    return 2")
+    assert exercise.gap + exercise.judged == SHIPPED
+
+
+def test_as_shipped_it_fails_and_the_solution_passes(exercise: Exercise) -> None:
+    """The verdict says what was found and what was expected."""
+    wrong, right = judge(exercise, exercise.gap, exercise.solution)
+
+    assert (wrong.is_right, wrong.why) == (False, "found 4, expected 8")
+    assert "Traceback" in wrong.result.output
+    assert (right.is_right, right.why) == (True, "")
+    assert right.result.output == "doubled\n"
+
+
+def test_of_a_wrong_answer_no_traceback_is_shown_of_a_broken_one_it_is(exercise: Exercise) -> None:
+    """The verdict says what was found; where a program broke, only the traceback says it."""
+    session = make_session(exercise.lesson)
+    told = []
+    for answer in (exercise.gap + "print('here')\n", "print('here')\n1 / 0\n"):
+        *shown, _ = exercises.judge(exercise, session.run, answer)
+        told.append("".join(one.text for one in shown if isinstance(one, Output)))
+    session.close()
+
+    assert told[0] == "here\n"
+    assert told[1].startswith("here\nTraceback")
+    assert "ZeroDivisionError" in told[1]
+
+
+def test_names_of_an_earlier_answer_do_not_help_a_later_one(exercise: Exercise) -> None:
+    """Each answer stands alone, though the process is the same."""
+    right, empty = judge(exercise, exercise.solution, "")
+
+    assert right.is_right
+    assert "name 'double' is not defined" in empty.why
+
+
+def test_an_answer_cannot_change_how_it_is_judged(exercise: Exercise) -> None:
+    """What stands below the mark is the shipped part, whatever the learner's file has there."""
+    cheat = exercise.gap + exercises.MARK + "\nprint('all is well')\n"
+    [judged] = judge(exercise, cheat)
+
+    assert judged.why == "found 4, expected 8"
+
+
+def test_a_syntax_error_and_an_exit_are_no_right_answers(exercise: Exercise) -> None:
+    """What breaks before it is judged is broken, and the reason is told."""
+    syntax, left = judge(exercise, "def double(", "raise SystemExit(0)")
+
+    assert (syntax.is_right, left.is_right) == (False, False)
+    assert "SyntaxError" in syntax.why
+    assert "SystemExit" in left.why
+
+
+def test_the_learners_copy_is_made_once_and_kept_when_begun_anew(exercise: Exercise) -> None:
+    """Nothing typed is lost."""
+    assert exercises.state(exercise) == "new"
+    path = exercises.open_file(exercise)
+    path.write_text("my work")
+
+    assert path == exercises.open_file(exercise)
+    assert (exercises.state(exercise), path.read_text()) == ("begun", "my work")
+    exercises.open_file(exercise, anew=True)
+    assert path.read_text() == SHIPPED
+    assert path.with_name("double.py.old").read_text() == "my work"
+
+
+def test_what_came_of_the_learners_file_is_remembered(exercise: Exercise) -> None:
+    """Right once stays right; an answer that is none of the learner's changes nothing."""
+    path = exercises.open_file(exercise)
+    list(judge(exercise, exercise.solution))
+    assert exercises.state(exercise) == "begun"
+    list(judge(exercise, None))
+    assert exercises.state(exercise) == "fail"
+    path.write_text(exercise.solution)
+    list(judge(exercise, None))
+    assert exercises.state(exercise) == "pass"
+    path.write_text("")
+    list(judge(exercise, None))
+    assert exercises.state(exercise) == "pass"
+
+
+def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
+    """From a nudge to almost the answer; then there are no more."""
+    told = [exercises.next_hint(exercise) for _ in range(3)]
+
+    assert told == ["Two times is a plus.", "`number + number` is one way.", None]
+    assert exercises.hints_told(exercise) == 2
+
+
+def test_a_solution_looked_at_before_is_remembered_as_shown(exercise: Exercise) -> None:
+    """After that a right answer still counts, a wrong one changes nothing."""
+    assert exercises.show_solution(exercise) == exercise.solution
+    path = exercises.open_file(exercise)
+    list(judge(exercise, None))
+    assert exercises.state(exercise) == "shown"
+    path.write_text(exercise.solution)
+    list(judge(exercise, None))
+    exercises.show_solution(exercise)
+    assert exercises.state(exercise) == "pass"
+
+
+def test_exercises_done_elsewhere_are_added(exercise: Exercise) -> None:
+    """The newer entry of each counts."""
+    exercises.next_hint(exercise)
+    exported = progress.export()
+    fields = exported["lessons"]["made/sample"]["exercises"]
+    fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
+    progress.merge(exported)
+
+    assert (exercises.state(exercise), exercises.hints_told(exercise)) == ("pass", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "solved", "what"),
+    [
+        (SHIPPED.replace("# Judged below", "# below"), SOLVED, "has not a task"),
+        (SHIPPED.replace("\n`double` must return twice its number.\n", ""), SOLVED, "a task"),
+        (SHIPPED, SOLVED.split('"""')[2], "and hints"),
+        (SHIPPED, "def (", "cannot read the exercise `made/double`"),
+    ],
+)
+def test_a_broken_exercise_is_one_problem(
+    tmp_path: Path, text: str, solved: str, what: str
+) -> None:
+    """It is named, with what it lacks."""
+    shipped(tmp_path, text=text, solved=solved)
+
+    with pytest.raises(Problem, match="made/double") as refused:
+        exercises.read(lesson_with(tmp_path, "double"))
+
+    assert what in refused.value.what
+
+
+def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:
+    """A misspelt id is told as such; a file that is not there as well."""
+    shipped(tmp_path)
+    lesson = lesson_with(tmp_path, "double")
+    with pytest.raises(Problem) as refused:
+        exercises.find([lesson], "made/duble")
+
+    assert refused.value.hint == "did you mean `made/double`?"
+    with pytest.raises(Problem, match="cannot read the exercise `made/nowhere`"):
+        exercises.read(lesson_with(tmp_path, "nowhere"))
+
+
+def test_a_copy_that_cannot_be_read_says_how_to_begin_anew(exercise: Exercise) -> None:
+    """Bytes that are no text, for example."""
+    exercises.open_file(exercise).write_bytes(b"\xff\xfe")
+    with pytest.raises(Problem, match="cannot read your answer") as refused:
+        list(judge(exercise, None))
+
+    assert "--exercise made/double --reset" in str(refused.value.hint)
+    assert sys.executable  # the process was never started
+
+
+LESSONS = content.read_lessons()
+SHIPPED_EXERCISES = [one for lesson in LESSONS for one in exercises.read(lesson)]
+
+
+STATE = Block("state", """
+import os, sys
+jax = sys.modules.get("jax")
+print(hash(str((sorted(os.environ.items()), jax and sorted(map(str, jax.config.values.items()))))))
+""", 1, 60.0, (), alone=True)  # fmt: skip
+"""Prints a number for what an exercise could leave changed for the next one in its process."""
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[dict[str | None, LessonSession]]:
+    """Return one session for each framework: JAX is started once, as in the app."""
+    sessions: dict[str | None, LessonSession] = {}
+    yield sessions
+    for session in sessions.values():
+        session.close()
+
+
+@pytest.mark.parametrize("one", SHIPPED_EXERCISES, ids=lambda one: one.id)
+def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
+    one: Exercise, warm: dict[str | None, LessonSession]
+) -> None:
+    """By an assertion that says what is missing, not by an accident."""
+    framework = one.lesson.framework
+    session = warm[framework] = warm.get(framework) or make_session(one.lesson)
+    run_block(session, STATE, f"import {framework}" if framework else "pass")
+    before = run_block(session, STATE).output
+    *_, wrong = exercises.judge(one, session.run, one.gap)
+    *_, right = exercises.judge(one, session.run, one.solution)
+    if run_block(session, STATE).output != before:
+        session.close()  # the next exercise gets a fresh process
+
+    assert isinstance(wrong, Judged)
+    assert wrong.result.status == "fail", wrong.result.output
+    assert wrong.why
+    assert isinstance(right, Judged)
+    assert right.is_right, right.result.output
+
+
+def test_every_exercise_belongs_to_a_lesson() -> None:
+    """No file lies there that nobody is led to."""
+    folder = content.locations.content("lessons")
+    files = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/exercises/*.py")}
+    solutions = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/solutions/*.py")}
+
+    assert files == solutions == {one.id for one in SHIPPED_EXERCISES}

@@ -1,0 +1,110 @@
+"""Lessons as Jupyter notebooks: valid, complete, and they run in a real kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.learning.test_exercises import lesson_with, shipped
+from tests.support.made_lessons import fence, make_lesson
+from tpustarter import content
+from tpustarter.content import Lesson
+from tpustarter.learning import notebook
+from tpustarter.learning.blocks import blocks_of, parse
+
+LESSONS = content.read_lessons()
+RUN = ["jax/first-arrays", "jax/precision", "jax/every-device"]
+EXECUTE = """
+import sys, nbformat
+from nbclient import NotebookClient
+for file in sys.argv[1:]:
+    book = nbformat.read(file, as_version=4)
+    NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    nbformat.write(book, file)
+"""
+
+
+def sources(lesson: Lesson, kind: str) -> list[str]:
+    """Return the texts of a notebook's cells of one kind."""
+    cells = json.loads(notebook.text(lesson))["cells"]
+    return [cell["source"] for cell in cells if cell["cell_type"] == kind]
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.id)
+def test_every_lesson_is_a_valid_notebook_with_all_its_blocks(lesson: Lesson) -> None:
+    """The format's own validator reads it; no block is lost, and no link leads to a file."""
+    nbformat.validate(nbformat.reads(notebook.text(lesson), as_version=4))
+    code = sources(lesson, "code")
+
+    assert [one.code.rstrip("\n") for one in blocks_of(lesson)] == [
+        one for one in code if one in {block.code.rstrip("\n") for block in blocks_of(lesson)}
+    ]
+    to_file = re.compile(r"\]\((?!https://)[^)]*\.md[)#]")
+    assert not [one for one in sources(lesson, "markdown") if to_file.search(one)]
+    assert parse(lesson)
+
+
+def test_notebooks_run_in_a_real_kernel_and_print_what_the_lesson_says(tmp_path: Path) -> None:
+    """Written by the command line, each executed as Jupyter would, in a kernel of its own."""
+    lessons = [next(one for one in LESSONS if one.id == name) for name in RUN]
+    files = [tmp_path / f"{lesson.id.replace('/', '-')}.ipynb" for lesson in lessons]
+    for lesson, file in zip(lessons, files, strict=True):
+        command = [sys.executable, "-m", "tpustarter", "learn", lesson.id, "--notebook", str(file)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    subprocess.run([sys.executable, "-c", EXECUTE, *map(str, files)], check=True, env=env)
+    for lesson, file in zip(lessons, files, strict=True):
+        first = blocks_of(lesson)[0]
+        cells = json.loads(file.read_text())["cells"]
+        found = next(cell for cell in cells if "".join(cell["source"]) == first.code.rstrip("\n"))
+        expected = first.expected_on("cpu")
+        printed = "".join(found["outputs"][0]["text"])
+
+        assert expected is not None, lesson.id
+        assert printed.split()[:1] == expected.text.split()[:1], lesson.id
+
+
+def test_links_become_words_and_commands(tmp_path: Path) -> None:
+    """A notebook stands alone: there are no other files beside it."""
+    text = (
+        "See [it](../jax/03-precision.md#choose), [here](02-next.md), [b](../glossary.md#b) and "
+        "[there](https://docs.jax.dev/a.md).\n\n" + fence("print(1)", "1")
+    )
+    [told, *_] = sources(make_lesson(tmp_path, text), "markdown")
+
+    assert "See it (`tpustarter learn jax/precision`), here (`tpustarter learn made/next`)," in told
+    assert " b and [there](https://docs.jax.dev/a.md)." in told
+
+
+def test_questions_and_exercises_come_with_folded_answers(tmp_path: Path) -> None:
+    """One can think first; the exercise's cell judges itself."""
+    shipped(tmp_path)
+    lesson = lesson_with(tmp_path, "double")
+    quiz = "```quiz id=q\nWhich?\n\n(x) this\n    Yes.\n( ) that\n    No.\n```\n"
+    lesson.path.write_text(lesson.path.read_text() + quiz)
+    lesson = content.read_lesson(lesson.path)
+    told = "\n".join(sources(lesson, "markdown"))
+    [code] = sources(lesson, "code")
+
+    assert "<details><summary>Answer</summary>\n\n1. Right: Yes.\n2. No: No." in told
+    assert "<details><summary>Hint 2</summary>" in told
+    assert "return 2 * number" in told
+    assert code.startswith("def double")
+    assert "# Judged below" in code
+
+
+def test_a_file_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
+    """It says which, and why."""
+    file = tmp_path / "nowhere" / "lesson.ipynb"
+    command = [sys.executable, "-m", "tpustarter", "learn", "jax/precision", "--notebook", file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 78
+    assert f"cannot write `{file}`: No such file or directory" in done.stderr

@@ -1,0 +1,229 @@
+"""What is remembered: never less than was written, whoever writes and whatever is killed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.made_lessons import fence, make_lesson
+from tpustarter import state
+from tpustarter.checking.results import Result, Run
+from tpustarter.learning import progress
+from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.lesson_process import BlockResult
+from tpustarter.problem import Problem
+
+ROOT = Path(__file__).parents[2]
+WHERE = {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True}
+
+
+def python(program: str) -> subprocess.Popen[str]:
+    """Start a program that can import what is tested."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-c", program], env=env, text=True)
+
+
+def test_a_lesson_is_done_once_all_its_blocks_have_passed(tmp_path: Path) -> None:
+    """Each block counts as the lesson has it now; one that was not run changes nothing."""
+    lesson = make_lesson(tmp_path, fence("print(1)") + fence("print(2)", name="two"))
+    one, two = blocks_of(lesson)
+    progress.block_ended(lesson, one, BlockResult("one", "pass", ran_on=WHERE))
+    progress.block_ended(lesson, two, BlockResult("two", "fail"))
+    assert (True, False) == (progress.started(lesson.id), progress.is_done(lesson.id))
+    progress.block_ended(lesson, two, BlockResult("two", "notrun", "interrupted"))
+    known = progress.read().lessons[lesson.id]
+    assert ("pass", "fail") == (known.status(one), known.status(two))
+    assert WHERE == known.blocks["one"]["ran_on"]
+    progress.block_ended(lesson, two, BlockResult("two", "pass"))
+
+    assert progress.is_done(lesson.id)
+    assert progress.read().lessons[lesson.id].done
+
+
+def test_changed_code_is_shown_as_changed_and_does_not_undo_a_lesson(tmp_path: Path) -> None:
+    """A block whose code is another since has no status any more; what was done stays done."""
+    lesson = make_lesson(tmp_path, fence("print(1)"))
+    progress.block_ended(lesson, blocks_of(lesson)[0], BlockResult("one", "pass"))
+    changed = make_lesson(tmp_path, fence("print(2)") + fence("print(3)", name="new"))
+    one, new = blocks_of(changed)
+    known = progress.read().lessons[lesson.id]
+
+    assert ("changed", None) == (known.status(one), known.status(new))
+    assert progress.is_done(lesson.id)
+
+
+def test_the_next_lesson_is_the_first_that_is_not_done() -> None:
+    """A path is followed in its order; one that is done has no next lesson."""
+    progress.lesson_done("a/one")
+    progress.lesson_done("a/gone")
+
+    assert "a/two" == progress.next_lesson(["a/one", "a/two", "a/three"])
+    assert progress.next_lesson(["a/one"]) is None
+    assert not progress.started("a/two")
+
+
+def test_what_is_not_understood_is_kept() -> None:
+    """Lessons that are gone, keys of another version and nonsense do no harm and are not lost."""
+    before = {
+        "schema": "tpustarter.progress/9",
+        "more": 1,
+        "lessons": {
+            "a/renamed": {
+                "done": "2026-01-01T00:00:00+00:00",
+                "stars": 5,
+                "blocks": {"x": {"y": 1}},
+            },
+            "a/odd": {"done": 7, "blocks": [1]},
+            "a/odder": 3,
+        },
+    }
+    state.save("progress", copy.deepcopy(before))
+    progress.lesson_done("a/new")
+    after = state.load("progress")
+
+    assert progress.is_done("a/renamed")
+    assert not progress.is_done("a/odd")
+    assert (1, 5) == (after["more"], after["lessons"]["a/renamed"]["stars"])
+    assert {"a/renamed", "a/odd", "a/new"} <= set(after["lessons"])
+
+
+@pytest.mark.parametrize("place", ["fsync", "replace"])
+def test_a_kill_at_any_write_loses_that_change_alone(place: str) -> None:
+    """SIGKILL in the middle of a write: what was there before is there, and the next one works."""
+    progress.lesson_done("a/one")
+    program = (
+        "import os, pathlib, signal\n"
+        "from tpustarter import progress\n"
+        "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"{'os.fsync' if place == 'fsync' else 'pathlib.Path.replace'} = die\n"
+        "progress.lesson_done('a/two')\n"
+    )
+
+    assert -signal.SIGKILL == python(program).wait(timeout=30)
+    assert (True, False) == (progress.is_done("a/one"), progress.is_done("a/two"))
+    progress.lesson_done("a/three")
+    assert progress.is_done("a/three")
+
+
+def test_two_programs_that_write_at_once_lose_nothing() -> None:
+    """Every lesson either of them marked is done afterwards."""
+    writers = [
+        python(
+            "from tpustarter import progress\n"
+            f"for n in range(40): progress.lesson_done(f'{track}/{{n}}')\n"
+        )
+        for track in "abc"
+    ]
+    codes = [writer.wait(timeout=60) for writer in writers]
+
+    assert [0, 0, 0] == codes
+    assert 120 == sum(1 for one in progress.read().lessons.values() if one.done)
+
+
+def test_a_program_that_keeps_the_lock_is_waited_for_in_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another one that stopped in the middle of a write is said, not waited for without limit."""
+    monkeypatch.setattr(progress, "LOCK_WAIT_S", 0.2)
+    progress.lesson_done("a/one")
+    with progress._alone(), pytest.raises(Problem, match="another tpustarter"):
+        progress.lesson_done("a/two")
+
+    assert not progress.is_done("a/two")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": "tpustarter.progress/2"}', "[" * 9999]
+)
+def test_what_is_no_export_is_refused(text: str) -> None:
+    """Anything but what `export` gives in this version is no progress."""
+    with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
+        progress.read_export(text)
+
+    assert progress.export() == progress.read_export(json.dumps(progress.export()))
+
+
+DATES = st.none() | st.dates().map(str)
+BLOCKS = st.dictionaries(
+    st.sampled_from("xyz"),
+    st.fixed_dictionaries(
+        {"status": st.sampled_from(["pass", "fail"]), "when": DATES, "hash": DATES}
+    ),
+)
+LESSONS = st.dictionaries(
+    st.sampled_from(["a/one", "a/two", "b/three"]),
+    st.fixed_dictionaries({"done": DATES, "blocks": BLOCKS})
+    | st.dictionaries(st.sampled_from(["done", "blocks", "other"]), st.integers() | st.text()),
+)
+STORED = st.fixed_dictionaries({"lessons": LESSONS}) | st.dictionaries(st.text(), st.integers())
+
+
+def done(value: dict[str, Any]) -> set[str]:
+    """Return the lessons that are done in a stored progress."""
+    return {
+        name for name, fields in progress.merged(value, {})["lessons"].items() if fields["done"]
+    }
+
+
+@given(STORED, STORED)
+def test_merging_loses_no_lesson_that_is_done(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """What is done on either side is done in both together, and nothing else is."""
+    assert done(one) | done(other) == done(progress.merged(one, other))
+
+
+@given(STORED, STORED)
+def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Dates of lessons, and blocks, do not depend on which side is ours."""
+
+    def facts(value: dict[str, Any]) -> dict[str, Any]:
+        return {k: (v["done"], v["blocks"]) for k, v in value["lessons"].items()}
+
+    assert facts(progress.merged(one, other)) == facts(progress.merged(other, one))
+
+
+@given(STORED, STORED)
+def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """The same export can be read any number of times."""
+    once = progress.merged(one, other)
+
+    assert once == progress.merged(once, other)
+    assert once == progress.merged(once, once)
+
+
+def test_an_export_can_be_merged_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was done on one machine is done on the other as well, through JSON."""
+    progress.lesson_done("a/one")
+    exported = json.loads(json.dumps(progress.export()))
+    monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
+    progress.lesson_done("a/two")
+    progress.merge(exported)
+
+    assert (True, True) == (progress.is_done("a/one"), progress.is_done("a/two"))
+
+
+def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdict, where it holds, and its headline; a full disk does not spoil the check."""
+    assert progress.last_check() is None
+    run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
+    run.target = {"where": "8 virtual CPU devices", "devices": 8}
+    run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
+    progress.remember_check(run)
+    known = progress.last_check() or {}
+
+    assert ("quick", "healthy", "virtual-cpu", 0) == (
+        known["level"], known["verdict"], known["verified_on"], known["exit_code"],
+    )  # fmt: skip
+    assert "No TPU was tested" in known["headline"]
+    assert 1 == known["counts"]["pass"]
+    monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
+    progress.remember_check(run)

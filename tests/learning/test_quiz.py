@@ -1,0 +1,82 @@
+"""Questions in lessons: how they are written, shown and refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_lessons import make_lesson
+from tpustarter.learning import blocks, lesson_text, quiz
+from tpustarter.learning.progress import LessonProgress
+from tpustarter.problem import Problem
+
+TEXT = """\
+How many devices has a v4-8,
+as JAX counts them?
+
+( ) 8
+    8 counts TensorCores.
+(x) 4
+    Two cores of a v4 chip
+    are one device.
+"""
+
+
+def test_a_question_has_answers_that_say_why() -> None:
+    """Lines that belong together are joined; the right answer is known by its number."""
+    made = quiz.parse("v4", TEXT, 7)
+
+    assert made.question == "How many devices has a v4-8, as JAX counts them?"
+    assert [one.text for one in made.answers] == ["8", "4"]
+    assert made.answers[1].why == "Two cores of a v4 chip are one device."
+    assert (made.right, made.line) == (2, 7)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("(x)", "( )", "not exactly one right answer"),
+        ("( ) 8", "(x) 8", "not exactly one right answer"),
+        ("    8 counts TensorCores.\n", "", "`8` does not say why"),
+        ("    8 counts", "8 counts", "is not indented"),
+        ("( ) 8", "() 8", "expected `( ) TEXT` or `(x) TEXT`"),
+        ("How many devices has a v4-8,\nas JAX counts them?\n", "", "has no text"),
+        (TEXT[TEXT.index("( )") : TEXT.index("(x)")], "", "1 answers, expected 2 to 5"),
+    ],
+)
+def test_a_broken_question_says_what_is_wrong(old: str, new: str, what: str) -> None:
+    """Each way to write one that could not be asked."""
+    with pytest.raises(ValueError, match=r".") as refused:
+        quiz.parse("v4", TEXT.replace(old, new), 1)
+
+    assert what in str(refused.value)
+
+
+def test_a_lesson_holds_questions_beside_its_blocks(tmp_path: Path) -> None:
+    """They share one set of names, and a broken one names file and line."""
+    fence = f"```quiz id=v4\n{TEXT}```\n"
+    lesson = make_lesson(tmp_path, f"Text.\n\n{fence}\nMore.\n")
+
+    assert [part.kind for part in blocks.parse(lesson)] == ["markdown", "quiz", "markdown"]
+    assert [one.id for one in blocks.quizzes_of(lesson)] == ["v4"]
+    twice = make_lesson(tmp_path, fence + fence)
+    with pytest.raises(Problem, match="line 21: there is already a block `v4`"):
+        blocks.parse(twice)
+    nameless = make_lesson(tmp_path, fence.replace(" id=v4", ""))
+    with pytest.raises(Problem, match="has no `id=`"):
+        blocks.parse(nameless)
+    wrong = make_lesson(tmp_path, fence.replace("(x)", "( )"))
+    with pytest.raises(Problem, match=r"01-sample\.md`, line 11: .*right answer"):
+        blocks.parse(wrong)
+
+
+def test_printed_a_question_keeps_its_answer_for_the_end(tmp_path: Path) -> None:
+    """One can think before one reads on."""
+    lesson = make_lesson(tmp_path, f"```quiz id=v4\n{TEXT}```\n\nThe last words.\n")
+    lines = list(lesson_text.render(lesson, LessonProgress()))
+    asked, said = lines.index("1. 8"), lines.index("The last words.")
+    answer = lines.index("2. Right: Two cores of a v4 chip are one device.")
+
+    assert asked < said < answer
+    assert lines[answer - 1] == "1. No: 8 counts TensorCores."

@@ -1,0 +1,291 @@
+"""Lessons and checks as content: headers, links and names that must agree with each other."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import TESTS
+from tpustarter import content, locations
+from tpustarter.cli import cli
+from tpustarter.content import Check
+from tpustarter.learning import lint
+from tpustarter.problem import ExitCode, Problem
+
+SAMPLES = TESTS / "samples" / "checks"
+LESSON_IDS = {lesson.id for lesson in content.read_lessons()}
+CHECK_IDS = {check.id for check in content.read_checks()}
+
+
+INDEX = """\
+# The lessons
+
+Read them here, or type `tpustarter`: there their code runs in place, on your TPU or on 8 virtual
+CPU devices. `tpustarter learn LESSON` prints one, `tpustarter learn LESSON --notebook FILE` makes a
+notebook of it. Words are explained in the [glossary](glossary.md); what older tutorials say is in
+[then and now](then-now.yml).
+
+## Where to begin
+"""
+
+
+def index() -> str:
+    """Return the page that leads to every lesson on GitHub: the paths, then the tracks."""
+    lessons = content.read_lessons()
+    place = {one.id: f"{one.id.partition('/')[0]}/{one.path.name}" for one in lessons}
+    links = {one.id: f"[{one.title}]({place[one.id]})" for one in lessons}
+    lines = [INDEX]
+    for path in content.read_paths():
+        lines += [f"<details><summary><b>{path.title}</b>: {path.who}</summary>", ""]
+        lines += [f"{number}. {links[one]}" for number, one in enumerate(path.lessons, 1)]
+        lines += ["", "</details>", ""]
+    for track in dict.fromkeys(one.id.partition("/")[0] for one in lessons):
+        lines += [f"## `{track}`", "", "| lesson | minutes | exercises |", "|---|---|---|"]
+        for one in lessons:
+            if one.id.startswith(f"{track}/"):
+                names = one.header.get("exercises", ())
+                tries = ", ".join(f"[{name}]({track}/exercises/{name}.py)" for name in names)
+                lines.append(f"| {links[one.id]} | {one.header['minutes']} | {tries} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def test_every_check_is_sound() -> None:
+    """Every check that ships can be read, and states what it must."""
+    assert [(one.id, one.broken) for one in content.read_checks() if one.broken] == []
+
+
+def test_every_check_names_a_lesson_and_a_public_source() -> None:
+    """A failed check can name the lesson that explains it, and every bound its document."""
+    for check in content.read_checks():
+        assert check.lesson in LESSON_IDS, check.id
+        assert check.source.startswith("https://"), check.id
+
+
+def test_every_check_says_about_how_long_it_takes() -> None:
+    """What is quick together stays near half a minute, and nobody waits without knowing."""
+    known = content.read_checks()
+
+    assert [] == [one.id for one in known if not one.estimate_s]
+    quick = [one for one in known if one.level in ("static", "quick")]
+    assert content.seconds(quick, 0) <= 30
+
+
+def test_every_check_comes_after_checks_that_exist() -> None:
+    """`AFTER` names no check that is not there."""
+    for check in content.read_checks():
+        assert set(check.after) <= CHECK_IDS, check.id
+
+
+def test_device_checks_list_their_programs() -> None:
+    """Every check that runs on a device has `programs`, for the compiler to be shown."""
+    for check in content.read_checks():
+        if check.framework != "host":
+            assert "def programs(devices" in check.path.read_text(encoding="utf-8"), check.id
+
+
+def test_the_linter_has_nothing_to_say() -> None:
+    """Headers, blocks, links, words, lengths and paths of every lesson are in order."""
+    assert [] == lint.everything()
+
+
+def test_the_path_of_lessons_reaches_every_one() -> None:
+    """Following `next` from the first lesson shows each lesson once."""
+    by_id = {lesson.id: lesson for lesson in content.read_lessons()}
+    path, lesson = [], by_id["start/what-a-tpu-is"]
+    while lesson and lesson.id not in path:
+        path.append(lesson.id)
+        lesson = by_id.get(lesson.header.get("next", ""))
+
+    assert sorted(by_id) == sorted(path)
+
+
+def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:
+    """Tracks and paths with links; `pytest --golden` writes it anew."""
+    file = locations.content("lessons") / "README.md"
+    if request.config.getoption("--golden"):
+        file.write_text(index(), encoding="utf-8")
+
+    assert index() == file.read_text(encoding="utf-8")
+
+
+def test_lessons_name_no_command_that_is_not_there() -> None:
+    """Commands nobody can run are not in a lesson."""
+    for path in locations.content("lessons").rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+
+        assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= set(cli.commands), (
+            path.name
+        )
+        assert not re.search(r"(pip install|uvx) tpustarter", text), path.name
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("minutes: [3]", "`minutes` in the header is a list, expected int"),
+        ("minutes: yes", "`minutes` in the header is a bool"),
+        ("minutes: .nan", "`minutes` in the header is a float"),
+        ("checks: host.chips", "`checks` in the header is a str, expected list"),
+        ("checks: [2026-01-01]", "`checks` in the header is no list of texts"),
+        ("next: 2026-01-01", "`next` in the header is a date"),
+        ("title: &a [*a]", "aliases"),
+        ("a: &a [1, 1]\nb: &b [*a, *a]\nchecks: [*b, *b]", "aliases"),
+        (f"title: {'[' * 100_000}", "more than 20 levels"),
+        ("- a", "no YAML header"),
+        ("a: {", "while parsing"),
+    ],
+)
+def test_a_header_that_holds_something_else_is_a_problem(
+    header: str, said: str, tmp_path: Path
+) -> None:
+    """What every reader of a header relies on is checked once, with the file named."""
+    path = tmp_path / "01-broken.md"
+    path.write_text(f"---\n{header}\n---\n# Broken\n")
+    with pytest.raises(Problem) as caught:
+        content.read_lesson(path)
+
+    assert said in caught.value.what
+    assert str(path) in caught.value.what
+
+
+def test_a_lesson_that_is_no_readable_file_is_a_problem(tmp_path: Path) -> None:
+    """A pipe is not waited for, a huge file not read, and a mark before the header is no harm."""
+    path = tmp_path / "01-odd.md"
+    os.mkfifo(path)
+    with pytest.raises(Problem, match="not a regular file"):
+        content.read_lesson(path)
+    path.unlink()
+    path.write_bytes(b"\xef\xbb\xbf---\ntitle: Odd\n---\n# Odd\n")
+    assert "Odd" == content.read_lesson(path).title
+    os.truncate(path, locations.MAX_BYTES + 1)
+
+    with pytest.raises(Problem, match="expected 1048576 at most"):
+        content.read_lesson(path)
+
+
+def write_check(folder: Path, **changes: str | None) -> Check:
+    """Write a check with some of its lines changed, and read it back."""
+    lines = {
+        "docstring": '"""A claim."""', "FRAMEWORK": '"host"', "LEVEL": '"static"', "NEEDS": "{}",
+        "TIMEOUT_S": "5", "LESSON": '"start/x"', "SOURCE": '"https://x"',
+        "run": "def run():\n    yield",
+    }  # fmt: skip
+    lines.update({key: value for key, value in changes.items() if value is not None})
+    for key in [key for key, value in changes.items() if value is None]:
+        del lines[key]
+    text = "\n".join(v if k in ("docstring", "run") else f"{k} = {v}" for k, v in lines.items())
+    (folder / "host").mkdir(exist_ok=True)
+    (folder / "host" / "sample.py").write_text(text)
+    return content.read_checks(folder)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, None),
+        ({"docstring": None}, "docstring"),
+        ({"LEVEL": None}, "LEVEL not set"),
+        ({"LEVEL": '"deep"'}, "LEVEL is 'deep', expected one of static, quick, full, soak"),
+        ({"TIMEOUT_S": "5 * x"}, "line 5: TIMEOUT_S must be a literal"),
+        ({"TIMEOUT_S": '"5"'}, "line 5: TIMEOUT_S is a str"),
+        ({"FRAMEWORK": '"jax"'}, "FRAMEWORK is 'jax' in the folder `host`"),
+        ({"run": "x = 1"}, "there is no function `run`"),
+        ({"run": "def run(:"}, "line 8: invalid syntax"),
+        ({"SOURCE": '"\\0"\n\0'}, "null bytes"),
+    ],
+)
+def test_a_broken_check_is_named_with_its_line(
+    changes: dict[str, str | None], reason: str | None, tmp_path: Path
+) -> None:
+    """A check that cannot be used says why, and is not lost."""
+    check = write_check(tmp_path, **changes)
+
+    assert (reason is None) == (check.broken is None)
+    assert (reason or "") in (check.broken or "")
+
+
+def test_reading_a_check_does_not_run_it(tmp_path: Path) -> None:
+    """A file whose top level would write a file is read without doing so."""
+    write_check(tmp_path, run=f"open({str(tmp_path / 'ran')!r}, 'w')\ndef run():\n    yield")
+
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("patterns", "level", "wanted"),
+    [
+        ((), "static", {"host.passes", "host.warns"}),
+        (("host.p*",), "static", {"host.passes"}),
+        (("host.warns",), "static", {"host.warns"}),
+        (("host.*s",), "quick", {"host.passes", "host.warns"}),
+    ],
+)
+def test_globs_select_and_literal_ids_ask(
+    patterns: tuple[str, ...], level: str, wanted: set[str]
+) -> None:
+    """A selection is what its patterns say."""
+    pool = [one for one in content.read_checks(SAMPLES) if one.id in ("host.passes", "host.warns")]
+
+    assert wanted == {one.id for one in content.select(pool, patterns, level, None)}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [("host.pases", "did you mean `host.passes`?"), ("zzz", "--list"), ("zzz*", "--list")],
+)
+def test_an_unknown_check_is_a_usage_error_with_a_suggestion(pattern: str, hint: str) -> None:
+    """A mistyped id is answered with the nearest one."""
+    with pytest.raises(Problem) as caught:
+        content.select(content.read_checks(SAMPLES), [pattern], "quick", None)
+
+    assert caught.value.code == ExitCode.USAGE
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["no header", "---\ntitle: [\n---\nx", "---\n- a\n---\nx", b"\xff\xfe---".decode("latin1")],
+)
+def test_a_broken_lesson_is_one_clear_problem(text: str, tmp_path: Path) -> None:
+    """A lesson without a readable header is named, with what is wrong."""
+    path = tmp_path / "01-broken.md"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(Problem, match=re.escape(path.name)):
+        content.read_lesson(path)
+
+
+def test_the_diff_in_contributing_is_real() -> None:
+    """Every line the guide shows as added stands in the file it names."""
+    repository = locations.PACKAGE.parent
+    guide = repository / ".github" / "CONTRIBUTING.md"
+    if not guide.exists():
+        pytest.skip("The contributor's guide is not part of the wheel that is tested here.")
+    lines: set[str] = set()
+    added = 0
+    for line in guide.read_text(encoding="utf-8").splitlines():
+        if line.startswith("+++ b/"):
+            lines = set((repository / line[6:]).read_text(encoding="utf-8").splitlines())
+        elif line.startswith("+"):
+            added += 1
+
+            assert line[1:] in lines, line
+    assert added > 30
+
+
+def test_the_readme_shows_what_ci_runs() -> None:
+    """The README names every command and exit code there is, and the commands CI runs."""
+    readme = locations.PACKAGE.parent / "README.md"
+    if not readme.exists():
+        pytest.skip("The README's file is not part of the wheel that is tested here.")
+    text = readme.read_text(encoding="utf-8")
+
+    assert "python3 -m pip install uv && python3 -m uv run tpustarter check" in text
+    assert "\npython3 -m uv run pytest\n" in text
+    assert not re.search(r"(pip install|uvx) tpustarter", text)
+    for code in ExitCode:
+        assert re.search(rf"\b{code.value}\b", text), code

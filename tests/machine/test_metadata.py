@@ -1,0 +1,131 @@
+"""The metadata server never holds anything up, and the slice is read from what it says."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fake_metadata import serve, values
+from tests.support.machines import lay_out
+from tpustarter.machine import host
+
+LOOSE_S = 5.0
+"""Far above every bound tested, far below the time a hang takes."""
+
+
+def test_metadata_gives_type_worker_and_endpoints(tmp_path: Path) -> None:
+    """One host of four knows its number, the whole slice, and its own share of it."""
+    with serve(values("v6e-16", worker=1, hosts=4)) as address:
+        env = {"GCE_METADATA_HOST": address}
+        machine = lay_out(tmp_path, "v6e", chips=4, env=env)
+        found = host.metadata(machine, LOOSE_S)
+
+    shape = host.slice_shape(machine, found)
+    assert (found.state, found.zone) == ("ok", "us-central1-b")
+    assert (shape.worker, shape.hosts, shape.waits) == (1, 4, True)
+    assert (shape.devices, shape.host_devices, shape.host_chips) == (16, 4, 4)
+    assert shape.chips_per_host_bounds == "2,2,1"
+    assert shape.sources["hosts"] == "metadata worker-network-endpoints"
+
+
+@pytest.mark.parametrize("mode", ["hang", "slow", "garbage", "stranger"])
+def test_metadata_is_bounded_whatever_the_server_does(tmp_path: Path, mode: str) -> None:
+    """A server that accepts and never answers, drips, or is something else, costs the bound."""
+    with serve({}, mode) as address:  # type: ignore[arg-type]
+        machine = lay_out(tmp_path, "v5e", env={"GCE_METADATA_HOST": address})
+        started = time.monotonic()
+        found = host.metadata(machine, 0.2)
+        took_s = time.monotonic() - started
+
+    assert found.state == "no-answer"
+    assert found.why
+    assert took_s < LOOSE_S
+
+
+def test_metadata_names_the_reason_when_nobody_listens(tmp_path: Path) -> None:
+    """A closed port is told apart from silence."""
+    found = host.metadata(lay_out(tmp_path, "v5e"))
+
+    assert found.state == "no-answer"
+    assert "refused" in found.why.lower()
+
+
+def test_metadata_is_bounded_when_the_name_server_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look-up of a name has no time-out of its own."""
+    answered = threading.Event()
+
+    def silent(*_: Any, **__: Any) -> list[Any]:
+        answered.wait(10 * LOOSE_S)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    env = {"GCE_METADATA_HOST": "metadata.google.internal"}
+    started = time.monotonic()
+    found = host.metadata(lay_out(tmp_path, "v5e", env=env), 0.1)
+    took_s = time.monotonic() - started
+    answered.set()
+
+    assert found.state == "no-answer"
+    assert took_s < LOOSE_S
+
+
+def test_a_laptop_asks_no_metadata_server(tmp_path: Path) -> None:
+    """Off Google Cloud nothing is sent, so nothing can stall."""
+    machine = lay_out(tmp_path)
+
+    assert host.google_cloud(machine) is False
+    assert host.metadata(machine) == host.Metadata("not-google", "not a Google Cloud machine")
+
+
+def test_chips_are_enough_to_be_a_google_machine(tmp_path: Path) -> None:
+    """A container may hide the firmware's name."""
+    assert host.google_cloud(lay_out(tmp_path, "v5e", google=False)) is True
+
+
+@pytest.mark.parametrize(
+    ("env", "hosts", "waits"),
+    [
+        ({"TPU_WORKER_HOSTNAMES": "localhost"}, 1, False),
+        ({"TPU_WORKER_HOSTNAMES": "a,b"}, 2, True),
+        ({"TPU_ACCELERATOR_TYPE": "v5litepod-16"}, 4, True),
+        ({"TPU_ACCELERATOR_TYPE": "v5litepod-16", "TPU_PROCESS_BOUNDS": "1,1,1"}, 4, False),
+        ({"TPU_ACCELERATOR_TYPE": "nonsense"}, None, False),
+        ({}, None, False),
+    ],
+)
+def test_variables_say_how_many_hosts_there_are(
+    tmp_path: Path, env: dict[str, str], hosts: int | None, waits: bool
+) -> None:
+    """`localhost` is one host; a process confined to its host does not wait."""
+    shape = host.slice_shape(lay_out(tmp_path, "v5e", env=env))
+
+    assert (shape.hosts, shape.waits) == (hosts, waits)
+
+
+def test_a_machine_type_names_one_host_only(tmp_path: Path) -> None:
+    """Compute Engine tells no TPU type: the machine type gives this host's share."""
+    known = {"machine-type": "projects/1/machineTypes/ct6e-standard-4t"}
+    with serve(known) as address:
+        machine = lay_out(tmp_path, "v6e", chips=4, env={"GCE_METADATA_HOST": address})
+        shape = host.slice_shape(machine, host.metadata(machine, LOOSE_S))
+
+    assert (shape.hosts, shape.devices) == (None, None)
+    assert (shape.host_chips, shape.host_devices) == (4, 4)
+
+
+def test_the_command_for_all_workers_is_quoted(tmp_path: Path) -> None:
+    """What the machine says becomes one word of a command."""
+    machine = lay_out(tmp_path, "v5e", env={"TPU_NAME": "my tpu; reboot"})
+    command = host.all_workers_command("tpustarter check", machine)
+
+    assert command == (
+        "gcloud compute tpus tpu-vm ssh 'my tpu; reboot' --zone=ZONE --worker=all"
+        " --command='tpustarter check'"
+    )

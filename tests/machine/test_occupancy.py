@@ -1,0 +1,167 @@
+"""Who uses the TPU is told, and looking changes nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.checks.host_sabotage import SOUND, run
+from tests.support.machines import lay_out
+from tpustarter.machine import host
+
+
+def test_a_holder_is_named_with_user_command_and_age(tmp_path: Path) -> None:
+    """Who, what, since when; control characters never reach the report."""
+    command = "python train.py \x1b]0;title\x07 " + "x" * 500
+    machine = lay_out(tmp_path, "v5e", holder={"pid": 4242, "command": command, "age_s": 7500})
+    (holder,) = host.holders(machine)
+
+    assert (holder.pid, holder.user, holder.zombie) == (4242, "alice", False)
+    assert holder.age_s == pytest.approx(7500, abs=1)
+    assert host.age_text(holder.age_s or 0).startswith("2 h")
+    assert holder.nodes == ("/dev/vfio/0",)
+    assert holder.command.startswith("python train.py ]0;title xxx")
+    assert holder.command.isprintable()
+    assert len(holder.command) == 200
+
+
+def test_a_dead_leader_with_living_threads_is_still_a_holder(tmp_path: Path) -> None:
+    """A zombie's own list of open files is empty; its threads' lists are not."""
+    machine = lay_out(tmp_path, "v4", holder={"pid": 4242, "state": "Z"})
+    (holder,) = host.holders(machine)
+
+    assert (holder.zombie, holder.command) == (True, "[python]")
+
+
+def test_age_is_told_in_two_units() -> None:
+    """Short ages in seconds, long ones without them."""
+    ages = {0.4: "0 s", 59: "59 s", 61: "1 min 1 s", 7200: "2 h", 90_061: "1 d 1 h"}
+
+    assert {age: host.age_text(age) for age in ages} == ages
+
+
+@pytest.mark.parametrize("state", ["absent", "stale", "live", "foreign"])
+def test_states_of_the_lock_are_told_apart(tmp_path: Path, state: str) -> None:
+    """Only what another live process holds is live, only what cannot be opened is foreign."""
+    uid = os.getuid() + 1 if state == "foreign" else None
+    machine = lay_out(tmp_path, "v5e", lock=None if state == "absent" else state, uid=uid)
+    found = host.lock(machine)
+
+    assert found.state == state
+    assert found.pid == (4242 if state == "live" else None)
+
+
+def test_a_lock_of_flock_is_no_lock(tmp_path: Path) -> None:
+    """Libtpu ignores flock(2), so the same file in a FLOCK line is stale."""
+    machine = lay_out(tmp_path, "v5e", lock="live")
+    locks = tmp_path / "proc/locks"
+    locks.write_text(locks.read_text().replace("POSIX", "FLOCK"))
+
+    assert host.lock(machine).state == "stale"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
+def test_a_real_lock_is_seen_and_survives_being_looked_at(tmp_path: Path) -> None:
+    """The kernel is asked, the lock is not taken, and its holder keeps it."""
+    machine = lay_out(tmp_path, "v5e", lock="stale")
+    path = tmp_path / "tmp/libtpu_lockfile"
+    hold = f"import fcntl; f=open({str(path)!r},'r+'); fcntl.lockf(f,2); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"\n"
+        first, second = host.lock(machine), host.lock(machine)
+        process.communicate(b"\n")
+
+    assert (first.state, first.pid) == ("live", process.pid)
+    assert second == first
+    assert host.lock(machine).state == "stale"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
+def test_looking_does_not_drop_a_lock_of_this_process(tmp_path: Path) -> None:
+    """Closing a second descriptor would: a process that holds the lock only says so."""
+    import fcntl
+
+    machine = lay_out(tmp_path, "v5e", lock="stale")
+    with (tmp_path / "tmp/libtpu_lockfile").open("r+") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        own = host.lock(machine)
+        code = "import sys; from tpustarter import host; from pathlib import Path\n"
+        code += "print(host.lock(host.Machine(Path(sys.argv[1]), {})).state)"
+        seen = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            cwd=Path(host.__file__).parents[2],
+            check=True,
+        )
+
+    assert (own.state, own.pid) == ("live", os.getpid())
+    assert seen.stdout == "live\n"
+
+
+@contextmanager
+def opened_below(root: Path) -> Iterator[list[tuple[str, int]]]:
+    """Collect every path below `root` that this process opens, with the flags."""
+    opened: list[tuple[str, int]] = []
+    watching = [True]
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event == "open" and str(arguments[0]).startswith(str(root)):
+            assert isinstance(arguments[2], int)
+            opened.append((str(arguments[0]), arguments[2]))
+
+    sys.addaudithook(hook)
+    try:
+        yield opened
+    finally:
+        watching.clear()
+
+
+def tree(root: Path) -> dict[str, tuple[int, int]]:
+    """Return the time of the last change and the size of everything below a folder."""
+    paths = [root, *root.rglob("*")]
+    return {str(p): (p.lstat().st_mtime_ns, p.lstat().st_size) for p in paths}
+
+
+def test_looking_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
+    """No node is opened at all, nothing is opened for writing, no lock file appears."""
+    busy = lay_out(tmp_path / "busy", "v5e", holder={"pid": 4242}, lock="live", container="docker")
+    idle = lay_out(tmp_path / "idle", "v5e")
+    left = lay_out(tmp_path / "left", "v4", lock="stale")
+    before = tree(tmp_path)
+    with opened_below(tmp_path) as opened:
+        for machine in (busy, idle, left):
+            host.chips(machine)
+            host.nodes(machine)
+            host.holders(machine)
+            host.lock(machine)
+            host.container(machine)
+            host.visible_devices(machine)
+            host.slice_shape(machine, host.metadata(machine))
+            for check in SOUND:
+                run(check, machine)
+
+    writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    assert tree(tmp_path) == before
+    assert [path for path, _ in opened if "/dev/" in path] == []
+    assert [path for path, flags in opened if flags & writing] == []
+    assert any(path.endswith("/proc/locks") for path, _ in opened)
+
+
+def test_the_watcher_sees_a_file_opened_for_writing(tmp_path: Path) -> None:
+    """The test above can fail: an opened node and a created file are both noticed."""
+    before = tree(tmp_path)
+    with opened_below(tmp_path) as opened:
+        (tmp_path / "node").write_text("")
+
+    assert opened[0][1] & os.O_WRONLY
+    assert tree(tmp_path) != before

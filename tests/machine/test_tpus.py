@@ -1,0 +1,328 @@
+"""The table of TPUs: what people type is understood, every figure has a public source."""
+
+import ast
+import dataclasses
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpustarter.machine import tpus
+from tpustarter.rehearsal.compiler import QUIET
+
+ROOT = Path(tpus.__file__).parents[2]
+SOURCED = ("hbm_gib", "hbm_gb_per_s", "ici_gb_per_s")
+SOURCED += ("bf16_tflops", "int8_tops", "fp8_tflops", "int4_tops")
+
+# what is typed: canonical name, chips, TensorCores, JAX devices, TPU VMs
+TYPED = {
+    "v2-8": ("v2-8", 4, 8, 8, 1),
+    "v2-32": ("v2-32", 16, 32, 32, 4),
+    "v3-8": ("v3-8", 4, 8, 8, 1),
+    "v3-128": ("v3-128", 64, 128, 128, 16),
+    "v4-8": ("v4-8", 4, 8, 4, 1),
+    "v4-32": ("v4-32", 16, 32, 16, 4),
+    "v5e-1": ("v5e-1", 1, 1, 1, 1),
+    "v5e-4": ("v5e-4", 4, 4, 4, 1),
+    "v5e-8": ("v5e-8", 8, 8, 8, 1),
+    "v5e-16": ("v5e-16", 16, 16, 16, 4),
+    "v5litepod-8": ("v5e-8", 8, 8, 8, 1),
+    "V5LitePod-256": ("v5e-256", 256, 256, 256, 64),
+    "v5lite-4": ("v5e-4", 4, 4, 4, 1),
+    "tpu-v5-lite-podslice-4": ("v5e-4", 4, 4, 4, 1),
+    "v5p-8": ("v5p-8", 4, 8, 4, 1),
+    "v5p-128": ("v5p-128", 64, 128, 64, 16),
+    "V6E-8": ("v6e-8", 8, 8, 8, 1),
+    "v6e-256": ("v6e-256", 256, 256, 256, 64),
+    "trillium-1": ("v6e-1", 1, 1, 1, 1),
+    "tpu7x-2": ("tpu7x-2", 1, 2, 2, 1),
+    "tpu7x-8": ("tpu7x-8", 4, 8, 8, 1),
+    "TPU7X-128": ("tpu7x-128", 64, 128, 128, 16),
+    "v7x-8": ("tpu7x-8", 4, 8, 8, 1),
+    "Ironwood-8": ("tpu7x-8", 4, 8, 8, 1),
+    " v6e-4\n": ("v6e-4", 4, 4, 4, 1),
+    "ct4p-hightpu-4t": ("v4-8", 4, 8, 4, 1),
+    "ct5lp-hightpu-8t": ("v5e-8", 8, 8, 8, 1),
+    "ct5p-hightpu-4t": ("v5p-8", 4, 8, 4, 1),
+    "ct6e-standard-4t": ("v6e-4", 4, 4, 4, 1),
+    "ct6e-standard-8t-tpu": ("v6e-8", 8, 8, 8, 1),
+    "tpu7x-standard-1t": ("tpu7x-2", 1, 2, 2, 1),
+    "projects/1/machineTypes/tpu7x-standard-4t": ("tpu7x-8", 4, 8, 8, 1),
+}
+
+# what is typed: words the refusal must have
+REFUSED = {
+    "v5-8": ("found `v5-8`", "expected a name such as", "`v5e-8`", "`v5p-8`"),
+    "v6-8": ("found `v6-8`", "did you mean `v6e-8`?"),
+    "v5litpod-8": ("found `v5litpod-8`", "did you mean `v5litepod-8`?"),
+    "ct6e-standard-2t": ("found `ct6e-standard-2t`", "`ct6e-standard-4t`"),
+    "v5e": ("found `v5e`", "did you mean `v5e-8`?"),
+    "v5e8": ("found `v5e8`", "did you mean `v5e-8`?"),
+    "v5e-3": ("found `v5e-3`", "expected 1, 4, 8,", "chips", "did you mean `v5e-4`?"),
+    "v5e-0": ("found `v5e-0`", "did you mean `v5e-1`?"),
+    "v6e-512": ("found `v6e-512`", "did you mean `v6e-256`?"),
+    "v4-7": ("found `v4-7`", "8 cores", "multiple of 8 up to 8192", "did you mean `v4-8`?"),
+    "v2-16": ("found `v2-16`", "expected 8, 32, 128, 256, 512 cores"),
+    "v3-2056": ("found `v3-2056`", "did you mean `v3-2048`?"),
+    "tpu7x-4": ("found `tpu7x-4`", "2, 8 cores", "did you mean `tpu7x-2`?"),
+    "v5e-0000000008": ("found `v5e-0000000008`", "did you mean `v5e-8`?"),
+    "v5e-²": ("found `v5e-²`", "did you mean `v5e-8`?"),
+    "tpu8i-8": ("no types of TPU 8i are published", "found `tpu8i-8`"),
+    "TPU 8t": ("found `TPU 8t`", "expected a name such as"),
+    "gpu": ("found `gpu`", "expected a name such as"),
+    "": ("found ``", "expected a name such as"),
+    "-8": ("found `-8`", "expected a name such as"),
+    "\x1b[31m": (r"found `\x1b[31m`", "expected a name such as"),
+}
+
+REHEARSE = r"""
+import json, re, sys
+import jax, jax.numpy as jnp
+from jax.experimental import topologies
+
+measured = {}
+for name, topology_name, arguments in json.load(sys.stdin):
+    bounds = arguments.get("chips_per_host_bounds")
+    if bounds:
+        arguments["chips_per_host_bounds"] = tuple(bounds)
+    description = topologies.get_topology_desc(
+        platform="tpu", topology_name=topology_name, **arguments
+    )
+    device = description.devices[0]
+    sharding = jax.sharding.SingleDeviceSharding(device)
+    too_large = jax.ShapeDtypeStruct((1 << 40,), jnp.int8, sharding=sharding)
+    limit = None
+    try:
+        jax.jit(lambda x: x + 1).lower(too_large).compile()
+    except Exception as error:
+        found = re.search(r"\(?([0-9.]+)G\)? (?:of )?hbm|available HBM \(([0-9.]+)G\)", str(error))
+        limit = found and float(found[1] or found[2])
+    processes = len({device.process_index for device in description.devices})
+    measured[name] = [len(description.devices), processes, limit, device.device_kind]
+print(json.dumps(measured))
+"""
+
+
+def figures(row: tpus.Generation) -> list[tpus.Sourced]:
+    """Return the sourced figures of a row."""
+    return [figure for name in SOURCED if (figure := getattr(row, name))]
+
+
+def rows() -> list[pytest.param]:
+    """Return the rows of the table as test cases."""
+    return [pytest.param(row, id=row.name) for row in tpus.GENERATIONS]
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_what_people_type_is_understood(typed: str) -> None:
+    """Chips, cores, devices and hosts follow from a name in any of its spellings."""
+    tpu = tpus.parse_type(typed)
+
+    assert TYPED[typed] == (tpu.name, tpu.chips, tpu.cores, tpu.devices, tpu.hosts)
+
+
+@pytest.mark.parametrize("typed", REFUSED)
+def test_a_refusal_says_found_expected_and_the_nearest(typed: str) -> None:
+    """A name that is no TPU is refused with what would be one."""
+    with pytest.raises(LookupError) as refusal:
+        tpus.parse_type(typed)
+
+    assert not [words for words in REFUSED[typed] if words not in str(refusal.value)]
+
+
+FAMILIES = st.sampled_from(sorted({name for row in tpus.GENERATIONS for name in row.aliases}))
+
+
+@given(st.text() | st.builds("{}-{}".format, FAMILIES, st.integers() | st.text(max_size=4)))
+def test_parsing_raises_nothing_but_lookup_error(text: str) -> None:
+    """Whatever is typed is a TPU whose name means itself, or a LookupError of one line."""
+    try:
+        tpu = tpus.parse_type(text)
+    except LookupError as error:
+        message = str(error)
+
+        assert message.isprintable()
+        assert len(message) < 300
+    else:
+        assert tpu == tpus.parse_type(tpu.name) == tpus.parse_type(tpu.accelerator_type)
+
+
+def test_the_accelerator_type_is_googles_name() -> None:
+    """The name for Google's commands differs from what people type for v5e only."""
+    expected = {"v5e-8": "v5litepod-8", "v6e-8": "v6e-8", "tpu7x-8": "tpu7x-8"}
+
+    assert expected == {name: tpus.parse_type(name).accelerator_type for name in expected}
+
+
+@pytest.mark.parametrize("row", rows())
+def test_a_generation_is_found_by_each_of_its_names(row: tpus.Generation) -> None:
+    """Name, title, aliases and device kinds lead to the same row."""
+    names = [row.name, row.title.partition(" (")[0], row.name.upper(), *row.aliases]
+
+    assert [row] * len(names) == [tpus.generation(name) for name in names]
+    assert [row] * len(row.device_kinds) == [tpus.by_device_kind(k) for k in row.device_kinds]
+
+
+def test_an_unknown_generation_lists_the_valid_ones() -> None:
+    """`v5` is two generations, so both are offered and every valid name is listed."""
+    with pytest.raises(LookupError) as refusal:
+        tpus.generation("v5")
+
+    expected = ["found `v5`", "`v5e`", "`v5p`", *(row.name for row in tpus.GENERATIONS)]
+
+    assert not [words for words in expected if words not in str(refusal.value)]
+
+
+def test_a_device_that_is_no_tpu_has_no_generation() -> None:
+    """Kinds of other devices, and of chips that are not in the table, are unknown."""
+    kinds = ("cpu", "NVIDIA H200", "TPU v4 lite", "TPU", "")
+
+    assert [None] * len(kinds) == [tpus.by_device_kind(kind) for kind in kinds]
+
+
+def test_pci_ids_are_unique_and_lead_to_their_row() -> None:
+    """No two rows claim a PCI id, and each id leads back to its row."""
+    claimed = [(pci, row.name) for row in tpus.GENERATIONS for pci in row.pci]
+    found = [tpus.by_pci(pci.device, pci.subsystem or 0x1234) for pci, _ in claimed]
+
+    assert len(claimed) == len({(pci.device, pci.subsystem) for pci, _ in claimed})
+    assert [name for _, name in claimed] == [row and row.name for row in found]
+
+
+def test_the_subsystem_tells_v2_from_v3() -> None:
+    """Device 0x0027 alone is not enough, and ids nobody documents are no TPU."""
+    expected = {0x004E: "v2", 0x004F: "v3", None: None, 0x0000: None}
+    found = {subsystem: tpus.by_pci(0x0027, subsystem) for subsystem in expected}
+
+    assert expected == {subsystem: row and row.name for subsystem, row in found.items()}
+    assert not any(tpus.by_pci(device, None) for device in (0x0056, 0x0042, 0))
+
+
+def test_a_tpu7x_chip_has_two_pci_functions() -> None:
+    """Each chiplet of a TPU7x is a function of one PCI device; older chips have one function."""
+    expected = dict.fromkeys(("v2", "v3", "v4", "v5e", "v5p", "v6e"), 1)
+    expected |= {"tpu7x": 2, "tpu8i": None, "tpu8t": None}
+
+    assert expected == {row.name: row.pci[0].functions_per_chip for row in tpus.GENERATIONS}
+
+
+@pytest.mark.parametrize("row", rows())
+def test_every_source_is_a_public_page(row: tpus.Generation) -> None:
+    """The row, its figures and its PCI ids name an https page, never a path on some machine."""
+    sources = [row.source, *(pci.source for pci in row.pci), *tpus.FIELD_SOURCES.values()]
+    for figure in figures(row):
+        sources += [figure.source, *(source for _, source in figure.others)]
+    hosts = ("https://docs.cloud.google.com/", "https://cloud.google.com/", "https://github.com/")
+
+    assert not [source for source in sources if not source.startswith(hosts)]
+
+
+def test_field_sources_name_fields() -> None:
+    """A field that is renamed takes its source along."""
+    names = {field.name for field in dataclasses.fields(tpus.Generation)}
+
+    assert not set(tpus.FIELD_SOURCES) - names
+
+
+@pytest.mark.parametrize("row", rows())
+def test_the_lowest_figure_is_the_one_judged_by(row: tpus.Generation) -> None:
+    """Where sources differ each keeps its figure, and none is lower than the one judged by."""
+    for figure in figures(row):
+        values = [figure.value, *(value for value, _ in figure.others)]
+
+        assert (min(values), len(values)) == (figure.judged, len(set(values)))
+
+
+def test_figures_that_differ_between_sources_are_both_kept() -> None:
+    """The documented and the other figure of the best-known differences are in the table."""
+    expected = {
+        ("v3", "bf16_tflops"): [123, 140],
+        ("v3", "hbm_gb_per_s"): [900, 825],
+        ("v5p", "hbm_gb_per_s"): [2765, 2460],
+        ("tpu7x", "fp8_tflops"): [4614, 4600],
+    }
+    found = {key: getattr(tpus.generation(key[0]), key[1]) for key in expected}
+
+    assert expected == {key: [f.value, *(v for v, _ in f.others)] for key, f in found.items()}
+    assert [min(figures) for figures in expected.values()] == [f.judged for f in found.values()]
+
+
+def test_unknown_is_none() -> None:
+    """What no public source says about the eighth generation is not in the table."""
+    for row in map(tpus.generation, ("tpu8i", "tpu8t")):
+        facts = (row.counts, row.devices_per_chip, row.nodes, row.runtime_version)
+
+        assert not any(facts)
+
+
+@pytest.mark.parametrize("row", rows())
+def test_rates_are_per_chip_and_in_tera(row: tpus.Generation) -> None:
+    """Each generation's figures lie where a slip of a unit or of a factor of 1000 would not."""
+    assert row.bf16_tflops is not None
+    assert row.hbm_gb_per_s is not None
+
+    assert 40 < row.bf16_tflops.judged < 5000
+    assert 500 < row.hbm_gb_per_s.judged < 20_000
+    assert 14 < (row.hbm_gib_per_chip or 0) < 300
+
+
+@pytest.mark.parametrize("known", tpus.TOPOLOGIES, ids=lambda known: known.name)
+def test_a_topology_has_the_shape_of_its_type(known: tpus.Topology) -> None:
+    """What the compiler describes is the TPU of that name, with a little HBM kept for itself."""
+    tpu = tpus.parse_type(known.name)
+    hbm_gib = (tpu.generation.hbm_gib_per_chip or 0) * tpu.chips / known.devices
+
+    assert (known.devices, known.processes) == (tpu.devices, tpu.hosts)
+    assert known == tpus.topology(tpu.accelerator_type)
+    assert 0.9 * hbm_gib < known.hbm_gib_per_device < 1.01 * hbm_gib
+
+
+def test_a_type_without_measured_topology_names_those_that_have_one() -> None:
+    """`v5e-32` exists but was not measured, so the measured v5e names are listed."""
+    with pytest.raises(LookupError) as refusal:
+        tpus.topology("v5e-32")
+
+    assert "found `v5e-32`, expected one of v5e-1, v5e-4, v5e-8, v5e-16" in str(refusal.value)
+
+
+def test_the_table_needs_the_standard_library_only() -> None:
+    """The probe carries this module into interpreters that have nothing else."""
+    tree = ast.parse(Path(tpus.__file__).read_text(encoding="utf-8"))
+    imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    imported |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+
+    expected = {"dataclasses", "difflib", "typing"}
+
+    assert expected == imported
+
+
+def test_the_compiler_describes_every_topology_as_the_table_does() -> None:
+    """Devices, processes, HBM and device kind are what the real TPU compiler reports."""
+    if not (importlib.util.find_spec("libtpu") and importlib.util.find_spec("jax")):
+        pytest.skip("The TPU compiler needs jax and libtpu, which this interpreter does not have.")
+    if any(Path("/dev").glob("accel*")) or any(Path("/dev").glob("vfio/[0-9]*")):
+        pytest.skip("This machine may have TPU chips in use, and rehearsing there was never tried.")
+    asked = [[t.name, t.topology_name, t.arguments] for t in tpus.TOPOLOGIES]
+    run = subprocess.run(
+        [sys.executable, "-c", REHEARSE],
+        input=json.dumps(asked),
+        env=os.environ | QUIET,
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=240,
+    )
+    measured = json.loads(run.stdout.splitlines()[-1])
+    kinds = {name: found.pop() for name, found in measured.items()}
+
+    expected = {t.name: [t.devices, t.processes, t.hbm_gib_per_device] for t in tpus.TOPOLOGIES}
+
+    assert expected == measured
+    for name, kind in kinds.items():
+        assert tpus.parse_type(name).generation == tpus.by_device_kind(kind)

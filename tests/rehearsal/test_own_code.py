@@ -1,0 +1,238 @@
+"""The user's own files and scripts, lowered by a real JAX, compiled by a stand-in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jsonschema
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+import tpustarter
+from tests.checking.test_runner import wait_until_gone
+from tests.support.stub_compiler import SAMPLES, make_compiler
+from tests.support.stubs import make_python
+from tpustarter import locations
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal.own_code import Printed
+from tpustarter.rehearsal.run import Rehearsal, Request
+
+BAD = SAMPLES / "rehearsal_bad"
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
+
+UNUSABLE = {
+    # name of the file: words of the error
+    "syntax_error": "syntax_error.py:5: SyntaxError: invalid syntax",
+    "raises_when_loaded": "raises_when_loaded.py:3: FileNotFoundError: no data",
+    "imports_what_is_missing": "No module named 'a_package_that_is_not_there'",
+    "exits_when_loaded": "SystemExit: 3",
+    "dies_when_loaded": "the process was ended by SIGKILL",
+    "has_no_programs": "no function `programs`; it defines step, programs_of_mine",
+    "lists_nonsense": "expected (name, function, arguments), found a tuple ('step'",
+}
+MANY = {
+    # name of the program: status, words of the reason
+    "fine": ("compiles", ""),
+    "raises": ("error", "many.py:17: ValueError: no \x1b[31mluck[bold]"),
+    "needs_values": ("error", "many.py:21: TracerBoolConversionError"),
+    "needs_another_shape": ("error", "many.py:25: TypeError: dot_general"),
+    "calls_back": ("error", "it calls back into Python (`jax.debug.print` or a callback)"),
+    "reads": ("error", "many.py:34: EOFError"),
+    "prints": ("compiles", ""),
+    "has_no_rule": ("refused", "rule for primitive 'eig' not found for platform tpu"),
+    "name \x1b[31m[bold]\nof two lines": ("compiles", ""),
+    "static": ("compiles", ""),
+    "donated": ("compiles", ""),
+    "tree": ("compiles", ""),
+    "method": ("compiles", ""),
+    "argument is no tuple": ("error", "the arguments are a ShapeDtypeStruct, expected a tuple"),
+    "no function": ("error", "TypeError"),
+    "last": ("compiles", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
+def rehearse(stub: str, **asked: Any) -> tuple[Rehearsal, bytes]:
+    """Rehearse with this Python as the user's; returns what came of it, and what was printed."""
+    asked = {"tpus": ("v5e-8",), "jobs": 1, "python": sys.executable, **asked}
+    rehearsal = Rehearsal(Request(compiler=stub, **asked))
+    printed = [event.data for event in rehearsal.events() if isinstance(event, Printed)]
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(rehearsal.document())))
+    return rehearsal, b"".join(printed)
+
+
+@pytest.mark.parametrize("name", sorted(UNUSABLE))
+def test_a_file_that_cannot_be_used_is_one_error(name: str, stub: str) -> None:
+    """It is told with its line, in one line of text, and nothing of it is left running."""
+    with pytest.raises(Problem) as problem:
+        rehearse(stub, ids=(str(BAD / f"{name}.py"),))
+
+    assert UNUSABLE[name] in problem.value.what
+    assert "\n" not in problem.value.what
+    assert ExitCode.INCONCLUSIVE == problem.value.code
+    assert ("`a_package_that_is_not_there`" in (problem.value.hint or "")) == (
+        name == "imports_what_is_missing"
+    )
+    assert [] == wait_until_gone(str(locations.state()), 20)
+
+
+def test_a_type_that_jax_would_narrow_without_a_word_is_refused(stub: str) -> None:
+    """Whoever asks for float64 must not be told the memory of float32."""
+    with pytest.raises(Problem) as problem:
+        rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("f64[4,4]",))
+
+    assert "float64 is asked for, and 64-bit types are off: set JAX_ENABLE_X64=1" in (
+        problem.value.what
+    )
+
+
+def test_a_python_without_jax_is_told_with_what_to_install(tmp_path: Path, stub: str) -> None:
+    """The user's Python is named, for it is not the one that compiles."""
+    bare = str(make_python(tmp_path / "bare"))
+    with pytest.raises(Problem, match="No module named 'jax'") as problem:
+        rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), python=bare)
+
+    assert f"install `jax` for `{bare}`" in (problem.value.hint or "")
+
+
+def test_every_sample_is_used() -> None:
+    """No sample lies there unused."""
+    assert {*UNUSABLE, "many", "spread", "script"} == {path.stem for path in BAD.glob("*.py")}
+
+
+def test_a_program_that_cannot_be_lowered_costs_itself_alone(stub: str) -> None:
+    """Each program has its own outcome, with the line of the user's file it came through."""
+    rehearsal, _ = rehearse(stub, ids=(str(BAD / "many.py"),))
+    found = {one["program"]: (one["status"], one["reason"] or "") for one in rehearsal.results}
+
+    assert set(MANY) == set(found)
+    assert {name: status for name, (status, _) in MANY.items()} == {
+        name: status for name, (status, _) in found.items()
+    }
+    assert [] == [name for name, (_, words) in MANY.items() if words not in found[name][1]]
+    assert ExitCode.FAILED == rehearsal.exit_code
+
+
+def test_one_function_is_compiled_for_each_tpu(stub: str) -> None:
+    """`FILE.py:FUNCTION` with its arguments is lowered once, and asked of every TPU."""
+    rehearsal, _ = rehearse(
+        stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("bf16[4,4]",), tpus=("v5e-8", "v4-8")
+    )
+    found = [(one["program"], one["tpu"], one["status"]) for one in rehearsal.results]
+
+    assert [("fine", "v4-8", "compiles"), ("fine", "v5e-8", "compiles")] == sorted(
+        found, key=lambda one: one[1]
+    )
+
+
+def test_shardings_are_kept_and_listed_for_each_size(stub: str) -> None:
+    """An entry point is asked for its programs once for each number of devices."""
+    rehearsal, _ = rehearse(stub, ids=(str(BAD / "spread.py"),), tpus=("v5e-8", "v5e-4", "v6e-8"))
+    found = sorted((one["program"], one["tpu"], one["devices"]) for one in rehearsal.results)
+
+    assert found == [
+        ("all", "v5e-4", 4), ("all", "v5e-8", 8), ("all", "v6e-8", 8),
+        ("two", "v5e-4", 2), ("two", "v5e-8", 2), ("two", "v6e-8", 2),
+    ]  # fmt: skip
+
+
+def test_a_script_runs_unchanged_and_each_function_is_met(stub: str) -> None:
+    """What it prints, how it ends and what it jitted is told; its failures are its own."""
+    words = (str(BAD / "script.py"), "--steps", "3")
+    rehearsal, printed = rehearse(stub, script=words)
+    found = {one.name: (one.calls, one.compilations) for one in rehearsal.functions}
+    changed = {one.name: (one.changed, one.where) for one in rehearsal.functions}
+    statuses = {one["program"]: one["status"] for one in rehearsal.results}
+
+    assert b"arguments ['--steps', '3'] devices 8 as __main__" in printed
+    assert b"to stderr" in printed
+    assert ("a new function each time", "script.py:74") == changed["<lambda>"]
+    assert ("f32[5,5], then f32[2,2]", "script.py:10") == changed["step"]
+    assert ("1=2, then 1=3", "script.py:20") == changed["scaled"]
+    assert found == {
+        "step": (7, 6), "inner": (0, 0), "scaled": (3, 2), "named": (2, 2), "donated": (1, 1),
+        "tree": (1, 1), "calls_back": (1, 1), "has_no_rule": (1, 1), "method": (2, 1),
+        "<lambda>": (4, 4),
+    }  # fmt: skip
+    assert statuses["step(f32[1,1])"] == statuses["scaled(f32[8,8], 1=2)"] == "compiles"
+    assert statuses["calls_back(f32[8,8])"] == "error"
+    assert statuses["has_no_rule(f32[8,8])"] == "refused"
+    assert "it ended with exit code 4" == rehearsal.script_error
+
+
+def test_a_script_that_breaks_off_is_no_success(tmp_path: Path, stub: str) -> None:
+    """What it jitted before compiles, and what it did not reach was not seen."""
+    script = tmp_path / "train.py"
+    script.write_text("import jax\njax.jit(lambda x: x)(1.0)\nraise ValueError('no data')\n")
+    rehearsal, _ = rehearse(stub, script=(str(script),))
+
+    assert "train.py:3: ValueError: no data" == rehearsal.script_error
+    assert ["compiles"] == [one["status"] for one in rehearsal.results]
+    assert ExitCode.INCONCLUSIVE == rehearsal.exit_code
+
+
+def test_the_output_of_a_script_never_reaches_stdout(tmp_path: Path, stub: str) -> None:
+    """With `--json` stdout has the document alone, and what the script prints is on stderr."""
+    script = tmp_path / "train.py"
+    script.write_text("import jax\nprint('hello from the script')\njax.jit(lambda x: x)(1.0)\n")
+    words = [sys.executable, "-m", "tpustarter", "rehearse", "--script", str(script), "--tpu",
+             "v5e-8", "--compiler", stub, "--python", sys.executable, "--json"]  # fmt: skip
+    root = str(Path(tpustarter.__file__).parents[1])
+    # By folder, not by PYTHONPATH: that would show the stub's Python what is installed here.
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=root)
+
+    assert 0 == done.returncode, done.stderr
+    assert ["compiles"] == [one["status"] for one in json.loads(done.stdout)["results"]]
+    assert "hello from the script" in done.stderr
+
+
+def twice(x: Any, *, times: int = 2) -> Any:
+    """Return x as often as asked for."""
+    return x * times
+
+
+def too_big(x: Any) -> Any:
+    """Return what the stand-in has no memory for."""
+    return x + 1
+
+
+def test_the_python_api_answers_for_a_test_of_ones_own(stub: str) -> None:
+    """Arrays, abstract arrays and pytrees are arguments; the answer has the compiler's figures."""
+    small = tpustarter.rehearse(twice, jnp.ones(3), tpu="v5e-8", compiler=stub)
+    abstract = jax.ShapeDtypeStruct((8, 8), "bfloat16")
+    big = tpustarter.rehearse(too_big, abstract, tpu="v6e-8", compiler=stub)
+    again = tpustarter.rehearse(twice, jnp.ones(3), tpu="v5e-8", compiler=stub)
+
+    assert (True, "twice", 9216, False) == (
+        small.compiles, small.program, small.hbm_bytes, small.cached
+    )  # fmt: skip
+    assert (False, "does-not-fit") == (big.compiles, big.status)
+    assert (18 * 2**30, 5) == (big.hbm_bytes, len(big.buffers))
+    assert again.cached is True
+
+
+def test_the_python_api_raises_what_the_function_raises(stub: str) -> None:
+    """An error of the function is its own, and one of the request is a Problem."""
+    with pytest.raises(TypeError, match="dot_general"):
+        tpustarter.rehearse(lambda x: x @ x, jnp.ones((2, 3)), tpu="v5e-8", compiler=stub)
+    with pytest.raises(Problem, match="did you mean `v5e-8`"):
+        tpustarter.rehearse(twice, 1.0, tpu="v5e-9", compiler=stub)
+    over = NamedSharding(Mesh(np.array(jax.devices()), ("d",)), PartitionSpec("d"))
+    x = jax.ShapeDtypeStruct((8,), "float32", sharding=over)
+    with pytest.raises(Problem, match="for v5e-1: it needs 8 devices, v5e-1 has 1"):
+        tpustarter.rehearse(twice, x, tpu="v5e-1", compiler=stub)
+    with pytest.raises(Problem, match="`/nope`"):
+        tpustarter.rehearse(twice, 1.0, tpu="v5e-8", compiler="/nope")

@@ -1,0 +1,341 @@
+"""What rehearsal reads and says: arguments that are typed, and the report as plain text."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.places import TESTS
+from tpustarter.checking.text import WIDTH
+from tpustarter.machine import tpus
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import own_code, rehearsal_text
+from tpustarter.rehearsal.own_code import Function
+
+GOLDEN = TESTS / "golden"
+GIB = 2**30
+SEVEN = ("v2-8", "v3-8", "v4-8", "v5e-8", "v5p-8", "v6e-8", "tpu7x-8")
+
+# what is typed: type and shape
+TYPED = {
+    "f32[8192,8192]": ("float32", (8192, 8192)),
+    "bf16[]": ("bfloat16", ()),
+    " s8[ 4 , 5 ] ": ("int8", (4, 5)),
+    "i32[0]": ("int32", (0,)),
+    "float64[3]": ("float64", (3,)),
+    "pred[1]": ("bool", (1,)),
+    "u4[2147483647]": ("uint4", (2147483647,)),
+    "f8e4m3fn[1,2,3,4,5,6,7,8]": ("float8_e4m3fn", (1, 2, 3, 4, 5, 6, 7, 8)),
+}
+
+# what is typed: words the refusal must have
+REFUSED = {
+    "f32": "cannot be read, expected an array as `f32[8192,8192]`",
+    "f32[8": "cannot be read",
+    "f32[8]]": "cannot be read",
+    "f32[-1]": "cannot be read",
+    "f32[8.0]": "cannot be read",
+    "f32[a]": "cannot be read",
+    "[8]": "cannot be read",
+    "": "`--arg ` cannot be read",
+    "f32[8,]": "the shape cannot be read",
+    "f32[8 8]": "the shape cannot be read",
+    "f32[2147483648]": "the shape cannot be read",
+    "f32[" + "9" * 5000 + "]": "the shape cannot be read",
+    "fp32[8]": "found the type `fp32`, expected one of f32, bf16",
+    "F32[8]": "found the type `F32`",
+}
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_an_argument_is_read_as_its_type_and_shape(typed: str) -> None:
+    """Short names as HLO writes them and NumPy's are types, blanks do not matter."""
+    assert TYPED[typed] == own_code.read_argument(typed)
+
+
+@pytest.mark.parametrize("typed", REFUSED)
+def test_an_argument_that_is_none_is_refused(typed: str) -> None:
+    """What cannot be read is told as found and expected, in a line that is not endless."""
+    with pytest.raises(Problem) as problem:
+        own_code.read_argument(typed)
+
+    assert REFUSED[typed] in problem.value.what
+    assert len(problem.value.what) < 400
+    assert ExitCode.USAGE == problem.value.code
+
+
+def test_a_type_that_is_nearly_one_suggests_it() -> None:
+    """A misspelt type names the nearest ones."""
+    with pytest.raises(Problem) as problem:
+        own_code.read_argument("bfloat[8]")
+
+    assert "`bfloat16`" in (problem.value.hint or "")
+
+
+SHAPES = st.lists(st.integers(0, 2**31 - 1), max_size=8)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(own_code.TYPES)), SHAPES)
+def test_every_type_and_shape_that_is_written_is_read(kind: str, shape: list[int]) -> None:
+    """Whatever XLA can hold comes back as it was written."""
+    text = f"{kind}[{','.join(map(str, shape))}]"
+
+    assert (own_code.TYPES[kind], tuple(shape)) == own_code.read_argument(text)
+
+
+@settings(deadline=None)
+@given(st.text() | st.builds("{}[{}]".format, st.text(max_size=6), st.text("0123456789, -٣²")))
+def test_reading_an_argument_raises_nothing_but_a_problem(text: str) -> None:
+    """Whatever is typed is an array, or one Problem."""
+    try:
+        kind, shape = own_code.read_argument(text)
+    except Problem:
+        return
+
+    assert kind in own_code.TYPES.values()
+    assert all(0 <= size < 2**31 for size in shape)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nofile.py:step", "there is no file `nofile.py`"),
+        (f"{__file__}:not a name", "`not a name` is no name of a function"),
+        (f"{__file__}:os.path", "`os.path` is no name of a function"),
+    ],
+)
+def test_a_file_and_a_function_that_are_none_are_refused(text: str, said: str) -> None:
+    """Both are looked at before anything is started."""
+    with pytest.raises(Problem) as problem:
+        own_code.read(text, ())
+
+    assert said in problem.value.what
+    assert ExitCode.USAGE == problem.value.code
+
+
+def test_a_file_alone_names_its_entry_point() -> None:
+    """`FILE.py` is its function `programs`, and `FILE.py:step` is `step`."""
+    alone, step = own_code.read(__file__, ()), own_code.read(f"{__file__}:step", ("f32[2]",))
+
+    assert ("programs", "step") == (alone.function, step.function)
+    assert "test_rehearsal_text.py:step" == step.name
+    assert [True, True, False, False] == [
+        own_code.is_code(text) for text in ("a.py", "b/a.py:f", "jax.every_device", "jax.*")
+    ]
+
+
+MEMORY = {"arguments": 8 * GIB, "outputs": 4 * GIB, "aliased": 0, "temporaries": 6 * GIB, "code": 0}
+
+
+def buffer(shape: str, asked: int, laid_out: int, **more: str) -> dict[str, Any]:
+    """Return one array of a result."""
+    fields = {
+        "name": "x.1",
+        "kind": "temporary",
+        "layout": "{1,0:T(8,128)}",
+        "op": "",
+        "source": "",
+    }
+    return {**fields, "shape": shape, "asked_bytes": asked, "laid_out_bytes": laid_out, **more}
+
+
+def made(program: str, tpu: str, status: str = "compiles", **more: Any) -> dict[str, Any]:
+    """Return a result, as the engine tells it."""
+    known = tpus.topology(tpu)
+    fields: dict[str, Any] = {
+        "program": program, "check": None, "tpu": tpu, "topology": known.topology_name,
+        "status": status, "reason": None, "detail": "", "seconds": 1.25, "cached": False,
+        "hbm_limit_bytes": int(known.hbm_gib_per_device * GIB),
+    }  # fmt: skip
+    if status == "compiles":
+        fields |= {
+            "devices": 1, "hbm_bytes": 12 * GIB + 2**20, "memory": {**MEMORY, "temporaries": 2**20},
+            "padding": {"asked_bytes": GIB, "laid_out_bytes": GIB}, "buffers": [],
+            "collectives": [], "dots": [], "loops": 0, "kernels": [], "flops": 1e9,
+            "bytes_accessed": 1e9, "compiler_model_seconds": None,
+            "compiler_model_reason": "it counts the body of a loop once",
+        }  # fmt: skip
+    return fields | more
+
+
+TOO_BIG = {
+    "hbm_bytes": 18 * GIB, "excess_bytes": int(2.25 * GIB), "memory": MEMORY,
+    "reason": "E1000: CompileTimeHbmOom: needs 18.00G", "detail": "E1000: the whole text",
+    "buffers": [
+        buffer("f32[32768,32768]", 4 * GIB, 4 * GIB, kind="argument", source="/a/b/train.py:12"),
+        buffer("bf16[32768,32768]", 2 * GIB, 2 * GIB, op="jit(step)/transpose(jvp())/dot_general"),
+    ],
+}  # fmt: skip
+RICH = {
+    "devices": 8,
+    "buffers": [buffer("f64[8000000,3]", 96 * 10**6, 4 * GIB), buffer("f32[8]", 32, 4096)],
+    "collectives": [
+        {"op": "all-gather", "count": 3, "bytes": 2**26, "op_name": "jit(step)/dot_general",
+         "source": "/a/b/train.py:20"},
+        {"op": "all-reduce", "count": 1, "bytes": 512, "op_name": "", "source": ""},
+    ],
+    "dots": [
+        {"left": "f32", "right": "f32", "out": "f32", "precision": "highest", "count": 2},
+        {"left": "bf16", "right": "bf16", "out": "f32", "precision": "default", "count": 12},
+    ],
+}  # fmt: skip
+PRODUCT = {"out": "f32", "precision": "default", "count": 1}
+HOSTILE = "\x1b[31mstep[bold]\r\n\x9b0m"
+
+REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
+    "one-program": (("v5e-8", "v6e-8"), [
+        made("step", "v5e-8", "does-not-fit", **TOO_BIG), made("step", "v6e-8", **RICH),
+    ]),
+    "refused-and-error": (("v6e-8",), [
+        made("eig", "v6e-8", "refused", reason="MLIR translation rule for primitive 'eig' not "
+             "found for platform tpu", detail="line one\nline \x1b[31mtwo"),
+        made("crash", "v6e-8", "error", reason="the compiler crashed: Check failed: tiles == 8"),
+        made("fine", "v6e-8", cached=True),
+    ]),
+    "checks-for-seven": (SEVEN, [
+        made("exchange", tpu, check="jax.every_device") for tpu in SEVEN[:-1]
+    ] + [made("exchange", "tpu7x-8", "error", check="jax.every_device", reason="it was killed")]),
+    "ten-tpus": ((*SEVEN, "v5p-128", "v6e-256", "v4-32"), [
+        made(name, tpu, "does-not-fit" if name == "big" else "compiles",
+             check="jax.matmul_precision", **(TOO_BIG if name == "big" else {}))
+        for name in ("big", "a program with a name that is longer than its column")
+        for tpu in (*SEVEN, "v5p-128", "v6e-256")
+    ]),
+    "hostile": (("v5e-8", "v6e-8"), [
+        made(HOSTILE, "v5e-8", "error", reason=HOSTILE), made(HOSTILE, "v6e-8"),
+    ]),
+    "model": (("v5e-8", "v6e-8"), [
+        made("step", tpu, compiler_model_seconds=seconds, compiler_model_reason=None, flops=2**40,
+             bytes_accessed=4e8,
+             dots=[{**PRODUCT, "left": "bf16", "right": "bf16"}])
+        for tpu, seconds in (("v5e-8", 5.58e-3), ("v6e-8", 1.2e-3))
+    ]),
+    "nothing": (("v5e-8",), []),
+    "stopped": (("v5e-8", "v6e-8"), [made("step", "v5e-8")]),
+}  # fmt: skip
+FUNCTIONS = [
+    Function("step", "train.py:12", 10, 10, 10, "f32[4,4], then f32[5,5]"),
+    Function("evaluate", "train.py:30", 100, 1, 2, "f32[4], then f32[8]"),
+    Function("a_function_with_a_name_longer_than_its_column", "deep/below/some/x.py:1", 1, 1, 1,
+             ""),
+]  # fmt: skip
+
+
+def report(name: str, *, verbose: bool = False) -> str:
+    """Return one of the reports as text."""
+    tpu_names, results = REPORTS[name]
+    rehearsal: Any = SimpleNamespace(
+        topologies=[tpus.topology(tpu) for tpu in tpu_names], results=results, runs_script=False,
+        skipped=[{"name": "jax.every_device", "tpu": "v5e-1", "reason": "needs 2 devices, v5e-1 "
+                  "has 1"}] if name == "ten-tpus" else [],
+        functions=FUNCTIONS if name == "one-program" else [],
+        script_error="train.py:40: ValueError: no more data" if name == "one-program" else None,
+        stopped_by=2 if name == "stopped" else None,
+    )  # fmt: skip
+    return rehearsal_text.render(rehearsal, verbose=verbose)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_report_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
+    """The report on made results is the golden one, to the letter."""
+    text = report(name, verbose=name in ("model", "one-program")) + "\n"
+    golden = GOLDEN / f"rehearsal-{name}.txt"
+    if request.config.getoption("--golden"):
+        golden.write_text(text)
+
+    assert golden.read_text() == text
+
+
+def product(left: str, right: str) -> dict[str, Any]:
+    """Return a product of two types."""
+    return {**PRODUCT, "left": left, "right": right}
+
+
+# 8192-cubed products as libtpu 0.0.50.1 prices them, and what moves 2 GiB and little else:
+# TPU, milliseconds, FLOPs, bytes, types of a product, what is said of the rate
+MODEL = [
+    ("v5e-8", 5.58, 2**40, 4e8, "bf16 bf16", "197 TFLOP/s (documented peak 197)"),
+    ("v2-8", 48.2, 2**40, 4e8, "f32 f32", "22.81 TFLOP/s (documented peak 23)"),
+    ("v6e-8", 0.6, 2**40, 4e8, "s8 s8", "1833 TOP/s (documented peak 1836 or 1840)"),
+    ("tpu7x-8", 0.25, 2**39, 4e8, "f8e4m3fn f8e4m3fn",
+     "2199 TFLOP/s (documented peak 2300 or 2307)"),
+    ("v5p-8", 1, 1e9, 2**31, "", "2147 GB/s (documented peak 2460 or 2765)"),
+    ("tpu7x-8", 1, 1e9, 2**31, "bf16 bf16", "2147 GB/s (documented peak 3690 or 3700)"),
+    ("v4-8", 1, 2**37, 4e8, "bf16 s8", "137.4 TFLOP/s (no peak is known)"),
+    ("v4-8", 1, 2**37, 1e9, "bf16 s8", "1000 GB/s (documented peak 1200 or 1230)"),
+    ("v5e-8", 11.5, 2**41, 6.7e8, "f8e5m2 f8e5m2", "191.2 TFLOP/s (no peak is known)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", MODEL, ids=lambda row: f"{row[0]} {row[4]}")
+def test_the_model_s_figure_stands_beside_the_documented_peak(row: tuple[Any, ...]) -> None:
+    """Whichever is nearer to its peak, products or memory: of one device, all sources printed."""
+    tpu, ms, flops, moved, types, rate = row
+    one = made("step", tpu, compiler_model_seconds=ms / 1e3, compiler_model_reason=None,
+               flops=flops, bytes_accessed=moved,
+               dots=[product(*types.split())] if types else [])  # fmt: skip
+    told = f"{ms} ms by the compiler's model, no measurement: {rate}"
+
+    assert told == rehearsal_text.model_time(one)
+    assert [f"time    {told}"] == [
+        note for note in rehearsal_text.notes(one, verbose=True) if note.startswith("time ")
+    ]
+
+
+def test_without_a_figure_of_its_own_the_estimate_stands_alone() -> None:
+    """A program of which the compiler counts nothing, and one that its model does not fit."""
+    one = made("step", "v5e-8", compiler_model_seconds=1e-3, bytes_accessed=None, flops=None,
+               dots=[product("u8", "u8")])  # fmt: skip
+
+    assert "1 ms by the compiler's model, no measurement" == rehearsal_text.model_time(one)
+    assert "it counts the body of a loop once" == rehearsal_text.model_time(made("s", "v5e-8"))
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_is_text_in_80_columns(name: str, verbose: bool) -> None:
+    """No line is longer, and what a name has of control characters is spelt out."""
+    text = report(name, verbose=verbose)
+
+    assert [] == [line for line in text.splitlines() if len(line) > WIDTH or line.endswith(" ")]
+    assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_report_says_that_nothing_was_run(name: str) -> None:
+    """No reader takes a rehearsal for a test on a TPU."""
+    said = " ".join(report(name).split())
+
+    assert said.endswith(
+        "Nothing was compiled." if name == "nothing" else "a rehearsal, no TPU was tested."
+    )
+
+
+def test_a_program_of_one_name_is_as_good_as_its_worst_answer() -> None:
+    """Two functions of a script may have one name and shape: the table hides no failure."""
+    twice = [made("step(f32[8])", "v5e-8", "refused", reason="no"), made("step(f32[8])", "v5e-8")]
+    found = {
+        rehearsal_text.table(results, ["v5e-8"])[1].split()[-1] for results in (twice, twice[::-1])
+    }
+
+    assert {"refused"} == found
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.integers(0, 2**50), st.integers(0, 2**50), st.floats(0, 1e5))
+def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, seconds: float) -> None:
+    """Whatever a program is called and however large it is, its line has 80 columns."""
+    one = made("p", "v5e-8", hbm_bytes=used, hbm_limit_bytes=limit, seconds=seconds)
+    one["program"] = " ".join(name[at : at + 20] for at in range(0, len(name), 20))
+    rehearsal: Any = SimpleNamespace(
+        topologies=[tpus.topology("v5e-8")], results=[one], skipped=[], functions=[],
+        script_error=None, runs_script=False, stopped_by=None,
+    )  # fmt: skip
+    lines = rehearsal_text.render(rehearsal).splitlines()
+
+    assert [] == [line for line in lines if len(line) > WIDTH + 60 * ("\\" in line)]

@@ -1,0 +1,345 @@
+"""Rehearsal with a stand-in for the compiler: what it answers, and every way it can break."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import tpustarter
+from tests.checking.test_runner import ours, wait_until_gone
+from tests.support.machines import lay_out
+from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
+from tpustarter import locations
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import answers, compiler, memory_report
+from tpustarter.rehearsal.run import Began, Rehearsal, Request
+
+SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
+GIB = 2**30
+
+OUTCOMES = {
+    # name: status of the second of its three programs, words of the reason, exit code
+    "compiles": ("compiles", None, 0),
+    "does_not_fit": ("does-not-fit", "(18.00G) exceeds available HBM (15.75G)", 1),
+    "is_refused": ("refused", "no eig on [bold]this\x1b[31m TPU", 1),
+    "aborts": ("error", "the compiler crashed: Check failed: tiles == 8", 3),
+    "is_killed": ("error", "killed, most likely because this machine ran out of memory", 3),
+    "exits": ("error", "the process ended without a verdict, exit code 0", 3),
+    "hangs": ("error", "not compiled within 2 s", 3),
+    "writes_garbage": ("error", "wrote what is no event", 3),
+}
+UNLISTED = {
+    "aborts_when_listed": "the compiler crashed: the process was ended by SIGABRT",
+    "raises_when_listed": "ValueError: no mesh of 8 devices",
+}
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
+def rehearse(stub: str, *ids: str, root: Path = Path("/"), **asked: Any) -> Rehearsal:
+    """Rehearse sample checks for a v5e-8, unless told otherwise, and return what came of it."""
+    asked = {"tpus": ("v5e-8",), "timeout_s": 2.0, "jobs": 1, **asked}
+    request = Request(ids=tuple(f"jax.{one}" for one in ids), compiler=stub, **asked)
+    rehearsal = Rehearsal(request, machine=lay_out(root) if root != Path("/") else None,
+                          checks=CHECKS)  # fmt: skip
+    for number, _ in enumerate(rehearsal.events()):
+        assert number < 500, "it goes on for ever"
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(rehearsal.document())))
+    return rehearsal
+
+
+def told(rehearsal: Rehearsal, *names: str) -> list[Any]:
+    """Return some fields of each result."""
+    return [tuple(one.get(name) for name in names) for one in rehearsal.results]
+
+
+@pytest.mark.parametrize("name", sorted(OUTCOMES))
+def test_what_breaks_the_compiler_costs_one_program(name: str, stub: str, tmp_path: Path) -> None:
+    """Each sample ends as its name says, the programs round it compile, no process is left."""
+    status, reason, code = OUTCOMES[name]
+    rehearsal = rehearse(stub, name)
+
+    expected = [("before", "compiles"), ("breaks", status), ("after", "compiles")]
+    assert expected == told(rehearsal, "program", "status")
+    assert code == rehearsal.exit_code
+    assert (reason or "") in (rehearsal.results[1]["reason"] or "")
+    assert [] == wait_until_gone(str(locations.state()), 20)
+
+
+@pytest.mark.parametrize("name", sorted(UNLISTED))
+def test_a_check_that_cannot_list_its_programs_is_one_error(name: str, stub: str) -> None:
+    """It is told once, and does not start the compiler for ever."""
+    rehearsal = rehearse(stub, name, "compiles")
+    broken = next(one for one in rehearsal.results if one["check"] == f"jax.{name}")
+
+    assert {"before", "breaks", "after", f"jax.{name}"} == {
+        one["program"] for one in rehearsal.results
+    }
+    assert 4 == len(rehearsal.results)
+    assert UNLISTED[name] in broken["reason"]
+    assert "error" == broken["status"]
+
+
+def test_every_sample_has_an_outcome() -> None:
+    """No sample lies there unused."""
+    names = {path.stem for path in (CHECKS / "jax").glob("[!_]*.py")}
+
+    assert {*OUTCOMES, *UNLISTED, "needs_many"} == names
+
+
+def test_a_crash_keeps_the_compilers_own_words(stub: str) -> None:
+    """The whole log of a crash is told on demand."""
+    broken = rehearse(stub, "aborts").results[1]
+
+    assert "F1121 06:14:46.452657" in broken["detail"]
+    assert "Fatal Python error: Aborted" in broken["detail"]
+
+
+def test_what_does_not_fit_names_the_biggest_arrays(stub: str) -> None:
+    """A second process is asked what filled the memory, and its report is read."""
+    big = rehearse(stub, "does_not_fit").results[1]
+
+    assert (18 * GIB, int(15.75 * GIB)) == (big["hbm_bytes"], big["hbm_limit_bytes"])
+    assert round(2.25 * GIB) == big["excess_bytes"]
+    assert ["f32[32768,32768]"] * 4 + ["bf16[32768,32768]"] == [
+        one["shape"] for one in big["buffers"]
+    ]
+
+
+def test_a_program_is_compiled_for_every_tpu_it_is_asked_for(stub: str) -> None:
+    """Two TPUs and two checks make four tasks, however many processes share them."""
+    rehearsal = rehearse(stub, "compiles", "is_refused", tpus=("v4-8", "v6e-8"), jobs=2)
+    found = sorted(set(told(rehearsal, "check", "tpu", "topology")))
+
+    assert 12 == len(rehearsal.results)
+    assert found == [
+        ("jax.compiles", "v4-8", "v4:2x2x1"), ("jax.compiles", "v6e-8", "v6e:2x4"),
+        ("jax.is_refused", "v4-8", "v4:2x2x1"), ("jax.is_refused", "v6e-8", "v6e:2x4"),
+    ]  # fmt: skip
+
+
+def test_a_check_that_needs_more_devices_is_left_out(stub: str) -> None:
+    """What a TPU cannot hold by number is told, and is no failure of the compiler."""
+    rehearsal = rehearse(stub, "needs_many", tpus=("v5e-8", "v5e-16"))
+
+    assert [("many", "v5e-16", "compiles")] == told(rehearsal, "program", "tpu", "status")
+    assert [{"name": "jax.needs_many", "tpu": "v5e-8",
+             "reason": "needs 9 devices, v5e-8 has 8"}] == rehearsal.skipped  # fmt: skip
+    assert ExitCode.OK == rehearsal.exit_code
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"STUB_HBM_GIB": "15.5"}, "another TPU: hbm_gib_per_device 15.5, expected 15.75"),
+        ({"STUB_REFUSES": "v5e:2x4"}, "the compiler refused v5e:2x4: v5e:2x4 is not known"),
+    ],
+)
+def test_a_tpu_that_is_not_what_the_table_says_is_refused(
+    env: dict[str, str], words: str, stub: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the compiler describes another TPU, nothing it says counts."""
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    rehearsal = rehearse(stub, "compiles")
+
+    assert [("jax.compiles", "refused")] == told(rehearsal, "program", "status")
+    assert words in rehearsal.results[0]["reason"]
+    assert ExitCode.FAILED == rehearsal.exit_code
+
+
+def test_an_answer_is_kept_for_the_next_time(stub: str) -> None:
+    """The second run is told the same from the store; an error is asked again."""
+    first = rehearse(stub, "compiles", "does_not_fit", "is_refused", "aborts")
+    second = rehearse(stub, "compiles", "does_not_fit", "is_refused", "aborts")
+    same = [{k: v for k, v in one.items() if k not in ("seconds", "cached", "detail")}
+            for run in (first, second) for one in run.results]  # fmt: skip
+
+    assert same[:12] == same[12:]
+    assert [one["status"] != "error" for one in second.results] == [
+        one["cached"] for one in second.results
+    ]
+    assert {"compiles", "does-not-fit", "refused"} == {
+        one["status"] for one in second.results if one["cached"]
+    }
+
+
+def test_fresh_asks_the_compiler_again(stub: str) -> None:
+    """`fresh` takes no stored answer, and what it hears is kept all the same."""
+    rehearse(stub, "compiles", fresh=True)
+    again = rehearse(stub, "compiles", fresh=True)
+    stored = rehearse(stub, "compiles")
+
+    assert [(False,)] * 3 == told(again, "cached")
+    assert [(True,)] * 3 == told(stored, "cached")
+
+
+def test_a_stored_answer_that_cannot_be_read_is_as_good_as_none(stub: str) -> None:
+    """A file that was cut off or written by something else costs one compilation."""
+    names = ("compiles", "does_not_fit", "is_refused")
+    rehearse(stub, *names)
+    stored = list(answers.folder().glob("*.json"))
+    for path, text in zip(stored, (b"", b'{"status"', b'{"status": "error"}', b"\x00\xff"),
+                          strict=False):  # fmt: skip
+        path.write_bytes(text)
+    again = rehearse(stub, *names)
+
+    assert ["compiles"] * 7 + ["does-not-fit", "refused"] == sorted(
+        one["status"] for one in again.results
+    )
+    assert 4 == sum(not one["cached"] for one in again.results)
+    assert all(json.loads(path.read_text())["status"] for path in stored)
+
+
+def test_the_oldest_answers_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store has a limit, and forgets what was asked for longest ago."""
+    monkeypatch.setattr(answers, "MOST", 3)
+    for age_s, name in enumerate("abcde"):
+        path = answers.folder() / f"{name}.json"
+        path.write_text("{}")
+        os.utime(path, (1000 - age_s, 1000 - age_s))
+    left = sorted(path.stem for path in answers.folder().glob("*.json"))
+
+    assert ["a", "b", "c"] == left
+
+
+def test_a_full_disk_costs_the_stored_answer_and_nothing_else(stub: str) -> None:
+    """An answer that cannot be written is told all the same, and leaves no half file."""
+    result = {"key": "k", "status": "compiles", "cached": False}
+    part = answers.folder() / f"k.{os.getpid()}"
+    part.symlink_to("/dev/full")
+    answers.keep(result)
+
+    assert [] == list(answers.folder().iterdir())
+
+
+def test_a_machine_with_chips_is_refused_until_it_is_asked_for(stub: str, tmp_path: Path) -> None:
+    """Beside a TPU the compiler was never tried: `beside_tpu` says that nothing runs there."""
+    machine = lay_out(tmp_path, "v5e", chips=8)
+    asked = Request(ids=("jax.compiles",), tpus=("v5e-8",), compiler=stub)
+    with pytest.raises(Problem, match="this machine has TPU chips") as refusal:
+        Rehearsal(asked, machine=machine, checks=CHECKS)
+    beside = Request(ids=("jax.compiles",), tpus=("v5e-8",), compiler=stub, beside_tpu=True)
+    rehearsal = Rehearsal(beside, machine=machine, checks=CHECKS)
+
+    assert "--beside-tpu" in (refusal.value.hint or "")
+    assert ExitCode.INCONCLUSIVE == refusal.value.code
+    assert "v5e-8" == rehearsal.topologies[0].name
+
+
+def test_the_compiler_is_found_and_where_there_is_none_the_hint_makes_one(
+    stub: str, tmp_path: Path
+) -> None:
+    """An active environment with JAX and libtpu is the compiler; without one the step is named."""
+    if importlib.util.find_spec("libtpu"):
+        pytest.skip("The Python that runs the tests has libtpu, so a compiler is always found.")
+    machine = lay_out(tmp_path, env={"VIRTUAL_ENV": str(Path(stub).parents[1]), "PATH": "/none"})
+    nothing = lay_out(tmp_path / "other", env={"PATH": "/none"})
+    with pytest.raises(Problem, match="no Python found here has the TPU compiler") as problem:
+        compiler.find(None, nothing)
+
+    assert Path(stub) == compiler.find(None, machine)
+    assert "`tpustarter setup rehearse`" in (problem.value.hint or "")
+
+
+def test_the_schema_refuses_what_is_no_rehearsal(stub: str) -> None:
+    """The schema can fail: a result without its TPU, or with a status of its own, is refused."""
+    document = json.loads(json.dumps(rehearse(stub, "compiles").document()))
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    wrong = []
+    for change in ({"tpu": None}, {"status": "pass"}, {"memory": None}, {"cached": "no"}):
+        results = [{**document["results"][0], **change}]
+        wrong.append(validator.is_valid({**document, "results": results}))
+
+    assert [False] * 4 == wrong
+    assert validator.is_valid(document)
+
+
+def test_stop_before_the_first_event_ends_it(stub: str) -> None:
+    """A stop that comes before there is a process ends the run all the same."""
+    request = Request(ids=("jax.hangs",), tpus=("v5e-8",), compiler=stub)
+    rehearsal = Rehearsal(request, checks=CHECKS)
+    rehearsal.stop()
+    with pytest.raises(Problem, match="stopped before anything was compiled") as problem:
+        list(rehearsal.events())
+
+    assert ExitCode.INTERRUPTED == problem.value.code
+    assert [] == ours(str(locations.state()))
+
+
+def test_a_stop_before_the_first_task_ends_it(stub: str) -> None:
+    """A stop that comes when the compiler is found leaves nobody waiting for an answer."""
+    names = ("jax.hangs", "jax.compiles", "jax.aborts", "jax.exits")
+    rehearsal = Rehearsal(Request(ids=names, tpus=("v5e-8",), compiler=stub), checks=CHECKS)
+    events = rehearsal.events()
+    next(events)
+    rehearsal.stop()
+    rest = threading.Thread(target=lambda: list(events), daemon=True)
+    rest.start()
+    rest.join(60)
+
+    assert not rest.is_alive()
+    assert ExitCode.INTERRUPTED == rehearsal.exit_code
+
+
+def test_leaving_early_ends_what_runs(stub: str) -> None:
+    """A front end that reads no further leaves no process behind."""
+    request = Request(ids=("jax.hangs",), tpus=("v5e-8",), compiler=stub)
+
+    def first(events: Iterator[object]) -> object:
+        return next(events)
+
+    events = Rehearsal(request, checks=CHECKS).events()
+    began = first(events)
+    events.close()  # type: ignore[attr-defined]
+
+    assert isinstance(began, Began)
+    assert [] == wait_until_gone(str(locations.state()), 20)
+
+
+def test_the_compilers_report_on_memory_is_read() -> None:
+    """Sizes are those of a device; the report on the memory of the host below it is another."""
+    found = memory_report.read(REPORT.read_text())
+    first = found["buffers"][0]
+
+    expected = {"arguments": 8 * GIB, "outputs": 4 * GIB, "aliased": 0, "temporaries": 6 * GIB,
+                "code": 0, "reserved": 258 * 2**20}  # fmt: skip
+    assert expected == found["memory"]
+    assert (18 * GIB, round(2.25 * GIB)) == (found["hbm_bytes"], found["excess_bytes"])
+    assert ("sort.8", "temporary", "jit(late)/jit(sort)/sort", 4 * GIB) == tuple(
+        first[name] for name in ("name", "kind", "op", "laid_out_bytes")
+    )
+    assert ["temporary", "argument", "argument", "output", "temporary"] == [
+        one["kind"] for one in found["buffers"]
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "Used", "Used 1G of 2G hbm.", "x" * 1000, "=" * 99 + "\n"])
+def test_a_log_without_a_report_says_nothing(text: str) -> None:
+    """Where the compiler wrote no report there are no fields of one."""
+    assert {} == memory_report.read(text)
+
+
+def test_the_package_offers_rehearse_without_importing_it() -> None:
+    """`import tpustarter` costs nothing: what it rehearses with is imported by the call."""
+    code = "import sys, tpustarter; tpustarter.rehearse; print('tpustarter.api' in sys.modules)"
+    root = str(Path(tpustarter.__file__).parents[1])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": root})  # fmt: skip
+
+    assert "False\n" == done.stdout

@@ -1,0 +1,35 @@
+"""Runs the command line as a process of its own, on sample checks or a laid-out machine.
+
+`python tests/drive.py CHECKS ROOT ENV UID ARGUMENT...`: folder of checks or `-`, root of the
+machine, its environment as JSON or `-` for this process's, whose rights are judged or `-`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tpustarter import __main__, content, locations
+from tpustarter.checking.selfcheck import SelfCheck
+from tpustarter.machine import host
+
+if __name__ == "__main__":
+    folder, root, env, uid, *arguments = sys.argv[1:]
+    checks = locations.content("checks") if folder == "-" else Path(folder)
+    machine = host.Machine(
+        Path(root),
+        dict(os.environ) if env == "-" else json.loads(env),
+        None if uid == "-" else int(uid),
+    )
+    check = importlib.import_module("tpustarter.cli.check")
+    check.SelfCheck = functools.partial(SelfCheck, machine=machine, checks=checks)
+    read_checks = content.read_checks
+    content.read_checks = lambda *_: read_checks(checks)
+    sys.argv = ["tpustarter", *arguments]
+    __main__.main()

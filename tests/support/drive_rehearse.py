@@ -1,0 +1,28 @@
+"""Runs `tpustarter rehearse` as a process of its own, on sample checks and a laid-out machine.
+
+`python tests/drive_rehearse.py CHECKS ROOT ARGUMENT...`: folder of checks, root of the machine,
+whose environment is this process's.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tpustarter import __main__, content
+from tpustarter.machine import host
+from tpustarter.rehearsal import run as rehearsal
+
+if __name__ == "__main__":
+    folder, root, *arguments = sys.argv[1:]
+    machine = host.Machine(Path(root), dict(os.environ))
+    checks = Path(folder)
+    rehearsal.Rehearsal = functools.partial(rehearsal.Rehearsal, machine=machine, checks=checks)
+    read_checks = content.read_checks
+    content.read_checks = lambda *_: read_checks(checks)
+    sys.argv = ["tpustarter", "rehearse", *arguments]
+    __main__.main()

@@ -1,0 +1,50 @@
+"""Runs a set-up as a process of its own: `drive_setup.py ROOT ENV KILL ARGUMENT...`.
+
+ROOT and ENV (JSON) are of a laid-out machine. KILL is `-`, or `fsync:3` to die by SIGKILL at the
+third call of `os.fsync`, or `replace:3` likewise: the two moments of every write of state.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import pathlib
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.support.places import TESTS
+from tpustarter import __main__
+from tpustarter.machine import host
+from tpustarter.setup.run import Setup
+
+CHECKS = TESTS / "samples" / "machine_checks"
+
+
+def kill_at(place: str, number: int) -> None:
+    """Make the call number `number` of a function that writes state the last one."""
+    owner = os if place == "fsync" else pathlib.Path
+    real, left = getattr(owner, place), [number]
+
+    def counted(*arguments: object) -> object:
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments)
+
+    setattr(owner, place, counted)
+
+
+if __name__ == "__main__":
+    root, env, kill, *arguments = sys.argv[1:]
+    machine = host.Machine(Path(root), json.loads(env))
+    if kill != "-":
+        kill_at(kill.split(":")[0], int(kill.split(":")[1]))
+    command = importlib.import_module("tpustarter.cli.setup")
+    command.Setup = functools.partial(Setup, machine=machine, checks=CHECKS, own=[])
+    sys.argv = ["tpustarter", "setup", *arguments]
+    __main__.main()

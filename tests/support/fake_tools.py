@@ -1,0 +1,121 @@
+"""Fakes uv, python3.12 and pip: they write what the real ones would, and reach no network.
+
+    tools = lay_tools(tmp_path / "tools", uv=True)
+    behave(tools, venv={"say": "no space left on device", "code": 1})
+
+Each program notes its verb in `calls`, its process id in `pid` and its environment in `env.json`.
+Then it does what `behave.json` says of the verb (`python`, `venv` or `pip`): say something, sleep,
+end with a code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.support.places import REPOSITORY
+
+PROGRAM = """#!{python}
+import sys
+sys.path.insert(0, {here!r})
+from tests.support.fake_tools import main
+from pathlib import Path
+main({name!r}, Path({tools!r}))
+"""
+
+
+def lay_tools(folder: Path, *, uv: bool = False, python: bool = False, **stub: Any) -> Path:
+    """Make a folder for PATH with the programs asked for.
+
+    `stub` is what its JAX shows; with `compiler=True` libtpu comes with it, and compiles.
+    """
+    folder.mkdir(parents=True)
+    (folder / "stub.json").write_text(json.dumps({"jax": "0.12.0.1", **stub}))
+    (folder / "calls").write_text("")
+    behave(folder)
+    for name, wanted in (("uv", uv), ("python3.12", python)):
+        if wanted:
+            _write(folder / name, name, folder)
+    return folder
+
+
+def behave(folder: Path, **verbs: Any) -> None:
+    """Change what the programs do; without arguments they work."""
+    (folder / "behave.json").write_text(json.dumps(verbs))
+
+
+def calls(folder: Path) -> list[str]:
+    """Return the verbs the programs were called with."""
+    return (folder / "calls").read_text().split()
+
+
+def _write(path: Path, name: str, tools: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fields = {"python": sys.executable, "here": str(REPOSITORY), "name": name, "tools": str(tools)}
+    path.write_text(PROGRAM.format(**fields))
+    path.chmod(0o755)
+
+
+def main(name: str, tools: Path) -> None:
+    """Be one of the programs."""
+    words = sys.argv[1:]
+    verb = {"uv": words[0], "pip": "pip"}.get(name) or words[1]
+    with (tools / "calls").open("a") as file:
+        file.write(f"{verb}\n")
+    (tools / "pid").write_text(str(os.getpid()))
+    (tools / "env.json").write_text(json.dumps(dict(os.environ)))
+    does = json.loads((tools / "behave.json").read_text()).get(verb, {})
+    sys.stdout.buffer.write(does.get("say", f"{verb} works\n").encode("latin-1"))
+    sys.stdout.flush()
+    if does.get("ignore_term"):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if verb != "python" and does:  # half of what it should do
+        half = prefix_of(verb, words) / "bin" / "half"
+        half.parent.mkdir(exist_ok=True)
+        half.write_text("half")
+    time.sleep(does.get("sleep", 0))
+    if does.get("signal"):
+        os.kill(os.getpid(), does["signal"])
+    if does.get("code", 0):
+        sys.exit(does["code"])
+    work(verb, words, tools)
+
+
+def prefix_of(verb: str, words: list[str]) -> Path:
+    """Return the environment a program works on."""
+    if verb == "venv":
+        return Path(words[-1])
+    return Path(words[words.index("--python") + 1]).parents[1] if words[0] == "pip" else (
+        Path(sys.prefix))  # fmt: skip
+
+
+def work(verb: str, words: list[str], tools: Path) -> None:
+    """Do what the program is there for."""
+    from tests.support.stub_compiler import make_compiler
+    from tests.support.stubs import make_python
+
+    if verb == "python":
+        kept = Path(os.environ["HOME"], ".local/share/uv/python/cpython-3.12.1-linux/bin")
+        _write(kept / "python3.12", "python3.12", tools)
+    elif verb == "venv":
+        python = make_python(Path(words[-1]))
+        (packages,) = python.parents[1].glob("lib/python3*/site-packages")
+        _write(packages / "pip" / "__main__.py", "pip", tools)
+    else:
+        prefix = prefix_of(verb, words)
+        for claimed in prefix.glob("lib/python3*/site-packages/*.dist-info"):
+            shutil.rmtree(claimed)
+        stub = json.loads((tools / "stub.json").read_text())
+        compiles = stub.pop("compiler", False)
+        if "[tpu]" not in words[-1]:
+            stub.pop("libtpu", None)
+        elif compiles:
+            make_compiler(prefix)
+            return
+        make_python(prefix, **stub)

@@ -1,0 +1,37 @@
+"""Starts a runner on the sample checks, for tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from tests.support.places import TESTS
+from tpustarter import content
+from tpustarter.checking.results import Result
+from tpustarter.checking.runner import Ended, Runner, Session
+from tpustarter.redact import Redactor
+from tpustarter.running import archive
+
+SAMPLES = TESTS / "samples" / "checks"
+
+
+def make_session(folder: Path, **more: object) -> Session:
+    """Return a session of this Python on the sample checks, its files in `folder`."""
+    env = {**os.environ, **dict(more.pop("env", {}))}  # type: ignore[call-overload]
+    target = {"platform": "cpu", "devices": None, "generation": None, "virtual": False, "root": "/"}
+    probe = archive.build(folder / "probe.pyz", SAMPLES)
+    return Session(Path(sys.executable), probe, folder, env, target, Redactor(env), **more)
+
+
+def sample(name: str) -> content.Check:
+    """Return one sample check."""
+    return next(one for one in content.read_checks(SAMPLES) if one.id == f"host.{name}")
+
+
+def run_samples(folder: Path, *names: str, **more: object) -> dict[str, Result]:
+    """Run sample checks and return their results by name."""
+    runner = Runner(make_session(folder, **more))
+    checks = [sample(name) for name in names]
+    ended = [event for event in runner.run(checks) if isinstance(event, Ended)]
+    return {event.result.id.removeprefix("host."): event.result for event in ended}

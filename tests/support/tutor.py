@@ -1,0 +1,162 @@
+"""Drives the app in tests: sample lessons and checks, keys, and what is on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.worker import WorkerCancelled, WorkerFailed
+
+from tests.support.places import TESTS
+from tpustarter.machine import host
+from tpustarter.tui.app import Starter
+
+SAMPLES = TESTS / "samples" / "checks" / "host"
+
+HELLO = """# Hello
+
+A first lesson about a [word](../glossary.md#word).
+
+```python run id=hello
+name = "you"
+print("hello", name)
+```
+
+```output of=hello on=any
+hello you
+```
+
+```python run id=again
+print("again", name)
+```
+
+```output of=again on=any
+again you
+```
+"""
+HANGS = """# Hangs
+
+```python run id=hangs
+import os, time
+print(f"the block is process {os.getpid()}.", flush=True)
+while True:
+    time.sleep(0.1)
+```
+"""
+JAX_HANGS = '''"""Never ends."""
+
+import time
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+LESSON = "jax/precision"
+SOURCE = "https://docs.jax.dev/"
+
+
+def run():
+    while True:
+        time.sleep(0.1)
+    yield
+'''
+
+
+def write_lessons(folder: Path, **lessons: str) -> Path:
+    """Write lessons by name into the track `start`, with a path over all of them."""
+    texts = lessons or {"hello": HELLO, "hangs": HANGS}
+    (folder / "start").mkdir(parents=True, exist_ok=True)
+    names = list(texts)
+    for number, (name, text) in enumerate(texts.items(), 1):
+        header = f"title: {name.title()}\nminutes: 2\nneeds: {{}}\nchecks: [host.passes]\n"
+        following = names[number] if number < len(names) else None
+        header += f"next: start/{following}\n" if following else ""
+        path = folder / "start" / f"{number:04}-{name}.md"
+        path.write_text(f"---\n{header}sources: [https://example.com/a]\n---\n\n{text}")
+    ids = "".join(f"\n    - start/{name}" for name in names)
+    entry = "- id: {}\n  title: {}\n  who: Somebody.\n  lessons:" + ids + "\n"
+    paths = entry.format("laptop", "I only have a laptop") + entry.format("other", "Another path")
+    (folder / "paths.yml").write_text(paths)
+    (folder / "glossary.md").write_text("# Glossary\n\n## word\n\nWhat is said at once.\n")
+    return folder
+
+
+def write_checks(folder: Path, *names: str) -> Path:
+    """Copy sample checks, each named after its outcome."""
+    (folder / "host").mkdir(parents=True, exist_ok=True)
+    for name in names or ("passes", "fails", "warns"):
+        text = (SAMPLES / f"{name}.py").read_text()
+        (folder / "host" / f"{name}.py").write_text(text)
+    return folder
+
+
+def on_screen(app: Starter) -> str:
+    """Return what is painted, one line per row."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until no worker runs, and until what they posted was handled."""
+    app = pilot.app
+    while any(not worker.is_finished for worker in app.workers):
+        with contextlib.suppress(WorkerFailed, WorkerCancelled):
+            await app.workers.wait_for_complete()
+        await pilot.pause()
+    await pilot.pause()
+    await pilot.pause()
+
+
+async def press(pilot: Pilot[None], *keys: str) -> str:
+    """Press keys one by one, wait for what they start, and return the screen."""
+    for key in keys:
+        await pilot.press(key)
+        await settle(pilot)
+    return on_screen(pilot.app)  # type: ignore[arg-type]
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """Handle messages until something is true, for at most half a minute."""
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline, on_screen(pilot.app)  # type: ignore[arg-type]
+        await pilot.pause(0.02)
+
+
+@contextlib.asynccontextmanager
+async def tutor(
+    folder: Path,
+    *,
+    size: tuple[int, int] = (80, 24),
+    machine: host.Machine | None = None,
+    lessons: dict[str, str] | None = None,
+    checks: tuple[str, ...] = (),
+) -> AsyncGenerator[Pilot[None]]:
+    """Start the app on sample content, and end its lesson process afterwards."""
+    app = Starter(
+        machine=machine,
+        lessons=write_lessons(folder / "lessons", **(lessons or {})),
+        checks=write_checks(folder / "checks", *checks),
+    )
+    try:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await settle(pilot)
+            yield pilot
+    finally:
+        app.live.release()
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    """Run an asynchronous test."""
+    asyncio.run(test())  # type: ignore[arg-type]
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process exists and is no zombie."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False

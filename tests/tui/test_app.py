@@ -1,0 +1,410 @@
+"""The app, driven by keys on sample lessons and checks: what a learner does, and what is seen."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.machines import lay_out
+from tests.support.tutor import HANGS, HELLO, is_alive, on_screen, press, run, settle, tutor, until
+from tpustarter.checking.runner import ENDING
+from tpustarter.checking.selfcheck import Request
+from tpustarter.learning import progress
+from tpustarter.tui.screens.checks import Checks
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.lessons import Lessons
+from tpustarter.tui.screens.reader import Reader
+
+SIZES = [(80, 24), (120, 40), (40, 15)]
+HOSTILE = "[red]x[/red] [@click=app.bell]y[/] \x1b[31mz\x1b[0m \x1b]0;title\x07 \u202e"
+
+
+def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> None:
+    """First run, lesson, run, break it, bring it back, pass, done, next: all by the keys shown."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = on_screen(pilot.app)
+            assert "> Hello" in seen
+            assert "no TPU" in seen
+            assert "0 of 2 done" in seen
+
+            seen = await press(pilot, "enter")
+            assert "Hello" in seen.splitlines()[0]
+            assert "not run yet" in seen
+            assert "r run" in seen
+
+            seen = await press(pilot, "r")
+            assert "hello you" in seen
+            assert re.search(r"pass +\d", seen)
+
+            await press(pilot, "e", *"1/0", "enter")
+            assert "Ctrl+R run  Esc done" in on_screen(pilot.app)
+            seen = await press(pilot, "escape")
+            assert "edited, not run yet" in seen
+            seen = await press(pilot, "r")
+            assert "ERROR" in seen
+            assert seen.count("ZeroDivisionError") == 1  # in the traceback
+
+            seen = await press(pilot, "u", "r")
+            assert "again you" in seen or "pass" in seen
+            await press(pilot, "tab", "r")
+            await press(pilot, "r")
+            assert progress.is_done("start/hello")
+
+            seen = await press(pilot, "n")
+            assert "Hangs" in seen.splitlines()[0]
+
+            seen = await press(pilot, "escape")
+            assert "1 of 2 done" in seen
+            assert "> Hangs" in seen
+
+    run(journey)
+
+
+def test_a_block_that_prints_something_else_fails_and_says_what_was_expected(
+    tmp_path: Path,
+) -> None:
+    """FAIL, the first line that differs, and both outputs stand below the code."""
+    lesson = HELLO.replace("hello you\n", "hello nobody\n")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}) as pilot:
+            seen = await press(pilot, "enter", "r")
+
+            assert "FAIL" in seen
+            assert "hello you" in seen
+            assert "expected:" in seen
+            assert "hello nobody" in seen
+            assert not progress.is_done("start/hello")
+
+    run(journey)
+
+
+def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left(
+    tmp_path: Path,
+) -> None:
+    """Esc stops the block at once; the heading names the holder, and `t` ends it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hangs": HANGS, "hello": HELLO}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: "process" in _printed(pilot.app))
+            seen = on_screen(pilot.app)
+            pid = int(re.findall(r"process (\d+)", _printed(pilot.app))[0])
+            assert "x stop" in seen
+            assert "r run" not in seen
+            assert "RUN" in seen
+            assert is_alive(pid)
+
+            seen = await press(pilot, "escape")
+            assert re.search(r"STOPPED  \d+\.\d s, by you", seen)
+            assert not is_alive(pid)
+
+            await press(pilot, "n", "r")
+            seen = on_screen(pilot.app)
+            assert re.search(r"process \d+", seen)
+            assert "t end process" in seen
+            seen = await press(pilot, "t")
+            assert not re.search(r"process \d+", seen.splitlines()[0])
+            assert "t end process" not in seen
+
+            await press(pilot, "r")
+            held = pilot.app.live.holder
+            assert held is not None
+            await press(pilot, "escape")
+            assert not is_alive(int(held.rpartition(" ")[2]))
+
+    run(journey)
+
+
+def _printed(app: object) -> str:
+    views = app.screen._page.views  # type: ignore[attr-defined]
+    return "".join(view._tail.text for view in views)
+
+
+def test_quitting_while_a_block_runs_leaves_no_process(tmp_path: Path) -> None:
+    """The app is gone, and so is the block's process."""
+
+    async def journey() -> int:
+        async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: "process" in _printed(pilot.app))
+            pid = int(re.findall(r"process (\d+)", _printed(pilot.app))[0])
+            await pilot.press("q")
+        return pid
+
+    found: list[int] = []
+
+    async def keep() -> None:
+        found.append(await journey())
+
+    run(keep)
+
+    assert not is_alive(found[0])
+
+
+def test_checks_are_shown_live_and_then_worst_first(tmp_path: Path) -> None:
+    """The worst is marked, its details and log are one key away, and so is its lesson."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("fails", "passes", "warns", "raises")) as pilot:
+            seen = await press(pilot, "c")
+            words = re.findall(r"^ (FAIL|ERROR|WARN|PASS) +host", seen, re.MULTILINE)
+            assert words == ["FAIL", "ERROR", "WARN", "PASS"]
+            told = " ".join(seen.split())
+            assert "No TPU was tested" in told or "No device was tested" in told
+            assert progress.last_check() is not None
+            rows = pilot.app.screen.query_one("#rows")
+            assert rows.chosen == "host.fails"
+
+            seen = await press(pilot, "enter")
+            assert "host.passes" not in seen
+            await press(pilot, "escape", "down", "g")
+            assert "Traceback" in on_screen(pilot.app)
+
+            await press(pilot, "a")
+            assert rows.chosen == "host.raises"
+            assert "again:" in on_screen(pilot.app)
+            seen = await press(pilot, "escape")
+            assert "Last check" in seen
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)
+
+
+def test_a_check_opens_the_lesson_that_explains_it(tmp_path: Path) -> None:
+    """`o` leads from the marked check to its lesson, and Esc back to it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("fails",)) as pilot:
+            await press(pilot, "c")
+            lesson = pilot.app.screen._checks["host.fails"].lesson
+            await press(pilot, "o")
+            assert isinstance(pilot.app.screen, Reader) or f"`{lesson}`" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_run_of_checks_is_stopped_at_once(tmp_path: Path) -> None:
+    """`x` ends the check that hangs; what did not run is told as such."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
+            assert "x stop" in seen
+            assert "a again" not in seen
+            await press(pilot, "x")
+            seen = on_screen(pilot.app)
+            assert seen.count("NOT RUN") == 2
+            assert "stopped before the end" in seen
+            assert "x stop" not in seen
+
+    run(journey)
+
+
+def test_a_soaking_check_that_is_left_ends_at_once(tmp_path: Path) -> None:
+    """`x` lets it end by itself; nobody waits for it once its screen is left."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("soaks_deaf",)) as pilot:
+            app = pilot.app
+            screen = Checks(Request(ids=("host.soaks_deaf",), minutes=60))
+            app.push_screen(screen)
+            await until(pilot, lambda: "still here" in on_screen(app))
+            selfcheck = screen._selfcheck
+            assert selfcheck is not None
+            await pilot.press("x")
+            await until(pilot, lambda: ENDING[:20] in on_screen(app))
+            began = time.monotonic()
+            await pilot.press("escape")
+            await until(pilot, lambda: bool(selfcheck.run.results))
+            assert time.monotonic() - began < 20
+            assert not isinstance(app.screen, Checks)
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_screen_fits_and_always_shows_keys_that_work(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """At every size each screen has a way on, none is wider than the terminal, none breaks."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            for keys in (("l",), ("enter",), ("r",), ("w",), ("escape",), ("escape",), ("escape",),
+                         ("c",), ("enter",), ("escape",), ("escape",), ("s",), ("escape",),
+                         ("comma",), ("question_mark",), ("escape",), ("escape",), ("slash",),
+                         ("escape",), ("escape",)):  # fmt: skip
+                seen = await press(pilot, *keys)
+                last = " ".join(seen.splitlines()[-4:])
+                assert "quit" in last or "close" in last or "Esc" in last, (keys, seen)
+                assert all(len(line) <= size[0] for line in seen.splitlines())
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)
+
+
+def test_help_lists_the_keys_of_the_screen_with_their_plain_commands(tmp_path: Path) -> None:
+    """`?` on each screen shows that screen's own text."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 60)) as pilot:
+            seen = await press(pilot, "question_mark")
+            assert "tpustarter check" in seen
+            assert "one next step" in seen
+            await press(pilot, "escape")
+            seen = await press(pilot, "l", "question_mark")
+            assert "looks for text" in seen
+
+    run(journey)
+
+
+def test_the_palette_runs_an_action_of_the_screen(tmp_path: Path) -> None:
+    """`:` offers what works here and the plain command; typing and Enter does it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await pilot.press("colon")
+            await until(pilot, lambda: "tpustarter learn" in on_screen(pilot.app))
+            await pilot.press(*"lessons")
+            await until(pilot, lambda: "Set up" not in on_screen(pilot.app))
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Lessons))
+
+    run(journey)
+
+
+def test_search_finds_text_in_lessons_and_opens_them(tmp_path: Path) -> None:
+    """`/` anywhere, type, Down, Enter: the lesson whose text holds it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "slash", *"sleep")
+            assert "1 of 2" in seen
+            assert "time.sleep" in seen
+            assert "Down to the list" in seen
+            assert "q quit" not in seen  # it would be typed
+            await press(pilot, "down", "enter")
+            assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+def test_the_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
+    """Reasons, exact commands and what changes are there before anything can be run."""
+
+    async def journey() -> None:
+        from tpustarter.content import read_lessons
+
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            pilot.app.lessons = None  # the steps are in the lessons that ship
+            assert read_lessons()
+            seen = await press(pilot, "s")
+            assert "Make an environment" in seen
+            assert "Nothing was run yet" in seen
+            assert "y run these commands" in seen or "blocked" in seen
+            assert "changes" in seen
+            assert not (Path.home() / "tpu").exists()
+
+    run(journey)
+
+
+def test_hostile_text_is_only_text_on_every_screen(tmp_path: Path) -> None:
+    """Markup is shown as written, and no control character reaches the terminal."""
+    lesson = f"""# {HOSTILE}
+
+{HOSTILE}
+
+```python run id=evil
+print({HOSTILE!r})
+raise ValueError({HOSTILE!r})
+```
+"""
+
+    async def journey() -> None:
+        machine = lay_out(tmp_path / "root", env={"PATH": "/usr/bin", "JAX_PLATFORMS": HOSTILE})
+        async with tutor(
+            tmp_path, lessons={"evil": lesson}, checks=("writes_markup",), machine=machine
+        ) as pilot:
+            for keys in (("enter",), ("r",), ("escape",), ("c",), ("g",), ("escape",), ("comma",)):
+                seen = await press(pilot, *keys)
+                assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", seen), keys
+
+    (tmp_path / "root").mkdir()
+    run(journey)
+
+
+def test_a_thousand_lessons_are_listed_and_searched(tmp_path: Path) -> None:
+    """The list opens, moves and is searched with the screen answering all the while."""
+    lessons = {f"lesson-{n:04}": f"# {n}\n\nword{n} in it\n" for n in range(1000)}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            seen = await press(pilot, "l", "end")
+            assert "1000 of 1000" in seen
+            assert "Lesson-0999" in seen
+            seen = await press(pilot, "slash", *"word777")
+            assert "1 of 1000" in seen
+
+    run(journey)
+
+
+def test_huge_output_is_cut_and_the_screen_survives_a_resize(tmp_path: Path) -> None:
+    """The last lines stay, with a note on what is above, at any width."""
+    lesson = "# Much\n\n```python run id=much\nfor n in range(5000):\n    print('line', n)\n```\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"much": lesson}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await pilot.resize_terminal(40, 15)
+            await settle(pilot)
+            await pilot.resize_terminal(120, 40)
+            await settle(pilot)
+            assert "lines above" in _printed(pilot.app)
+            assert "line 4999" in _printed(pilot.app)
+            seen = on_screen(pilot.app)
+            assert "pass" in seen or "line" in seen
+
+    run(journey)
+
+
+def test_focus_and_place_survive_a_run(tmp_path: Path) -> None:
+    """What was marked in the list of checks stays marked, wherever it moves."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("passes", "warns", "fails", "hangs")) as pilot:
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            await pilot.press("end")
+            await pilot.pause()
+            rows = pilot.app.screen.query_one("#rows")
+            marked = rows.chosen
+            await press(pilot, "x")
+            assert isinstance(pilot.app.screen, Checks)
+            assert marked == rows.chosen
+            assert rows.has_focus
+
+    run(journey)
+
+
+def test_what_is_marked_is_seen_without_colours(tmp_path: Path) -> None:
+    """The marked row is painted reversed, and only while the list has the focus."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            rows = pilot.app.screen.query_one("#home")
+            lines = [rows.render_line(y) for y in range(rows.size.height)]
+            reversed_text = [line.text for line in lines if next(iter(line)).style.reverse]
+            assert "> Hello" in reversed_text[0]
+
+    run(journey)

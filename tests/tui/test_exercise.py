@@ -1,0 +1,163 @@
+"""Questions and exercises in the app: answered with a digit, judged when the file is saved."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.learning.test_exercises import SHIPPED, SOLVED
+from tests.support.tutor import on_screen, press, run, tutor, until, write_lessons
+from tpustarter import locations
+from tpustarter.learning import progress
+
+LESSON = """# Asks
+
+```quiz id=v4
+How many devices has a v4-8?
+
+( ) 8
+    8 counts TensorCores.
+(x) 4
+    Two cores are one device.
+```
+"""
+
+
+def lessons_with_exercise(folder: Path, text: str = SHIPPED) -> None:
+    """Add the sample exercise to the lesson `start/asks`."""
+    lesson = next((folder / "lessons" / "start").glob("*-asks.md"))
+    lesson.write_text(lesson.read_text().replace("minutes: 2", "minutes: 2\nexercises: [double]"))
+    for kind, program in (("exercises", text), ("solutions", SOLVED)):
+        file = folder / "lessons" / "start" / kind / "double.py"
+        file.parent.mkdir()
+        file.write_text(program)
+
+
+def own_file() -> Path:
+    """Return where the learner's copy is."""
+    return locations.state() / "exercises" / "start" / "double.py"
+
+
+def test_a_digit_answers_the_question_in_sight_and_says_why(tmp_path: Path) -> None:
+    """Every answer has its reason; what was answered is remembered."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            seen = await press(pilot, "enter")
+            assert "1 to 2 answers" in seen
+            assert "8 counts" not in seen
+            seen = await press(pilot, "1")
+            assert "no  8 counts TensorCores." in seen
+            assert "Two cores" not in seen
+            seen = await press(pilot, "2", "5")
+            assert "right  Two cores are one device." in seen
+
+    run(journey)
+    quizzes = progress.export()["lessons"]["start/asks"]["quizzes"]
+
+    assert quizzes["v4"]["right"] is True
+
+
+def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
+    """The task, the path, a wrong answer with what was found, then the right one."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter")
+            assert "p  exercise: Return the double" in seen
+            seen = await press(pilot, "p")
+            assert "begun, not judged yet: e edits it, saving judges it" in seen
+            assert "double must return twice its number." in seen
+            seen = await press(pilot, "r")
+            assert "NOT YET  found 4, expected 8" in seen
+            own_file().write_text(SOLVED)
+            await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
+            assert "doubled" in on_screen(pilot.app)
+            seen = await press(pilot, "escape")
+            assert "p  exercise: done: Return the double" not in seen  # read when it was opened
+
+    run(journey)
+
+
+def test_hints_the_solution_and_beginning_anew_are_a_key_each(tmp_path: Path) -> None:
+    """The solution asks first while no answer has passed."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter", "p", "h")
+            assert "hint 1 of 2  Two times is a plus." in seen
+            seen = await press(pilot, "v")
+            assert "1 of its hints you have not seen." in seen
+            seen = await press(pilot, "n")
+            assert "return 2 * number" not in seen
+            seen = await press(pilot, "v", "y")
+            assert "return 2 * number" in seen
+            assert "solution looked at" in seen
+            own_file().write_text("typed")
+            await until(pilot, lambda: "BROKEN" in on_screen(pilot.app))
+            await press(pilot, "u", "y")
+            assert own_file().read_text() == SHIPPED
+
+    run(journey)
+
+
+def test_an_answer_that_does_not_end_is_stopped_with_a_key(tmp_path: Path) -> None:
+    """Esc stops it first, and leaves the exercise the second time."""
+    endless = SHIPPED.replace("def double", "while True:\n    pass\n\ndef double")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path, endless)
+            await press(pilot, "enter", "p")
+            await pilot.press("r")
+            await until(pilot, lambda: "RUN  1 s" in on_screen(pilot.app))
+            seen = await press(pilot, "escape")
+            assert "NOT RUN" in seen
+            seen = await press(pilot, "escape")
+            assert "Asks" in seen
+
+    run(journey)
+
+
+def test_e_opens_the_editor_the_learner_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a terminal cannot be lent, the app says so; the command is VISUAL's, then EDITOR's."""
+    from tpustarter.tui.screens.exercise import editor
+
+    monkeypatch.setenv("VISUAL", "my-editor --wait")
+    monkeypatch.setenv("EDITOR", "'no words")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert editor() is None
+    for name, expected in (("nano", ["nano"]), ("my-editor", ["my-editor", "--wait"])):
+        file = tmp_path / name
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+        assert editor() == expected
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter", "p", "e")
+            assert "this terminal cannot open an editor" in seen
+
+    monkeypatch.setenv("PATH", os.defpath)
+    run(journey)
+
+
+def test_an_exercise_that_is_broken_is_told_in_its_lesson(tmp_path: Path) -> None:
+    """One clear error in the place of the lesson, and Esc leads back."""
+    write_lessons(tmp_path / "lessons", asks=LESSON)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path, SHIPPED.replace("# Judged below", "# no mark"))
+            seen = await press(pilot, "enter")
+            assert "the exercise `start/double` has not" in seen
+            await press(pilot, "escape")
+
+    run(journey)

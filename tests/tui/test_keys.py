@@ -1,0 +1,328 @@
+"""Keys in the app: typed fast, on every screen, and what they say and do while something runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+
+from tests.support.machines import lay_out
+from tests.support.stubs import make_python
+from tests.support.tutor import (
+    HANGS,
+    HELLO,
+    JAX_HANGS,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    until,
+    write_checks,
+)
+from tpustarter.tui.screens.checks import Checks
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.widgets import valid_keys
+
+NAMES = {"\x1b": "escape", "\r": "enter", "\t": "tab", "\x12": "ctrl+r", "/": "slash",
+         ":": "colon", ",": "comma"}  # fmt: skip
+
+
+async def burst(pilot: Pilot[None], keys: str) -> str:
+    """Type all keys at once, as a slow line delivers them; return the screen."""
+    for key in keys:
+        pilot.app.post_message(events.Key(NAMES.get(key, key), key))
+    handled = asyncio.Event()
+    pilot.app.call_later(handled.set)
+    await handled.wait()
+    await settle(pilot)
+    return on_screen(pilot.app)  # type: ignore[arg-type]
+
+
+def test_what_follows_the_edit_key_at_once_goes_into_the_editor(tmp_path: Path) -> None:
+    """No letter is lost or taken for a command, and what was typed is kept by Esc and run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter")
+            seen = await burst(pilot, "ename = 'q'  # quit\r")
+            assert "name = 'q'  # quit" in seen
+            seen = await burst(pilot, "x = 1\r\x1b")
+            assert "x = 1" in seen
+            assert "edited, not run yet" in seen
+            seen = await burst(pilot, "ey = 2\r\x12")
+            assert "y = 2" in seen
+            assert "pass" in seen
+
+    run(journey)
+
+
+def test_what_follows_a_key_at_once_goes_where_that_key_leads(tmp_path: Path) -> None:
+    """Search, palette and the line for a path take what is typed; none of it is a command."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await burst(pilot, "/qqf")
+            assert " qqf" in seen.splitlines()[2]
+            seen = await burst(pilot, "\x1b\x1b:qq")
+            assert " qq" in seen.splitlines()[2]
+            await burst(pilot, "\x1b,a/q")
+            assert "/q" == pilot.app.screen.query_one("#search").value
+            await burst(pilot, "\x1b" * 20)
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)
+
+
+def test_one_key_typed_fifty_times_runs_a_block_once_at_a_time(tmp_path: Path) -> None:
+    """A key that does not act in the state it meets is dropped."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:
+            await press(pilot, "enter")
+            for _ in range(50):
+                pilot.app.post_message(events.Key("r", "r"))
+            printed = re.compile(r"the block is process \d+")
+            await until(pilot, lambda: printed.search(on_screen(pilot.app)))
+            seen = await press(pilot, "escape")
+            assert "STOPPED" in seen
+            assert 1 == len(printed.findall(pilot.app.screen._page.views[0]._tail.text))
+
+    run(journey)
+
+
+def test_enter_waits_for_the_search_that_was_typed(tmp_path: Path) -> None:
+    """The list on show may be older than the text; Enter does not open what is not meant."""
+    lessons = {"hello": HELLO, "other": "# Other\n\nIt may sleep.\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            await press(pilot, "slash")
+            await burst(pilot, "sleep\r\r")
+            await press(pilot, "enter", "enter")
+            assert "Other" in on_screen(pilot.app).splitlines()[0]
+
+    run(journey)
+
+
+def test_every_screen_says_what_holds_the_device_and_one_key_releases_it(tmp_path: Path) -> None:
+    """A lesson's process: named in the heading and released, also where letters are typed."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter")
+            for opened, closed, key in (
+                ([], [], "t"),
+                (["question_mark"], ["escape"], "t"),
+                (["w"], ["escape"], "t"),
+                (["w", "enter"], ["escape", "escape"], "t"),
+                (["e"], ["escape"], "ctrl+t"),
+                (["slash"], ["escape", "escape"], "ctrl+t"),
+                (["colon"], ["escape"], "ctrl+t"),
+            ):
+                await press(pilot, "r")
+                seen = await press(pilot, *opened)
+                assert re.search(r"process \d+$", seen.splitlines()[0]), opened
+                assert f"{key.title() if len(key) > 1 else key} end process" in seen, opened
+                seen = await press(pilot, key)
+                assert "process" not in seen.splitlines()[0], opened
+                assert "end process" not in " ".join(seen.splitlines()[-2:]), opened
+                await press(pilot, *closed)
+            assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+def test_checks_that_hold_the_tpu_are_named_and_released(tmp_path: Path) -> None:
+    """While a framework's checks run on a TPU every heading says so, and `t` stops them."""
+    (tmp_path / "root").mkdir()
+    make_python(tmp_path / "venv", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
+    variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
+    machine = lay_out(tmp_path / "root", "v5e", chips=8, env=variables)
+    write_checks(tmp_path / "checks")
+    (tmp_path / "checks/jax").mkdir()
+    (tmp_path / "checks/jax/hangs.py").write_text(JAX_HANGS)
+    held = f"TPU: tpustarter check, pid {os.getpid()}"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, machine=machine, size=(120, 40)) as pilot:
+            await pilot.press("c")
+            await until(pilot, lambda: held in on_screen(pilot.app).splitlines()[0])
+            for key in ("question_mark", "colon"):
+                await pilot.press(key)
+                await until(pilot, lambda: not isinstance(pilot.app.screen, Checks))
+                await until(pilot, lambda: "end process" in on_screen(pilot.app).rpartition("─")[2])
+                assert held in on_screen(pilot.app).splitlines()[0]
+                await pilot.press("escape")
+                await until(pilot, lambda: isinstance(pilot.app.screen, Checks))
+            seen = await press(pilot, "t")
+            assert "TPU v5e, 8 chips" in seen.splitlines()[0]
+            assert "NOT RUN" in seen
+            assert isinstance(pilot.app.screen, Checks)
+
+    run(journey)
+
+
+def test_a_link_is_followed_by_key(tmp_path: Path) -> None:
+    """`w` lists words, lessons, checks and addresses; Enter shows, opens, runs, or spells out."""
+    text = HELLO.replace("[word]", "[other](0002-hangs.md), [page](https://example.com/b), [word]")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": text, "hangs": HANGS}) as pilot:
+            seen = await press(pilot, "enter", "w")
+            assert "What is said at once." in seen
+            seen = await press(pilot, "enter")
+            assert "What is said at once." in seen
+            assert "start/hangs" not in seen
+            await press(pilot, "escape", "down", "enter")
+            assert "Hangs" in on_screen(pilot.app).splitlines()[0]
+            assert isinstance(pilot.app.screen, Reader)
+            await press(pilot, "escape", "down", "enter")
+            assert isinstance(pilot.app.screen, Checks)
+            assert "host.passes" in on_screen(pilot.app)
+            seen = await press(pilot, "escape", "down", "enter")
+            assert "https://example.com/b" in seen.splitlines()[2]
+            assert "Esc close" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("c",)])
+def test_while_something_runs_the_way_back_is_not_promised(
+    tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    """Esc stops first, so the key line says `stop` and no `back` until it has."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hangs": HANGS}, checks=("hangs",)) as pilot:
+            await press(pilot, keys[0]) if keys == ("enter",) else await pilot.press(*keys)
+            await pilot.press("r")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            labels = {one.binding.description for one in valid_keys(pilot.app.screen)}
+            assert "stop" in labels
+            assert "back" not in labels
+            seen = await press(pilot, "escape")
+            assert "STOPPED" in seen if keys == ("enter",) else "NOT RUN" in seen
+            assert "Esc back" in seen
+
+    run(journey)
+
+
+def test_checks_that_are_stopped_before_they_start_are_no_error(tmp_path: Path) -> None:
+    """`c` and Esc at once: a line says so, and nothing has to be put away."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await burst(pilot, "c\x1b")
+            assert isinstance(pilot.app.screen, Checks)
+            seen = await press(pilot, "escape")
+            assert "This machine" in seen
+
+    run(journey)
+
+
+def test_control_characters_are_spelt_out_where_one_types(tmp_path: Path) -> None:
+    """In the editor of a hostile block, and in what is pasted into any line."""
+    lesson = "# T\n\n```python run id=evil\nprint('\x1b]0;owned\x07 \u202e')\n```\n"
+    evil = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"evil": lesson}) as pilot:
+            seen = await press(pilot, "enter", "e")
+            assert not evil.search(seen)
+            assert r"\x1b]0;owned" in seen
+            pilot.app.post_message(events.Paste("a = 1\rb = '\x1b[2J'\r"))
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert not evil.search(seen)
+            assert "b = '" in seen.splitlines()[6]
+            await press(pilot, "escape", "u")
+            seen = await press(pilot, "e", "escape")
+            assert "edited" not in seen
+            await press(pilot, "slash")
+            pilot.app.post_message(events.Paste("\x1b[2J\u202e"))
+            await settle(pilot)
+            assert not evil.search(on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_a_block_can_be_emptied(tmp_path: Path) -> None:
+    """What runs is what is seen: nothing, not the lesson's code."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e")
+            pilot.app.screen.query_one("Editor").text = ""
+            seen = await press(pilot, "escape")
+            assert "edited, not run yet" in seen
+            assert 'print("hello", name)' not in seen
+
+    run(journey)
+
+
+def test_a_lesson_that_cannot_be_read_says_why_on_its_own_page(tmp_path: Path) -> None:
+    """No sheet to put away first, and Esc goes back."""
+    broken = HELLO.replace("id=again", "id=hello")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": broken}) as pilot:
+            seen = await press(pilot, "enter")
+            assert "there is already a block" in " ".join(seen.split())
+            assert isinstance(pilot.app.screen, Reader)
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)
+
+
+def test_a_broken_lessons_folder_is_told_in_full(tmp_path: Path) -> None:
+    """The error wraps on the screens that need lessons; it is not cut."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            (tmp_path / "lessons/paths.yml").write_text("- a\n")
+            seen = " ".join((await press(pilot, "c", "escape")).split())
+            assert "are no list of entries with `id`, `title`, `who` and `lessons`" in seen
+            (tmp_path / "lessons/start/0001-hello.md").write_text("# Hello\n")
+            seen = " ".join((await press(pilot, "l")).split())
+            assert "has no YAML header between two `---` lines" in seen
+
+    run(journey)
+
+
+def test_a_tiny_terminal_shows_some_of_the_screen(tmp_path: Path) -> None:
+    """At 20 x 8 heading and keys leave most lines to what is read."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(20, 8)) as pilot:
+            for keys in (("enter",), ("escape", "l"), ("escape", "comma")):
+                await press(pilot, *keys)
+                body = pilot.app.screen.focused
+                assert body is not None
+                assert body.region.height >= 4, on_screen(pilot.app)
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 3)])
+def test_no_terminal_is_too_small_to_stay_alive(tmp_path: Path, size: tuple[int, int]) -> None:
+    """A pane squeezed to nothing, keys pressed meanwhile, and all is there when it grows."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            for key in ("pagedown", "colon", "end", "pagedown", "pageup", "escape", "l", "pagedown",
+                        "escape", "comma", "pagedown", "escape"):  # fmt: skip
+                await pilot.press(key)
+                await pilot.pause()
+            await pilot.resize_terminal(80, 24)
+            await settle(pilot)
+            assert "> Hello" in on_screen(pilot.app)
+
+    run(journey)

@@ -1,0 +1,430 @@
+"""The lesson reader: which block keys act on, what runs first, what is kept, and search."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.support.machines import lay_out
+from tests.support.made_lessons import fence, make_lesson
+from tests.support.stubs import make_python
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.tui.lines import Hanging
+from tpustarter.tui.live import IDLE_S, OPEN_S, Live
+from tpustarter.tui.screens.checks import Checks
+from tpustarter.tui.screens.page import Sheet
+from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.screens.setup import SetupPlan
+from tpustarter.tui.widgets import Row, Rows
+
+TEXT = "\n\n".join(f"Paragraph {number} of this lesson." for number in range(40))
+FAR = f"""# Far
+
+{fence("print('first')", name="one")}
+{TEXT}
+
+{fence("print('second')", name="two")}
+{TEXT}
+"""
+
+
+def _current(pilot: Pilot[None]) -> list[str]:
+    return [one.block.id for one in pilot.app.screen._page.views if one.has_class("-current")]
+
+
+def _heading(pilot: Pilot[None]) -> str:
+    return on_screen(pilot.app).splitlines()[0]  # type: ignore[arg-type]
+
+
+def test_after_a_process_has_ended_the_blocks_above_run_first(tmp_path: Path) -> None:
+    """`t` ends it and says so at the block; the next block has the names it needs."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "enter", "r")
+            seen = await press(pilot, "t")
+            assert re.search(r"pass  \d\.\d s; its process has ended", seen)
+            seen = await press(pilot, "tab", "r")
+            assert "again you" in seen
+            assert "has ended" not in seen
+            assert "NameError" not in seen
+
+    run(journey)
+
+
+def test_a_block_that_runs_before_those_above_it_runs_them_first_and_says_so(
+    tmp_path: Path,
+) -> None:
+    """Edited ones run as edited; the block that was asked for says what it waits for."""
+    lesson = HELLO.replace('name = "you"', 'import time; time.sleep(2); name = "you"')
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
+            await press(pilot, "enter", "e", *"name='me'", "escape", "tab")
+            await pilot.press("r")
+            await until(pilot, lambda: "running the 1 block above first" in on_screen(pilot.app))
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert "hello you" in seen
+            assert "again me" in seen
+
+    run(journey)
+
+
+def test_a_block_above_that_breaks_is_the_last_that_runs(tmp_path: Path) -> None:
+    """The one asked for says which has to work first."""
+    lesson = HELLO.replace('name = "you"', "name = 1 / 0")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter", "tab", "r")
+            assert "ERROR" in seen
+            assert "NOT RUN  block 1 above has to work first" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("generation", "needs", "expected"),
+    [(None, "{framework: jax}", OPEN_S), (None, "{}", OPEN_S), ("v5e", "{}", IDLE_S),
+     ("v5e", "{framework: jax}", IDLE_S)],
+)  # fmt: skip
+def test_only_a_process_that_locks_nobody_out_is_kept(
+    generation: str | None, needs: str, expected: float, tmp_path: Path
+) -> None:
+    """On virtual devices while the lesson is open, beside a TPU for a minute."""
+    (tmp_path / "root").mkdir()
+    make_python(tmp_path / "venv", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
+    variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
+    chips = 8 if generation else 0
+    machine = lay_out(tmp_path / "root", generation, chips=chips, env=variables)
+    live = Live(lambda _: None)
+    live._session = LessonSession(make_lesson(tmp_path, "text", needs=needs), machine=machine)
+
+    assert expected == live.idle_s
+
+
+def test_the_next_lesson_is_the_one_home_shows(tmp_path: Path) -> None:
+    """Nothing was chosen yet: both follow the path for this kind of machine."""
+    lessons = {"hello": HELLO, "second": "# Second\n", "third": "# Third\n"}
+    order = "- id: laptop\n  title: T\n  who: W.\n  lessons: [start/hello, start/third]\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            (tmp_path / "lessons/paths.yml").write_text(order)
+            assert "0 of 2 done" in await press(pilot, "l", "escape")
+            await press(pilot, "enter", "n")
+            assert "Third" in _heading(pilot)
+
+    run(journey)
+
+
+def test_without_a_block_in_sight_keys_act_on_the_last_one_or_on_none(tmp_path: Path) -> None:
+    """`r` far from any block leads to the next one, and later runs the one that was used."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
+            await press(pilot, "enter", "space", "space")
+            seen = await press(pilot, "r")
+            assert "print('second')" in seen
+            assert not pilot.app.live.is_warm
+            assert _current(pilot) == ["two"]
+            await press(pilot, "space", "space", "r")
+            one, two = pilot.app.screen._page.views
+            assert one.result is not None  # it stands above, and runs first
+            assert two.result is not None
+
+    run(journey)
+
+
+def test_tab_goes_to_the_block_after_the_marked_one_and_marks_it(tmp_path: Path) -> None:
+    """The first Tab moves, and wherever it leads the mark is on the block in sight."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
+            await press(pilot, "enter")
+            assert _current(pilot) == ["one"]
+            for expected in ("two", "one", "two"):
+                await press(pilot, "tab")
+                assert _current(pilot) == [expected]
+                focused = pilot.app.screen.focused
+                assert pilot.app.screen._page.region.overlaps(focused.region)
+            await press(pilot, "shift+tab")
+            assert _current(pilot) == ["one"]
+
+    run(journey)
+
+
+def test_how_a_block_ended_is_brought_into_sight(tmp_path: Path) -> None:
+    """A block at the lower edge: the end of what it printed is seen without a key."""
+    code = fence("for n in range(8):\n    print('line', n)")
+    text = "\n\n".join(["# T", *(f"Paragraph {n}." for n in range(7)), code, TEXT])
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            assert "for n in range(8)" in await press(pilot, "enter", "r")
+            # It scrolls once what was printed has been laid out.
+            await until(pilot, lambda: "line 7" in on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_a_block_that_breaks_says_nothing_of_other_devices(tmp_path: Path) -> None:
+    """What it would print on a TPU is no help then."""
+    text = fence("1 / 0", "never").replace("output of=one", "output of=one on=tpu")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}) as pilot:
+            assert "prints on a TPU:" in await press(pilot, "enter")
+            seen = await press(pilot, "r")
+            assert "ZeroDivisionError" in seen
+            assert "on a TPU:" not in seen
+
+    run(journey)
+
+
+def test_a_block_that_prints_something_else_says_which_text_is_whose(tmp_path: Path) -> None:
+    """Below FAIL stand what was printed and what was expected, each with its name."""
+    lesson = HELLO.replace("hello you\n", "hello nobody\n")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}) as pilot:
+            seen = await press(pilot, "enter", "r")
+            lines = [line.strip(" █│") for line in seen.splitlines()]
+            place = lines.index("printed:")
+            assert lines[place + 1 : place + 4] == ["hello you", "expected:", "hello nobody"]
+
+    run(journey)
+
+
+def test_home_says_when_jax_cannot_reach_the_tpu(tmp_path: Path) -> None:
+    """A JAX without libtpu beside chips is told before anything is started."""
+    (tmp_path / "root").mkdir()
+    make_python(tmp_path / "venv", jax="0.10.2")
+    variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
+    machine = lay_out(tmp_path / "root", "v5e", chips=8, env=variables)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, machine=machine) as pilot:
+            seen = on_screen(pilot.app)
+            assert "  TPU      v5e, 8 chips, 8 devices" in seen
+            assert "  JAX      0.10.2, without libtpu: it cannot reach the TPU" in seen
+
+    run(journey)
+
+
+def test_edits_are_kept_while_the_app_runs(tmp_path: Path) -> None:
+    """Leaving the lesson keeps them, shown as edited; `u` brings the lesson's code back."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", *"# mine", "escape", "escape")
+            seen = await press(pilot, "enter")
+            assert "# mine" in seen
+            assert "edited, not run yet" in seen
+            seen = await press(pilot, "u")
+            assert "# mine" not in seen
+            await press(pilot, "escape")
+            assert "# mine" not in await press(pilot, "enter")
+
+    run(journey)
+
+
+def test_undo_is_offered_only_for_what_was_changed(tmp_path: Path) -> None:
+    """`e` and Esc change nothing; the old result is not that of changed code."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter", "e", "escape")
+            assert "u undo edit" not in seen
+            seen = await press(pilot, "r")
+            assert re.search(r"pass  \d", seen)
+            await press(pilot, "e", *"#", "escape")
+            seen = on_screen(pilot.app)
+            assert "u undo edit" in seen
+            assert not re.search(r"pass  \d", seen)
+            assert re.search(r"pass  \d", await press(pilot, "u"))
+
+    run(journey)
+
+
+def test_the_editor_begins_at_the_end_and_knows_both_ends(tmp_path: Path) -> None:
+    """Code is added where it is usually added."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", *"a")
+            text = pilot.app.screen.query_one("Editor").text
+            assert text == 'name = "you"\nprint("hello", name)\na'
+            await press(pilot, "ctrl+home", *"b", "ctrl+end", *"c")
+            text = pilot.app.screen.query_one("Editor").text
+            assert text == 'bname = "you"\nprint("hello", name)\nac'
+
+    run(journey)
+
+
+def test_below_try_it_stands_what_to_press(tmp_path: Path) -> None:
+    """The keys it names are those that work; a lesson without blocks has no such line."""
+    text = HELLO + "\n## Try it\n\nSay bye.\n"
+    lessons = {"hello": text, "other": "# Other\n\n## Try it\n\nThink.\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons, size=(80, 50)) as pilot:
+            seen = await press(pilot, "enter")
+            lines = [line.strip() for line in seen.splitlines() if line.strip()]
+            place = lines.index("Try it")
+            assert lines[place + 1] == "Tab to a block, e to change it, Ctrl+R to run it."
+            assert lines[place + 2] == "Say bye."
+            seen = await press(pilot, "n")
+            assert "Try it" in seen
+            assert "Tab to a block" not in seen
+
+    run(journey)
+
+
+def test_the_heading_names_machine_and_process_in_one_line(tmp_path: Path) -> None:
+    """At 80 columns neither hides the other."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "r")
+            found = r"Hello  2 min +no TPU: 8 virtual CPU devices, process \d+$"
+            assert re.search(found, _heading(pilot))
+
+    run(journey)
+
+
+def test_a_short_command_is_not_broken(tmp_path: Path) -> None:
+    """It moves to the next line as a whole, and what is painted are spaces."""
+    words = "word " * 13
+    text = f"# T\n\n{words}then `ps -fp PID` tells.\n\n* {words}now `ls -la DIR` tells.\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            seen = await press(pilot, "enter")
+            assert "ps -fp PID" in seen
+            assert "ls -la DIR" in seen
+
+    run(journey)
+
+
+def test_a_hit_opens_the_lesson_there_and_is_shown_as_it_is_read(tmp_path: Path) -> None:
+    """Markdown marks are left out, titles come first, and Enter leads to the line."""
+    marked = f"# Far\n\n{TEXT}\n\n* a **quick** `brown` [fox](https://example.com/fox)\n\n{TEXT}\n"
+    lessons = {"far": marked, "fox": "# T\n\nNothing.\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            seen = await press(pilot, "slash", *"fox")
+            assert "2 of 2" in seen
+            assert seen.index("Fox") < seen.index("Far")
+            assert ": a quick brown fox\n" in seen
+            await press(pilot, "down", "down", "enter")
+            assert "Far" in _heading(pilot)
+            assert "quick" in on_screen(pilot.app)
+            await press(pilot, "escape", "down", "enter")
+            assert "quick" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_word_of_the_glossary_comes_before_lines_of_lessons(tmp_path: Path) -> None:
+    """What the word means is wanted more than where it is used."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "slash", *"word")
+            assert "1 of 2" in seen
+            assert seen.index("What is said at once.") < seen.index("A first lesson")
+
+    run(journey)
+
+
+def test_no_row_of_a_long_list_loses_its_last_line(tmp_path: Path) -> None:
+    """Where the list is scrolled, the bar takes no column that rows were laid out with."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            rows = pilot.app.screen.query_one(Rows)
+            widths = range(69, 76)
+            texts = [f"{'x' * width} e{width}" for width in widths]
+            rows.show([Row(str(n), Hanging("", one)) for n, one in enumerate(texts + texts * 5)])
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert [width for width in widths if f"e{width}" not in seen] == []
+
+    run(journey)
+
+
+def test_search_finds_words_of_the_glossary(tmp_path: Path) -> None:
+    """Enter shows the entry."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "slash", *"said at once")
+            assert "0 of 2" in seen
+            assert "glossary" in seen
+            seen = await press(pilot, "down", "enter")
+            assert isinstance(pilot.app.screen, Sheet)
+            assert "What is said at once." in seen
+            assert _heading(pilot).startswith(" word")
+
+    run(journey)
+
+
+def test_a_check_leads_back_to_the_lesson_one_came_from(tmp_path: Path) -> None:
+    """`o` opens no second copy of it; the block that ran there is as it was."""
+    write_checks(tmp_path / "checks", "passes")
+    check = tmp_path / "checks/host/passes.py"
+    named = re.sub(r'LESSON = ".*"', 'LESSON = "start/hello"', check.read_text())
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("passes",)) as pilot:
+            check.write_text(named)
+            await press(pilot, "enter", "r")
+            before = pilot.app.screen
+            seen = await press(pilot, "c", "g")
+            assert "This check wrote nothing." in seen
+            await press(pilot, "o")
+            assert pilot.app.screen is before
+            assert isinstance(before, Reader)
+            assert "hello you" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_where_a_check_asks_for_setup_a_key_leads_there(tmp_path: Path) -> None:
+    """`s` is offered when set-up is what helps, and only then."""
+    text = '''"""A claim."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 10
+LESSON = "start/hello"
+SOURCE = "https://example.com/"
+
+from tpustarter.probe.finding import compare
+
+
+def run():
+    yield compare("SAMPLE-SUM", "sum", 2, 3, hint="run `tpustarter setup jax`")
+'''
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("passes",)) as pilot:
+            seen = await press(pilot, "c")
+            assert "s set up" not in seen
+            await press(pilot, "escape")
+            (tmp_path / "checks/host/asks.py").write_text(text)
+            seen = await press(pilot, "c")
+            assert isinstance(pilot.app.screen, Checks)
+            assert "s set up" in seen
+            await press(pilot, "s")
+            assert isinstance(pilot.app.screen, SetupPlan)
+
+    run(journey)

@@ -1,0 +1,489 @@
+"""Rehearsal in the app: what is chosen, what is seen while it compiles and after, and every end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.checking.test_runner import wait_until_gone
+from tests.support.machines import lay_out
+from tests.support.stub_compiler import CHECKS, SAMPLES, make_compiler
+from tests.support.tutor import on_screen, press, run, settle, until, write_lessons
+from tpustarter import locations
+from tpustarter.tui.app import Starter
+from tpustarter.tui.rehearsal_table import LEAST_LABEL, Known, cut, label
+from tpustarter.tui.rehearsal_table import lay_out as lay_out_columns
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.rehearse import Rehearse
+from tpustarter.tui.screens.rehearsing import Rehearsing
+
+BAD = SAMPLES / "rehearsal_bad"
+FINE = "def fine(x):\n    return x + 1\n\n\ndef too_big(x):\n    return x + 1\n"
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an environment that stands in for one with JAX and libtpu."""
+    folder = tmp_path_factory.mktemp("compiler")
+    make_compiler(folder)
+    return folder
+
+
+@contextlib.asynccontextmanager
+async def rehearsing(
+    folder: Path,
+    stub: Path | None,
+    *names: str,
+    size: tuple[int, int] = (80, 24),
+    generation: str | None = None,
+) -> AsyncGenerator[Pilot[None]]:
+    """Start the app on sample checks and a laid-out machine, and open the rehearsal."""
+    root, checks = folder / "root", folder / "checks" / "jax"
+    root.mkdir(parents=True)
+    checks.mkdir(parents=True)
+    for name in ("_array", *names):
+        shutil.copy(CHECKS / "jax" / f"{name}.py", checks)
+    env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin"}
+    env |= {"VIRTUAL_ENV": str(stub)} if stub else {}
+    machine = lay_out(root, generation, env=env)
+    app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settle(pilot)
+        await press(pilot, "r")
+        yield pilot
+    app.live.release()
+
+
+async def choose(pilot: Pilot[None], *tpus: str) -> str:
+    """Choose these TPUs and no others; return the screen."""
+    await press(pilot, "tab", "a", "a", "home")
+    left = set(tpus)
+    for _ in range(40):
+        seen = on_screen(pilot.app)  # type: ignore[arg-type]
+        name = pilot.app.screen.query_one("#tpus").chosen
+        if name in left and not re.search(rf"\[x\] {name} ", seen):
+            await pilot.press("space")
+        left.discard(name)
+        if not left:
+            break
+        await pilot.press("down")
+    return await press(pilot, "tab")
+
+
+def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
+    tmp_path: Path, stub: Path
+) -> None:
+    """Space takes out what is not wanted; every cell is a word; the marked one is told below."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", "does_not_fit", "is_refused") as pilot:
+            seen = on_screen(pilot.app)
+            assert "[x] jax.does_not_fit" in seen
+            assert "3 checks for 7 TPUs" in seen
+            seen = await choose(pilot, "v5e-8", "v6e-8")
+            assert "3 checks for 2 TPUs" in seen
+            seen = await press(pilot, "space")
+            assert "[ ] jax.compiles" in seen
+
+            seen = await press(pilot, "r")
+            assert "Rehearsal: nothing is run" in seen.splitlines()[0]
+            assert "compiles:" not in seen
+            assert re.search(r"does_not_fit: breaks +too big +too big", seen)
+            assert re.search(r"is_refused: breaks +refused +refused", seen)
+            assert re.search(r"is_refused: after +ok +ok", seen)
+            assert "8 of 12 compile. Nothing was run: this is a rehearsal" in seen
+            assert "does_not_fit: before for v5e-8" in seen
+            assert "5.00 KiB of 15.75 GiB" in seen or "KiB of 15.75 GiB" in seen
+
+            seen = await press(pilot, "right")
+            assert "does_not_fit: before for v6e-8" in seen
+            assert "KiB of 31.24 GiB" in seen
+            seen = await press(pilot, "down", "enter")
+            assert "does_not_fit: breaks for v6e-8" in seen
+            assert "needs 18.00 GiB, one device has" in seen
+            assert "biggest" in seen
+            assert "smaller batch" in seen
+
+    run(journey)
+
+
+def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> None:
+    """One key shows every TPU's memory for the marked program, and the same key the answer."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+            seen = await press(pilot, "r", "right", "c")
+            assert re.search(r"> v3-8 +ok +\d.* +15.48 GiB", seen)
+            assert re.search(r"  tpu7x-8 +ok +\d.* +94.74 GiB", seen)
+            assert "not a measurement" in seen
+            seen = await press(pilot, "c")
+            assert "> v3-8" not in seen
+            assert "compiles: before for v3-8" in seen
+
+    run(journey)
+
+
+def test_what_the_compiler_says_is_text(tmp_path: Path, stub: Path) -> None:
+    """Markup and escape codes in a reason are shown as they are, in the answer and in full."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "is_refused") as pilot:
+            await choose(pilot, "v5e-8")
+            seen = await press(pilot, "r")
+            assert "compiler's words" not in seen
+            seen = await press(pilot, "down")
+            assert "no eig on [bold]this\\x1b[31m TPU" in seen
+            seen = await press(pilot, "g", "enter")
+            assert "UNIMPLEMENTED: no eig on [bold]this TPU" in seen
+            assert "is_refused: breaks for" not in seen
+
+    run(journey)
+
+
+def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, stub: Path) -> None:
+    """While it compiles Esc means stop; then a cell without an answer says so."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "hangs") as pilot:
+            await choose(pilot, "v5e-8")
+            await pilot.press("r")
+            await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
+            assert re.search(r"hangs: breaks +\.+\ds", seen)
+            assert "x stop" in seen
+            assert "Esc back" not in seen
+            seen = await press(pilot, "escape")
+            assert "stopped before the end" in seen
+            assert re.search(r"hangs: before +ok", seen)
+            assert "Esc back" in seen
+            assert [] == wait_until_gone(str(locations.state()), 20)
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Rehearse)
+
+    run(journey)
+
+
+def test_what_has_no_answer_yet_waits_and_then_says_that_it_was_not_compiled(
+    tmp_path: Path, stub: Path
+) -> None:
+    """A check whose turn did not come: `wait`, then `-`."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "hangs", "is_refused") as pilot:
+            await choose(pilot, "v5e-8")
+            await pilot.press("r")
+            await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
+            assert re.search(r"is_refused +wait", on_screen(pilot.app))
+            assert on_screen(pilot.app).index("hangs:") < on_screen(pilot.app).index("is_refused")
+            seen = await press(pilot, "x", "end")
+            assert re.search(r"is_refused +-", seen)
+            assert "No answer: it was not compiled." in seen
+
+    run(journey)
+
+
+def test_quitting_while_it_compiles_leaves_no_process(tmp_path: Path, stub: Path) -> None:
+    """`q` ends the compiler with the app."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "hangs") as pilot:
+            await choose(pilot, "v5e-8")
+            await pilot.press("r")
+            await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
+            await pilot.press("q")
+        assert [] == wait_until_gone(str(locations.state()), 20)
+
+    run(journey)
+
+
+def test_the_second_time_answers_are_stored_ones(tmp_path: Path, stub: Path) -> None:
+    """`r` goes through it again, and says that nothing was compiled for it."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            await choose(pilot, "v5e-8")
+            seen = await press(pilot, "r")
+            assert "stored" not in seen
+            seen = await press(pilot, "r")
+            assert re.search(r"ok +\d.* of 15.75 GiB  stored", seen)
+            assert "3 of 3 compile" in seen
+
+    run(journey)
+
+
+def test_what_was_chosen_is_kept_while_the_app_runs(tmp_path: Path, stub: Path) -> None:
+    """Back to Home and in again: the same TPUs, the same program."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", "is_refused") as pilot:
+            await choose(pilot, "v5e-8")
+            await press(pilot, "space", "escape")
+            assert isinstance(pilot.app.screen, Home)
+            seen = await press(pilot, "r")
+            assert "r compiles 1 check for 1 TPU." in seen
+            assert "[ ] jax.compiles" in seen
+            assert "[x] v5e-8" in seen
+
+    run(journey)
+
+
+def test_nothing_starts_without_a_program_or_without_a_tpu(tmp_path: Path, stub: Path) -> None:
+    """The line below says what is missing, and neither Enter nor `r` does anything."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            seen = await press(pilot, "a", "enter", "r")
+            assert "Choose at least one program" in seen
+            assert "r start" not in seen
+            seen = await press(pilot, "a", "tab", "a", "a", "enter", "r")
+            assert "Choose at least one TPU" in seen
+            assert isinstance(pilot.app.screen, Rehearse)
+
+    run(journey)
+
+
+def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path) -> None:
+    """What cannot be read is told and can be mended; brackets in it are text."""
+    (tmp_path / "mine.py").write_text(FINE)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8", "v6e-8")
+            seen = await press(pilot, "home", "enter")
+            assert "Type FILE.py:FUNCTION" in seen
+            pilot.app.screen.query_one("#search").value = f"{tmp_path}/mine.py:too_big f32[8"
+            seen = await press(pilot, "enter")
+            assert "`--arg f32[8` cannot be read" in seen
+            await press(pilot, "escape")
+            pilot.app.screen.query_one("#search").value += "]"
+            seen = await press(pilot, "enter")
+            assert "r compiles your own file for 2 TPUs." in seen
+            assert "[ ] jax.compiles" in seen
+
+            seen = await press(pilot, "r")
+            assert re.search(r"^ too_big +too big +too big", seen, re.MULTILINE)
+            assert "0 of 2 compile: too big for v5e-8, v6e-8." in seen
+
+            seen = await press(pilot, "escape", "end", "space")
+            assert "[x] jax.compiles" in seen
+            assert "r compiles 1 check for 2 TPUs." in seen
+
+    run(journey)
+
+
+def test_a_script_of_ones_own_is_run_and_what_it_jits_is_compiled(
+    tmp_path: Path, stub: Path
+) -> None:
+    """Its functions are rows; its output and how often each was compiled stand behind a key."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await press(pilot, "home", "down", "space")
+            pilot.app.screen.query_one("#search").value = f"{SAMPLES}/rehearsal/recompiles.py --pad"
+            seen = await press(pilot, "enter")
+            assert "r runs your script on CPU devices" in seen
+            seen = await press(pilot, "r")
+            assert "nothing is run on a TPU" in seen.splitlines()[0]
+            assert re.search(r"^ step.* ok", seen, re.MULTILINE)
+            seen = await press(pilot, "o")
+            assert re.search(r"step +recompiles.py:\d+: 20 calls, compiled 1 times", seen)
+            assert "trained on 20 batches" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "said"),
+    [
+        ("function", "", "no file is named"),
+        ("function", "'a.py", "a quotation mark has no end"),
+        ("function", "jax.compiles", "expected `FILE.py:FUNCTION`"),
+        ("function", "/nowhere/a.py:f", "there is no file `/nowhere/a.py`"),
+        ("script", "/nowhere/[b]a.py", "there is no file `/nowhere/[b]a.py`"),
+    ],
+)
+def test_what_names_no_file_is_told(
+    tmp_path: Path, stub: Path, kind: str, typed: str, said: str
+) -> None:
+    """Each has its own error, and the line can be typed again."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            await press(pilot, "home", *(["down"] if kind == "script" else []), "space")
+            pilot.app.screen.query_one("#search").value = typed
+            assert said in await press(pilot, "enter")
+            assert "Enter choose it" in await press(pilot, "escape")
+
+    run(journey)
+
+
+def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -> None:
+    """No sheet to put away: the screen says what is missing and what to do."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, None, "compiles") as pilot:
+            seen = await press(pilot, "r")
+            assert "no Python found here has the TPU compiler" in seen
+            assert "`tpustarter setup rehearse`" in seen
+            assert "s set up" in seen
+            assert isinstance(pilot.app.screen, Rehearsing)
+            assert "r again" in seen
+            assert "Set up the TPU compiler" in await press(pilot, "s")
+
+    run(journey)
+
+
+def test_beside_a_tpu_it_asks_first(tmp_path: Path, stub: Path) -> None:
+    """`n` compiles nothing and goes back, `y` goes on."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", generation="v5e") as pilot:
+            seen = await press(pilot, "r")
+            assert "This machine has TPU chips" in seen
+            await press(pilot, "n")
+            assert isinstance(pilot.app.screen, Rehearse)
+            seen = await press(pilot, "r", "y")
+            assert "21 of 21 compile" in seen
+
+    run(journey)
+
+
+def test_a_tpu_with_too_few_devices_is_left_out_with_the_reason(tmp_path: Path, stub: Path) -> None:
+    """`skip` in the table, and why below it."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "needs_many", "compiles") as pilot:
+            await choose(pilot, "v5e-8")
+            seen = await press(pilot, "r", "end")
+            assert re.search(r"compiles: after +ok\n needs_many +skip", seen)
+            assert "Left out: needs 9 devices, v5e-8 has 8." in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 15)])
+def test_every_size_shows_the_marked_cell_and_the_truth(
+    tmp_path: Path, stub: Path, size: tuple[int, int]
+) -> None:
+    """The last TPU is reached by key, also where only some columns fit."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "does_not_fit", size=size) as pilot:
+            assert "Nothing is run" in " ".join(on_screen(pilot.app).split())
+            seen = await press(pilot, "r", "down", *["right"] * 9)
+            assert re.search(r"tpu7x-8\s*\n", seen)
+            assert re.search(r"breaks .*too big", seen)
+            assert "Nothing was run" in " ".join(seen.split())
+            assert "Enter details" in seen
+            seen = await press(pilot, "enter")
+            assert "does_not_fit: breaks for tpu7x-8" in " ".join(seen.split())
+            await pilot.resize_terminal(60, 20)
+            await settle(pilot)
+            seen = await press(pilot, "enter")
+            assert "tpu7x-8" in seen
+
+    run(journey)
+
+
+def test_colours_are_not_needed(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With NO_COLOR the marked cell is reversed, and it alone."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "does_not_fit") as pilot:
+            await press(pilot, "r", "right", "down")
+            strips = pilot.app.screen._compositor.render_strips()
+            marked = [
+                segment.text
+                for strip in strips
+                for segment in strip
+                if segment.style and segment.style.reverse and re.search("[a-z]", segment.text)
+            ]
+            assert ["too big"] == [text.strip() for text in marked]
+
+    run(journey)
+
+
+def test_the_marked_column_always_fits() -> None:
+    """Whatever the width, the marked TPU is shown, and nothing is wider than there is room."""
+    labels, widths = ["a_long_name_of_a_check: a_program", "short"], [5, 7, 5, 5, 9, 5, 7, 5, 7]
+    for width in range(LEAST_LABEL + 10, 140):
+        for at in range(len(widths)):
+            columns = lay_out_columns(labels, widths, width, at)
+
+            assert at in columns.shown
+            assert columns.left(columns.last - 1) + widths[columns.last - 1] <= width
+            assert columns.label >= min(LEAST_LABEL, max(map(len, labels)))
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [(30, "matmul_precision: highest"), (20, "matmul_pre…: highest"), (8, "matmul_…")],
+)
+def test_a_label_that_is_cut_keeps_the_name_of_the_program(width: int, expected: str) -> None:
+    """Programs of one check differ in their end."""
+    assert expected == cut("matmul_precision: highest", width)
+
+
+def test_the_worst_answer_of_one_name_counts() -> None:
+    """A script may give two functions of one name and shape to `jax.jit`."""
+    known = Known([(None, "")], ["v5e-8"])
+    for status in ("compiles", "refused", "compiles"):
+        known.answer({"check": None, "program": "f", "tpu": "v5e-8", "status": status})
+
+    assert [(None, "f")] == known.programs
+    assert ("refused", "fail") == known.cell((None, "f"), "v5e-8")
+
+
+def test_seconds_stand_in_the_cell_that_is_compiled() -> None:
+    """They go with the answer, and once it is stopped; a program gets its row when it begins."""
+    known = Known([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
+    known.working("jax.b", "jax.b", "v5e-8", 2.0)
+
+    assert ("...2s", "run") == known.cell(("jax.b", ""), "v5e-8")
+    assert ("wait", "wait") == known.cell(("jax.a", ""), "v5e-8")
+
+    known.working("jax.b", "one", "v5e-8", 12.0)
+    assert [("jax.a", ""), ("jax.b", "one")] == known.programs
+    assert ("..12s", "run") == known.cell(("jax.b", "one"), "v5e-8")
+
+    known.answer({"check": "jax.b", "program": "one", "tpu": "v5e-8", "status": "compiles"})
+    assert ("ok", "pass") == known.cell(("jax.b", "one"), "v5e-8")
+
+    known.working("jax.a", "two", "v5e-8", 700.0)
+    known.busy = False
+    assert ("-", "wait") == known.cell(("jax.a", "two"), "v5e-8")
+
+
+def test_what_is_not_of_the_table_gets_no_row() -> None:
+    """The user's Python at work is no program, and neither is one whose check is not told."""
+    known = Known([("jax.a", "")], ["v5e-8"])
+    known.working(None, "default", "v5e-8", 1.0)
+    known.working(None, "your code", "a TPU", 1.0)
+
+    assert [("jax.a", "")] == known.programs
+
+
+def test_a_check_that_cannot_list_its_programs_is_one_row() -> None:
+    """The answer about it stands behind its name, and no seconds go on."""
+    known = Known([("jax.a", "")], ["v5e-8"])
+    known.working("jax.a", "one", "v5e-8", 1.0)
+    known.answer({"check": "jax.a", "program": "jax.a", "tpu": "v5e-8", "status": "error"})
+
+    assert ["a: one", "a"] == [label(one) for one in known.programs]
+    assert "wait" == known.cell(("jax.a", "one"), "v5e-8")[0]
+    assert ("ERROR", "error") == known.cell(("jax.a", "jax.a"), "v5e-8")

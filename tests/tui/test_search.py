@@ -1,0 +1,127 @@
+"""What a search finds beside lessons: what older tutorials say, and what is true today."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from tests.support.tutor import on_screen, press, run, tutor, until
+from tpustarter.tui.screens.lessons import Lessons, OlderClaim
+from tpustarter.tui.screens.reader import Reader
+
+CLAIMS = """- id: 000-01
+  then: "`jnp.gone` is *fast*, [bold]really[/bold]"
+  status: changed
+  now: Call `jnp.here` instead.
+  lesson: start/hello#hello
+  proof: start/hello#again
+  source: https://example.com/gone
+- id: 000-02
+  then: nothing of the kind
+  status: gone
+  now: It went with jnp.gone.
+  lesson: null
+  proof: null
+  source: https://example.com/second
+"""
+
+
+def write_claims(folder: Path, text: str = CLAIMS) -> None:
+    """Write claims where the sample lessons will be."""
+    (folder / "lessons").mkdir()
+    (folder / "lessons/then-now.yml").write_text(text)
+
+
+async def _wait_for(pilot: Pilot[None], *texts: str) -> str:
+    """Wait until all texts are painted, and return the screen."""
+    await until(pilot, lambda: all(one in on_screen(pilot.app) for one in texts))
+    return on_screen(pilot.app)  # type: ignore[arg-type]
+
+
+def test_search_finds_what_older_tutorials_say(tmp_path: Path) -> None:
+    """Below all else, with id; every word may stand in another place, then or now."""
+    write_claims(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "slash", *"gone jnp")
+            seen = await _wait_for(pilot, "older tutorials\n", "  000-01  jnp.gone is *fast*")
+            assert "0 of 2" in seen
+            assert "[bold]really[/bold]" in seen
+            assert seen.index("000-01") < seen.index("000-02")
+            pilot.app.screen.query_one("#search", Input).value = "h"
+            seen = await _wait_for(pilot, "2 of 2", "glossary", "older tutorials")
+            assert seen.index("glossary") < seen.index("older tutorials")
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("downs", "read"), [(0, True), (1, False)])
+def test_enter_shows_then_and_now_with_lesson_and_source(
+    downs: int, read: bool, tmp_path: Path
+) -> None:
+    """A claim that no lesson teaches names none; Esc leads back to what was found."""
+    write_claims(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "slash", *"jnp.gone", "down", *["down"] * downs, "enter")
+            number = downs + 1
+            address = ("gone", "second")[downs]
+            seen = await _wait_for(pilot, f"Source: https://example.com/{address}")
+            assert isinstance(pilot.app.screen, OlderClaim)
+            status = ("changed", "gone")[downs]
+            assert seen.startswith(f" 000-0{number}  {status}")
+            assert re.search(r"Then: .*\n\n.*Now: ", seen)
+            for told in ("Lesson: start/hello\n", "Shown by: start/hello#again\n", "o open lesson"):
+                assert read == (told in seen), told
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Lessons)
+
+    run(journey)
+
+
+def test_a_key_opens_the_lesson_of_a_claim(tmp_path: Path) -> None:
+    """In the place of the sheet; Esc leads back to what was found."""
+    write_claims(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "slash", *"jnp.gone", "down", "enter")
+            await _wait_for(pilot, "o open lesson")
+            await press(pilot, "o")
+            await _wait_for(pilot, "Hello  2 min", "A first lesson")
+            assert isinstance(pilot.app.screen, Reader)
+            await press(pilot, "escape")
+            await _wait_for(pilot, "older tutorials\n")
+
+    run(journey)
+
+
+def test_claims_that_cannot_be_read_are_a_message_in_their_place(tmp_path: Path) -> None:
+    """The file is named, and the app goes on."""
+    write_claims(tmp_path, "- 3\n")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(200, 24)) as pilot:
+            seen = await press(pilot, "l")
+            assert "cannot read the claims in" in seen
+            assert "This machine" in await press(pilot, "escape")
+
+    run(journey)
+
+
+def test_without_older_claims_a_search_has_no_such_group(tmp_path: Path) -> None:
+    """What is not found says so."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "slash", *"jnp.gone")
+            assert "Nothing here." in seen
+            assert "older tutorials" not in seen
+
+    run(journey)

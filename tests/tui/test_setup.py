@@ -1,0 +1,250 @@
+"""The set-up screen on laid-out machines, settings, and how errors are shown in the app."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_tools import behave, calls, lay_tools
+from tests.support.machines import lay_out
+from tests.support.places import TESTS
+from tests.support.tutor import HELLO, JAX_HANGS, on_screen, press, run, tutor, until, write_checks
+from tpustarter import content, locations, state
+from tpustarter.checking import interpreters
+from tpustarter.machine import host
+from tpustarter.tui.app import Starter
+from tpustarter.tui.block import Editor
+from tpustarter.tui.screens.checks import Checks
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.lessons import Lessons
+from tpustarter.tui.screens.page import Notice, Question
+from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.screens.settings import Choices
+from tpustarter.tui.screens.setup import SetupPlan
+from tpustarter.tui.widgets import Rows
+
+CHECKS = TESTS / "samples" / "machine_checks"
+
+
+def lay_machine(tmp_path: Path) -> tuple[host.Machine, Path]:
+    """Return a machine with a Python that set-up can use, and the folder of its programs."""
+    for name in ("machine", "home"):
+        (tmp_path / name).mkdir()
+    tools = lay_tools(tmp_path / "tools", uv=True, python=True)
+    env = {"PATH": str(tools), "HOME": str(tmp_path / "home")}
+    return lay_out(tmp_path / "machine", env=env), tools
+
+
+def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    """Plan, `y`, failure with its own words, `y` again, done, and a candidate for checks."""
+    machine, tools = lay_machine(tmp_path)
+    behave(tools, pip={"say": "no space left on device", "code": 1})
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            seen = await press(pilot, "s")
+            assert "Install jax into it" in seen
+            assert "uv python install" not in seen  # one is found: it will not be run
+            assert str(tmp_path / "home") not in seen.replace("\n", "").replace(" ", "")
+            assert "tools/uv pip" in seen.replace("\n", "").replace(" ", "").replace(
+                "uvpip", "uv pip"
+            )
+            assert [] == calls(tools)
+
+            seen = await press(pilot, "y")
+            assert "failed  Install" in seen
+            assert "| no space left on device" in seen
+            assert "The log is in" in seen
+            assert "y run these commands" in seen
+
+            behave(tools)
+            seen = await press(pilot, "y")
+            assert "Everything is done" in seen
+            assert "y run these commands" not in seen
+            assert "z undo" in seen
+
+            seen = await press(pilot, "z")
+            assert "Remove it?" in seen
+            seen = await press(pilot, "y")
+            assert not (tmp_path / "home" / "tpu").exists()
+            assert "~/tpu is gone. y makes it again." in seen
+
+    run(journey)
+
+
+def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
+    """`x` ends the command; what is left can be run later."""
+    machine, tools = lay_machine(tmp_path)
+    behave(tools, pip={"sleep": 60})
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            await press(pilot, "s")
+            await pilot.press("y")
+            await until(pilot, lambda: "running Install" in on_screen(pilot.app))
+            assert "x stop" in on_screen(pilot.app)
+            seen = await press(pilot, "x")
+            assert "stopped before it was done" in seen or "are left" in seen
+            assert "x stop" not in seen
+
+    run(journey)
+
+
+def test_the_proof_on_a_tpu_is_named_in_the_heading_and_can_be_ended(tmp_path: Path) -> None:
+    """While it may hold the TPU every heading says so, and no way back is promised."""
+    for name in ("machine", "home"):
+        (tmp_path / name).mkdir()
+    stub = {"libtpu": "0.0.42", "kind": "TPU v5 lite", "count": 8}
+    tools = lay_tools(tmp_path / "tools", uv=True, python=True, **stub)
+    env = {"PATH": str(tools), "HOME": str(tmp_path / "home")}
+    machine = lay_out(tmp_path / "machine", "v5e", chips=8, env=env)
+    write_checks(tmp_path / "checks")
+    (tmp_path / "checks/jax").mkdir()
+    (tmp_path / "checks/jax/devices_visible.py").write_text(JAX_HANGS)
+    held = f"TPU: tpustarter setup, pid {os.getpid()}"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons = None
+            await press(pilot, "s")
+            await pilot.press("y")
+            await until(pilot, lambda: held in on_screen(pilot.app).splitlines()[0])
+            assert "Esc back" not in on_screen(pilot.app)
+            seen = await press(pilot, "t")
+            assert "TPU v5e, 8 chips" in seen.splitlines()[0]
+            assert "left" in seen
+
+    run(journey)
+
+
+def test_what_is_blocked_is_marked_and_tried_again(tmp_path: Path) -> None:
+    """The reason is on the screen, and `y` looks whether it has been settled."""
+    machine, _ = lay_machine(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            await press(pilot, "s", "down")
+            (tmp_path / "home" / "tpu").write_text("")
+            seen = await press(pilot, "y")
+            assert "blocked Make an environment" in seen
+            assert "`~/tpu` is not a folder" in seen
+            (tmp_path / "home" / "tpu").unlink()
+            seen = await press(pilot, "y")
+            assert "Everything is done" in seen
+
+    run(journey)
+
+
+def test_a_problem_is_shown_with_the_words_of_the_command_line(tmp_path: Path) -> None:
+    """A worker's Problem becomes a sheet; the screen behind it still works."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            (tmp_path / "checks" / "host" / "passes.py").unlink()
+            await press(pilot, "enter", "c")
+            seen = on_screen(pilot.app)
+            assert isinstance(pilot.app.screen, Notice)
+            assert "error: there is no check `host.passes`" in seen
+            await press(pilot, "escape", "escape")
+            assert "Hello" in on_screen(pilot.app).splitlines()[0]
+
+    run(journey)
+
+
+def test_a_process_without_a_running_block_is_ended_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is not kept for nothing: after the idle time nobody holds the device."""
+    monkeypatch.setattr("tpustarter.tui.live.OPEN_S", 0.1)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: ", process " in on_screen(pilot.app))
+            await until(pilot, lambda: ", process " not in on_screen(pilot.app))
+            assert pilot.app.live.holder is None
+
+    run(journey)
+
+
+def test_no_key_collides_with_a_multiplexer_or_flow_control() -> None:
+    """Nothing of ours is bound to the prefixes of tmux and screen, or to what stops a terminal."""
+    screens = (Home, Lessons, Reader, Checks, SetupPlan, Choices, Notice, Question)
+    keys = {
+        key
+        for owner in (Starter, Editor, Rows, *screens)
+        for binding in owner.BINDINGS
+        for key in binding.key.split(",")
+    }
+
+    assert not keys & {"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+z", "ctrl+p"}
+
+
+def test_a_bug_is_told_with_the_path_of_its_report(tmp_path: Path) -> None:
+    """What is no Problem becomes a notification, and a report that can be pasted."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            pilot.app.screen.show_error(ValueError("[b]broken[/b]"))
+            await pilot.pause()
+            assert "[b]broken[/b]" in on_screen(pilot.app)
+
+    run(journey)
+
+    assert 1 == len(list(locations.state().glob("bug-*.md")))
+
+
+def test_lessons_that_cannot_be_read_are_told_at_home_and_nothing_loops(tmp_path: Path) -> None:
+    """A broken header is one text on the first screen; checks still run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": HELLO}) as pilot:
+            path = next((tmp_path / "lessons" / "start").iterdir())
+            path.write_text("---\ntitle: [broken\n---\n\ntext\n")
+            seen = await press(pilot, "l", "escape")
+            assert "error: cannot read the lesson" in seen
+            seen = await press(pilot, "c")
+            assert "claims hold" in seen
+
+    run(journey)
+
+    assert content.read_paths(tmp_path / "lessons")
+
+
+def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
+    """A chosen number of devices is saved, and shown by every heading."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "comma")
+            rows = pilot.app.screen.query_one("#settings")
+            rows.highlighted = rows.get_option_index("devices:4")
+            seen = await press(pilot, "enter")
+            assert "* 4" in seen
+            rows.highlighted = rows.get_option_index("plain:yes")
+            await press(pilot, "enter", "escape")
+            assert "4 virtual CPU devices" in on_screen(pilot.app)
+
+    run(journey)
+
+    saved = state.load("settings")
+    assert (4, True) == (saved["devices"], saved["plain"])
+
+
+def test_the_python_chosen_in_the_app_comes_right_after_the_option(tmp_path: Path) -> None:
+    """`interpreters.choose` follows the saved choice, unless `--python` is given or it is gone."""
+    state.save("settings", {"python": sys.executable})
+    env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}
+    chosen, _ = interpreters.choose(None, env, tmp_path)
+    assert "chosen in the settings" == chosen.why
+
+    state.save("settings", {"python": str(tmp_path / "gone")})
+    chosen, _ = interpreters.choose(None, env, tmp_path)
+    assert "chosen in the settings" != chosen.why
