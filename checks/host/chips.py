@@ -1,6 +1,6 @@
 """TPU chips are of one kind, in a usual number."""
 
-from tpustarter.machine import host, tpus
+from tpustarter.machine import generations, host, tpus
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 
@@ -38,7 +38,7 @@ def run(machine: host.Machine | None = None):
         yield from _of_one_generation(found, tpus.generation(names[0]))
 
 
-def _of_one_generation(found: list[host.Chip], generation: tpus.Generation):
+def _of_one_generation(found: list[host.Chip], generation: generations.Generation):
     sizes = generation.chips_per_host
     yield Finding(
         code="HOST-CHIPS-COUNT",

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.checking.test_report import FINDING, HOST, NASTY, result, run_of
 from tests.support.places import SUPPORT
 from tests.support.sessions import SAMPLES
-from tpustarter.checking import compare, document, saved
+from tpustarter.checking import compare, compare_text, document, saved
 from tpustarter.checking.results import STATUSES, Result
 from tpustarter.problem import ExitCode, Problem
 
@@ -225,7 +225,7 @@ def test_the_text_is_worst_first() -> None:
     now = report(result("fail", findings=()), result("pass", "jax.other", findings=()),
                  figure(150.0, **rate), devices=4, virtual=False)  # fmt: skip
 
-    assert TEXT == compare.render(compared(then, now))
+    assert TEXT == compare_text.render(compared(then, now))
 
 
 def test_nothing_changed_is_one_sentence() -> None:
@@ -236,7 +236,7 @@ def test_nothing_changed_is_one_sentence() -> None:
         "figures as before."
     )
 
-    assert wanted == compare.render(compared(same, same))
+    assert wanted == compare_text.render(compared(same, same))
 
 
 def test_many_checks_that_came_or_went_are_one_line() -> None:
@@ -244,8 +244,8 @@ def test_many_checks_that_came_or_went_are_one_line() -> None:
     whole = report(HOST, *(result("pass", f"jax.c{n}") for n in range(30)))
     fewer, more = compared(whole, report(HOST)), compared(report(HOST), whole)
 
-    assert "gone  30 checks             not in this run" in compare.render(fewer)
-    assert "new   30 checks             not in the earlier run" in compare.render(more)
+    assert "gone  30 checks             not in this run" in compare_text.render(fewer)
+    assert "new   30 checks             not in the earlier run" in compare_text.render(more)
 
 
 @given(
@@ -260,7 +260,7 @@ def test_hostile_text_stays_text_and_fits(rows: list[tuple[str, str, float]]) ->
         for status, name, found in rows
     ]
     before["results"].append({"id": "host.sample", "status": NASTY, "findings": [{}]})
-    shown = compare.render(compare.compare("then.json", before, report(HOST)))
+    shown = compare_text.render(compare.compare("then.json", before, report(HOST)))
 
     assert all(c.isprintable() or c == "\n" for c in shown)
     assert max(map(len, shown.splitlines())) <= 80

@@ -14,7 +14,7 @@ import pytest
 from tests.checks import jax_sabotage_arithmetic as sabotage
 from tests.checks import mxu
 from tests.checks.test_jax import check, findings
-from tpustarter.machine import tpus
+from tpustarter.machine import generations
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target, target
 
@@ -364,6 +364,6 @@ def test_a_tpu_that_does_not_do_what_the_variable_asks_is_caught(
 def test_the_table_knows_every_type_that_a_generation_multiplies() -> None:
     """A type added to `tpus.py` is either tried by the check or one of these."""
     tried = set(check("_matmul_types").TYPES)
-    native = {name for row in tpus.GENERATIONS for name in row.matmul_dtypes}
+    native = {name for row in generations.GENERATIONS for name in row.matmul_dtypes}
 
     assert native - tried == {"uint8", "uint4"}

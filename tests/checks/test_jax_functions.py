@@ -10,7 +10,7 @@ import pytest
 from tests.checks.jax_sabotage_functions import change, device_five_is_one_ulp_off, moved
 from tests.checks.test_jax import check, findings
 from tests.checks.test_jax_arithmetic import _asked, failed  # noqa: F401  the fixture works by being here
-from tpustarter.machine import tpus
+from tpustarter.machine import generations, tpus
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target
 
@@ -128,7 +128,7 @@ def test_bounds_are_for_the_devices_and_the_jax_they_were_measured_with(
 
 def test_every_generation_with_measured_bounds_is_in_the_table_of_tpus() -> None:
     """A name that is none would never be judged."""
-    assert set(accuracy.COLUMNS) <= {row.name for row in tpus.GENERATIONS}
+    assert set(accuracy.COLUMNS) <= {row.name for row in generations.GENERATIONS}
     assert set(accuracy.COLUMNS.values()) == {accuracy.COLUMNS[name] for name in COLUMNS}
     assert {4} == {len(one.float32) for one in accuracy.FUNCTIONS.values()}
     assert {0, 4} == {len(one.bfloat16) for one in accuracy.FUNCTIONS.values()}

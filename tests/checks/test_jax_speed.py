@@ -16,7 +16,7 @@ import pytest
 
 from tests.checks.jax_sabotage_cores import at
 from tests.checks.jax_sabotage_speed import renamed, spoilt_on
-from tpustarter.machine import tpus
+from tpustarter.machine import generations, tpus
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target, target
 
@@ -238,9 +238,9 @@ def test_three_large_arrays_fit_every_tpu(row: tpus.Topology) -> None:
 # what is said of a rate
 
 
-@pytest.mark.parametrize("generation", [row for row in tpus.GENERATIONS if row.device_kinds],
+@pytest.mark.parametrize("generation", [row for row in generations.GENERATIONS if row.device_kinds],
                          ids=lambda row: row.name)  # fmt: skip
-def test_the_peak_of_a_device_is_its_part_of_the_chip(generation: tpus.Generation) -> None:
+def test_the_peak_of_a_device_is_its_part_of_the_chip(generation: generations.Generation) -> None:
     """Figures are per chip; a chip of two devices gives each half, lowest first."""
     found = published.peak(device(generation.device_kinds[0]), "bfloat16")
     each, figure = generation.devices_per_chip, generation.bf16_tflops
@@ -260,7 +260,7 @@ def test_every_peak_and_every_published_rate_has_its_place() -> None:
 
         assert 0.5 * peak[0] < row.rate < peak[0]
         assert row.source.startswith("https://")
-    assert set(published.PEAKS.values()) <= set(vars(tpus.GENERATIONS[0]))
+    assert set(published.PEAKS.values()) <= set(vars(generations.GENERATIONS[0]))
 
 
 def test_a_device_without_a_figure_is_still_measured() -> None:

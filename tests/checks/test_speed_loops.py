@@ -36,7 +36,7 @@ import importlib, json, sys
 import jax
 import tpustarter
 from jax.experimental import topologies
-from tpustarter import tpus
+from tpustarter.machine import tpus
 tpustarter.__path__.append(sys.argv[1])
 kind = tpus.topology(sys.argv[2])
 devices = list(topologies.get_topology_desc(

@@ -13,7 +13,7 @@ from tests.support.made_lessons import HEADER, fence, make_lesson
 from tpustarter import content
 from tpustarter.content import Lesson
 from tpustarter.learning import blocks, lint, markdown
-from tpustarter.learning.blocks import Expected
+from tpustarter.learning.expected import Expected, mismatch
 from tpustarter.problem import Problem
 
 FIRST_LINE = HEADER.count("\n") + 1
@@ -154,7 +154,7 @@ def expected(text: str, rtol: float | None = None) -> Expected:
 )
 def test_what_matches(wanted: str, printed: str, rtol: float | None) -> None:
     """Trailing space never counts; `...` and `rtol` allow what they say."""
-    assert blocks.mismatch(expected(wanted, rtol), printed) is None
+    assert mismatch(expected(wanted, rtol), printed) is None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_differs_is_said_in_one_sentence(
     wanted: str, printed: str, rtol: float | None, said: str
 ) -> None:
     """The first line that differs is named, with found and expected."""
-    told = blocks.mismatch(expected(wanted, rtol), printed) or ""
+    told = mismatch(expected(wanted, rtol), printed) or ""
 
     assert told.startswith(said)
     assert "\n" not in told
@@ -193,12 +193,12 @@ def test_the_matcher_never_breaks_and_text_matches_itself(
     one: str, other: str, rtol: float | None
 ) -> None:
     """Any two texts are compared; a text matches itself, and `...` matches everything."""
-    told = blocks.mismatch(expected(one, rtol), other)
+    told = mismatch(expected(one, rtol), other)
 
     assert told is None or "expected" in told
-    assert blocks.mismatch(expected("..."), other) is None
+    assert mismatch(expected("..."), other) is None
     if "..." not in one:
-        assert blocks.mismatch(expected(one), one) is None
+        assert mismatch(expected(one), one) is None
 
 
 @given(
@@ -212,9 +212,9 @@ def test_numbers_match_exactly_within_their_tolerance(numbers: list[float], rtol
     far = " ".join(repr(number * (1 + 4 * rtol) + 1) for number in numbers)
 
     if "inf" not in near:
-        assert blocks.mismatch(wanted, near) is None
+        assert mismatch(wanted, near) is None
     if all(not math.isclose(n * (1 + 4 * rtol) + 1, n, rel_tol=rtol) for n in numbers):
-        assert blocks.mismatch(wanted, far) is not None
+        assert mismatch(wanted, far) is not None
 
 
 def test_a_search_names_lesson_and_line_of_the_file() -> None:

@@ -24,8 +24,9 @@ from tests.support.made_lessons import (
 )
 from tests.support.places import REPOSITORY
 from tests.support.stubs import make_python
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block, blocks_of
-from tpustarter.learning.lesson_process import BlockResult, RunsFirst
+from tpustarter.learning.lesson_process import RunsFirst
 from tpustarter.learning.output import MAX_CHARACTERS, Output
 from tpustarter.learning.practice import Practice
 from tpustarter.problem import ExitCode, Problem

@@ -19,8 +19,8 @@ from tests.support.made_lessons import fence, make_lesson
 from tpustarter import state
 from tpustarter.checking.results import Result, Run
 from tpustarter.learning import progress
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import blocks_of
-from tpustarter.learning.lesson_process import BlockResult
 from tpustarter.problem import Problem
 
 ROOT = Path(__file__).parents[2]
@@ -103,7 +103,7 @@ def test_a_kill_at_any_write_loses_that_change_alone(place: str) -> None:
     progress.lesson_done("a/one")
     program = (
         "import os, pathlib, signal\n"
-        "from tpustarter import progress\n"
+        "from tpustarter.learning import progress\n"
         "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
         f"{'os.fsync' if place == 'fsync' else 'pathlib.Path.replace'} = die\n"
         "progress.lesson_done('a/two')\n"
@@ -119,7 +119,7 @@ def test_two_programs_that_write_at_once_lose_nothing() -> None:
     """Every lesson either of them marked is done afterwards."""
     writers = [
         python(
-            "from tpustarter import progress\n"
+            "from tpustarter.learning import progress\n"
             f"for n in range(40): progress.lesson_done(f'{track}/{{n}}')\n"
         )
         for track in "abc"

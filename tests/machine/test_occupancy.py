@@ -94,7 +94,7 @@ def test_looking_does_not_drop_a_lock_of_this_process(tmp_path: Path) -> None:
     with (tmp_path / "tmp/libtpu_lockfile").open("r+") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
         own = host.lock(machine)
-        code = "import sys; from tpustarter import host; from pathlib import Path\n"
+        code = "import sys; from tpustarter.machine import host; from pathlib import Path\n"
         code += "print(host.lock(host.Machine(Path(sys.argv[1]), {})).state)"
         seen = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path)],

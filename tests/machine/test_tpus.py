@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpustarter.machine import tpus
+from tpustarter.machine import generations, tpus
 from tpustarter.rehearsal.compiler import QUIET
 
 ROOT = Path(tpus.__file__).parents[2]
@@ -109,14 +109,14 @@ print(json.dumps(measured))
 """
 
 
-def figures(row: tpus.Generation) -> list[tpus.Sourced]:
+def figures(row: generations.Generation) -> list[generations.Sourced]:
     """Return the sourced figures of a row."""
     return [figure for name in SOURCED if (figure := getattr(row, name))]
 
 
 def rows() -> list[pytest.param]:
     """Return the rows of the table as test cases."""
-    return [pytest.param(row, id=row.name) for row in tpus.GENERATIONS]
+    return [pytest.param(row, id=row.name) for row in generations.GENERATIONS]
 
 
 @pytest.mark.parametrize("typed", TYPED)
@@ -136,7 +136,9 @@ def test_a_refusal_says_found_expected_and_the_nearest(typed: str) -> None:
     assert not [words for words in REFUSED[typed] if words not in str(refusal.value)]
 
 
-FAMILIES = st.sampled_from(sorted({name for row in tpus.GENERATIONS for name in row.aliases}))
+FAMILIES = st.sampled_from(
+    sorted({name for row in generations.GENERATIONS for name in row.aliases})
+)
 
 
 @given(st.text() | st.builds("{}-{}".format, FAMILIES, st.integers() | st.text(max_size=4)))
@@ -161,7 +163,7 @@ def test_the_accelerator_type_is_googles_name() -> None:
 
 
 @pytest.mark.parametrize("row", rows())
-def test_a_generation_is_found_by_each_of_its_names(row: tpus.Generation) -> None:
+def test_a_generation_is_found_by_each_of_its_names(row: generations.Generation) -> None:
     """Name, title, aliases and device kinds lead to the same row."""
     names = [row.name, row.title.partition(" (")[0], row.name.upper(), *row.aliases]
 
@@ -174,7 +176,7 @@ def test_an_unknown_generation_lists_the_valid_ones() -> None:
     with pytest.raises(LookupError) as refusal:
         tpus.generation("v5")
 
-    expected = ["found `v5`", "`v5e`", "`v5p`", *(row.name for row in tpus.GENERATIONS)]
+    expected = ["found `v5`", "`v5e`", "`v5p`", *(row.name for row in generations.GENERATIONS)]
 
     assert not [words for words in expected if words not in str(refusal.value)]
 
@@ -188,7 +190,7 @@ def test_a_device_that_is_no_tpu_has_no_generation() -> None:
 
 def test_pci_ids_are_unique_and_lead_to_their_row() -> None:
     """No two rows claim a PCI id, and each id leads back to its row."""
-    claimed = [(pci, row.name) for row in tpus.GENERATIONS for pci in row.pci]
+    claimed = [(pci, row.name) for row in generations.GENERATIONS for pci in row.pci]
     found = [tpus.by_pci(pci.device, pci.subsystem or 0x1234) for pci, _ in claimed]
 
     assert len(claimed) == len({(pci.device, pci.subsystem) for pci, _ in claimed})
@@ -209,13 +211,13 @@ def test_a_tpu7x_chip_has_two_pci_functions() -> None:
     expected = dict.fromkeys(("v2", "v3", "v4", "v5e", "v5p", "v6e"), 1)
     expected |= {"tpu7x": 2, "tpu8i": None, "tpu8t": None}
 
-    assert expected == {row.name: row.pci[0].functions_per_chip for row in tpus.GENERATIONS}
+    assert expected == {row.name: row.pci[0].functions_per_chip for row in generations.GENERATIONS}
 
 
 @pytest.mark.parametrize("row", rows())
-def test_every_source_is_a_public_page(row: tpus.Generation) -> None:
+def test_every_source_is_a_public_page(row: generations.Generation) -> None:
     """The row, its figures and its PCI ids name an https page, never a path on some machine."""
-    sources = [row.source, *(pci.source for pci in row.pci), *tpus.FIELD_SOURCES.values()]
+    sources = [row.source, *(pci.source for pci in row.pci), *generations.FIELD_SOURCES.values()]
     for figure in figures(row):
         sources += [figure.source, *(source for _, source in figure.others)]
     hosts = ("https://docs.cloud.google.com/", "https://cloud.google.com/", "https://github.com/")
@@ -225,13 +227,13 @@ def test_every_source_is_a_public_page(row: tpus.Generation) -> None:
 
 def test_field_sources_name_fields() -> None:
     """A field that is renamed takes its source along."""
-    names = {field.name for field in dataclasses.fields(tpus.Generation)}
+    names = {field.name for field in dataclasses.fields(generations.Generation)}
 
-    assert not set(tpus.FIELD_SOURCES) - names
+    assert not set(generations.FIELD_SOURCES) - names
 
 
 @pytest.mark.parametrize("row", rows())
-def test_the_lowest_figure_is_the_one_judged_by(row: tpus.Generation) -> None:
+def test_the_lowest_figure_is_the_one_judged_by(row: generations.Generation) -> None:
     """Where sources differ each keeps its figure, and none is lower than the one judged by."""
     for figure in figures(row):
         values = [figure.value, *(value for value, _ in figure.others)]
@@ -262,7 +264,7 @@ def test_unknown_is_none() -> None:
 
 
 @pytest.mark.parametrize("row", rows())
-def test_rates_are_per_chip_and_in_tera(row: tpus.Generation) -> None:
+def test_rates_are_per_chip_and_in_tera(row: generations.Generation) -> None:
     """Each generation's figures lie where a slip of a unit or of a factor of 1000 would not."""
     assert row.bf16_tflops is not None
     assert row.hbm_gb_per_s is not None

@@ -64,7 +64,7 @@ import importlib, json, sys
 import jax, jax.numpy as jnp, numpy
 from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
-from tpustarter import tpus
+from tpustarter.machine import tpus
 from tpustarter.probe import hlo
 jax.config.update("jax_enable_x64", True)
 kind = tpus.topology(sys.argv[1])

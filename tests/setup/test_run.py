@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_fake_tpu_vm import readable_by_nobody
+from tests.test_fake_tpu_vm import readable_by_nobody
 
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out

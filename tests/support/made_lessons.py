@@ -9,8 +9,9 @@ from typing import Any
 
 from tpustarter import content
 from tpustarter.content import Lesson
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block, blocks_of
-from tpustarter.learning.lesson_process import BlockResult, LessonSession
+from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.machine import host
 
 HEADER = """---

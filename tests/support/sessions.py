@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.support.places import TESTS
 from tpustarter import content
 from tpustarter.checking.results import Result
-from tpustarter.checking.runner import Ended, Runner, Session
+from tpustarter.checking.runner import Ended, Runner
+from tpustarter.checking.session import Session
 from tpustarter.redact import Redactor
 from tpustarter.running import archive
 

@@ -91,8 +91,7 @@ import os
 from types import SimpleNamespace
 
 import jax
-from tests.support.places import TESTS
-from tpustarter import tpus
+from tpustarter.machine import tpus
 
 
 class Device:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tpustarter.checking import interpreters
 from tpustarter.checking.results import Blocked
-from tpustarter.machine import host, tpus
+from tpustarter.machine import generations, host
 from tpustarter.problem import ExitCode
 from tpustarter.redact import Redactor
 
@@ -132,7 +132,7 @@ def _on_tpu(
     )
 
 
-def _chips(shown: int, devices: int | None, generation: tpus.Generation | None) -> str:
+def _chips(shown: int, devices: int | None, generation: generations.Generation | None) -> str:
     """Return the chips in words: how many there are, and how many this process reaches."""
     per_chip = generation.devices_per_chip if generation else None
     reached = devices // per_chip if per_chip and devices is not None else shown

@@ -18,7 +18,8 @@ from typing import Any
 from tpustarter import content, locations
 from tpustarter.checking import interpreters, plan
 from tpustarter.checking.results import Blocked, Result, Run
-from tpustarter.checking.runner import Ended, Runner, Seen, Session, Started, Waiting, skip_all
+from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, skip_all
+from tpustarter.checking.session import Session
 from tpustarter.content import Check
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem

@@ -223,9 +223,9 @@ def _report(
     paint = paint_for(_COLOURS)
     click.echo(text.render(run, verbose=verbose, paint=paint))
     if changed:
-        from tpustarter.checking import compare
+        from tpustarter.checking import compare_text
 
-        click.echo(f"\n{compare.render(changed, paint)}")
+        click.echo(f"\n{compare_text.render(changed, paint)}")
 
 
 def _why(run: Run, code: ExitCode) -> str:

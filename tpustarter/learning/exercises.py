@@ -16,8 +16,8 @@ from typing import Any, Literal
 from tpustarter import locations
 from tpustarter.content import Lesson
 from tpustarter.learning import progress
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
-from tpustarter.learning.lesson_process import BlockResult
 from tpustarter.learning.output import Output
 from tpustarter.problem import ExitCode, Problem
 

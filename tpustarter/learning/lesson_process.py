@@ -12,46 +12,27 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal, TypeGuard, cast
+from typing import TypeGuard
 
 from tpustarter import locations
-from tpustarter.checking import interpreters, plan
+from tpustarter.checking import plan
 from tpustarter.checking.outcomes import went
 from tpustarter.checking.results import Blocked, Reason
-from tpustarter.checking.runner import Session, no_python, start
+from tpustarter.checking.session import Session, no_python, start
 from tpustarter.content import Lesson
-from tpustarter.learning.blocks import Block, mismatch
+from tpustarter.learning import where
+from tpustarter.learning.block_results import BlockResult, Status, judged, printed, skipped
+from tpustarter.learning.blocks import Block
 from tpustarter.learning.output import FLUSH_S, BlockOutput, Output
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.redact import Redactor
 from tpustarter.running import archive, lease
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
-
-Status = Literal["pass", "fail", "error", "skip", "notrun"]
 
 PEEK_S = 0.005
 """Seconds to look for what came since the last block."""
 MAX_LEFT_OVER = 64
 """Pieces of such output taken at most: a thread may write for ever."""
-
-
-@dataclass(frozen=True)
-class BlockResult:
-    """How one block ended."""
-
-    id: str
-    status: Status
-    reason: Reason | None = None
-    detail: str = ""
-    """What belongs to the reason, or the first line that differs."""
-    seconds: float = 0.0
-    ran_on: dict[str, Any] | None = None
-    """Platform, kind and count of the devices; None where no framework was used."""
-    output: str = ""
-    expected: str | None = None
-    """What it should have printed here; None where the lesson does not say."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +47,6 @@ class RunsFirst:
 def _is_output(event: Event | None) -> TypeGuard[Event]:
     """Return whether an event is output; what a block wrote to look like it holds no bytes."""
     return event is not None and isinstance(event.get("data"), bytes)
-
-
-def _place(value: Any) -> dict[str, Any] | None:
-    """Return where a block ran; None for what is no such place: a block may have written it."""
-    place = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    kinds = {"platform": str, "kind": str, "count": int, "virtual": bool}
-    sound = all(isinstance(place.get(key), kind) for key, kind in kinds.items())
-    return {key: place[key] for key in kinds} if sound else None
 
 
 class LessonSession:
@@ -92,32 +65,10 @@ class LessonSession:
         devices: int | None = None,
     ) -> None:
         self.lesson = lesson
-        self._machine = machine or host.Machine()
-        self._redact = Redactor(self._machine.env)
-        here, env = Path.cwd(), self._machine.env
-        chosen, others = interpreters.choose(python, env, here)
-        self._python = chosen.path
-        self._plan = plan.make(self._machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
-        self._framework = lesson.framework
-        shown = interpreters.shown(chosen.path, env, here)
-        found = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
-        installed = dict(one.split(" ", 1) for one in found)
-        self.target: dict[str, Any] = {
-            "python": self._redact.text(str(chosen.path)),
-            "shown": shown,
-            "frameworks": installed,
-            "platform": self._plan.platform,
-            "where": self._plan.where,
-            "devices": self._plan.devices,
-            "virtual": self._plan.virtual,
-            "env": self._plan.env if self._framework else {},
-        }
-        """In which Python and on what blocks will run, as `Run.target`."""
-        self.host = {"chips": self._plan.chips, "generation": self._plan.generation}
-        self.blocked: Blocked | None = self._plan.blocked if self._framework else None
+        self._where = where.look(lesson, machine or host.Machine(), python=python, devices=devices)
+        self.target, self.host = self._where.target, self._where.host
+        self.blocked: Blocked | None = self._where.blocked
         """Why no block of this lesson is run; that something of ours has the TPU may pass."""
-        self.blocked = self.blocked or self._lacking(chosen, others)
-        self._refused = self.blocked
         self._session: Session | None = None
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
@@ -128,20 +79,6 @@ class LessonSession:
         self._idle = threading.Event()
         self._idle.set()
         self._ended = time.monotonic()
-
-    def _lacking(
-        self, chosen: interpreters.Interpreter, others: Sequence[interpreters.Interpreter]
-    ) -> Blocked | None:
-        """Return what the Python lacks for this lesson: the framework first, then packages."""
-        here, env, shown = Path.cwd(), self._machine.env, str(self.target["shown"])
-        if self._framework and self._framework not in (there := self.target["frameworks"]):
-            names = [f"{interpreters.shown(one.path, env, here)}: {', '.join(one.frameworks)}"
-                     for one in others]  # fmt: skip
-            return plan.without_framework(
-                self._framework, shown, there, names, chips=self._plan.chips, asked=True
-            )
-        missing = interpreters.missing(self.lesson.packages, chosen.path.parents[1], env)
-        return plan.without_packages(missing, shown) if missing else None
 
     @property
     def is_running(self) -> bool:
@@ -242,16 +179,16 @@ class LessonSession:
         yield from self._run(block, code)
 
     def _run(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
-        if self._refused:
-            yield self._skipped(block, self._refused)
+        if self._where.blocked:
+            yield skipped(block, self._where.blocked)
             return
-        text = BlockOutput(self._redact)
+        text = BlockOutput(self._where.redact)
         try:
             probe = self._ready()
         except Problem as problem:
             if problem.code == ExitCode.BUSY:
                 self.blocked = Blocked(problem.what, problem.code, problem.hint or "")
-                yield self._skipped(block, self.blocked)
+                yield skipped(block, self.blocked)
             else:
                 yield BlockResult(block.id, "error", "load", problem.what)
             return
@@ -275,7 +212,7 @@ class LessonSession:
                 break
         yield from text.flush(final=True)
         seconds = time.monotonic() - began
-        result = self._judge(block, event, text, seconds)
+        result = self._result(block, event, text, seconds)
         if self._probe:
             self._ran[block.id] = code
         yield result
@@ -289,29 +226,14 @@ class LessonSession:
             self._answered = True
         return kind not in ("versions", "start") and (kind != "interrupted" or self._stopped)
 
-    def _judge(
+    def _result(
         self, block: Block, event: Event | None, text: BlockOutput, seconds: float
     ) -> BlockResult:
         """Turn the event that ended a block into its result; a broken process is ended."""
         expected = block.expected_on(self.target["platform"])
-        result = BlockResult(
-            block.id,
-            "pass",
-            seconds=seconds,
-            output=text.shown,
-            expected=expected.text if expected else None,
-        )
+        result = printed(block, expected, text, seconds)
         if event and event["event"] == "end":
-            if event.get("outcome") != "done":
-                detail = self._redact.text(str(event.get("detail", "")))
-                return replace(result, status="error", reason="exception", detail=detail)
-            differs = mismatch(expected, text.printed) if expected else None
-            return replace(
-                result,
-                status="fail" if differs else "pass",
-                detail=self._redact.text(differs or ""),
-                ran_on=_place(event.get("ran_on")),
-            )
+            return judged(result, expected, event, text, self._where.redact)
         gone = self._end(gently=False)
         status, reason, detail = self._broken(block, event)
         if gone and gone["left"]:
@@ -326,14 +248,11 @@ class LessonSession:
         if event["event"] == "gone" and "left" in event:
             if not self._answered:
                 log = self._log.since(0) if self._log else ""
-                problem = no_python(self._python, event, self._redact.text(log))
+                problem = no_python(self._where.python, event, self._where.redact.text(log))
                 return ("error", "load", problem.what)
             _, reason, detail, _ = went(event)
             return ("error", reason or "crashed", detail)
         return ("error", "protocol", "wrote what is no event")
-
-    def _skipped(self, block: Block, blocked: Blocked) -> BlockResult:
-        return BlockResult(block.id, "skip", blocked.reason, blocked.what)
 
     def _left_over(self, *, names_are_lost: bool) -> Iterator[Output]:
         """Take what came since the last block: output of its threads, or the end of the process."""
@@ -346,7 +265,7 @@ class LessonSession:
                 lost = ": names are lost" if names_are_lost else ""
                 yield Output(f"[the process has ended since the last block{lost}]\n")
             elif _is_output(event):
-                yield Output(self._redact.text(event["data"].decode("utf-8", "replace")))
+                yield Output(self._where.redact.text(event["data"].decode("utf-8", "replace")))
 
     def _ready(self) -> Probe:
         """Return the warm process, or start one, under the lease where it may own a device.
@@ -357,9 +276,9 @@ class LessonSession:
         if self._probe:
             return self._probe
         session = self._session = self._session or self._make_session()
-        if self._framework and self._plan.platform != "cpu":
+        if self.lesson.framework and self._where.plan.platform != "cpu":
             name = f"lesson {self.lesson.id}"
-            session.lease = self._held.enter_context(lease.device(name, self._machine))
+            session.lease = self._held.enter_context(lease.device(name, self._where.machine))
         try:
             probe, self._log = start(session, stream=True)
         except Problem:
@@ -373,16 +292,16 @@ class LessonSession:
     def _make_session(self) -> Session:
         folder = locations.run_folder()
         # A lesson without a framework sees the environment as it is: it may be about that.
-        env = {**self._machine.env, **plan.own_folders(folder)}
-        if self._framework:
-            env = plan.run_env(self._plan, self._machine.env, folder)
+        env = {**self._where.machine.env, **plan.own_folders(folder)}
+        if self.lesson.framework:
+            env = plan.run_env(self._where.plan, self._where.machine.env, folder)
         return Session(
-            self._python,
+            self._where.python,
             archive.build(folder / "probe.pyz"),
             folder,
             env,
-            plan.target_of(self._plan, self._machine),
-            self._redact,
+            plan.target_of(self._where.plan, self._where.machine),
+            self._where.redact,
             drop=locations.caller(),
         )
 

@@ -10,7 +10,7 @@ from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.checking.text import closing, place
 from tpustarter.checking.verdict import verified_on, without_verdict
 from tpustarter.content import Lesson
-from tpustarter.learning.lesson_process import BlockResult, Status
+from tpustarter.learning.block_results import BlockResult, Status
 from tpustarter.learning.output import Output
 from tpustarter.learning.practice import Began, Event, Finished, Opened, Practice
 from tpustarter.problem import ExitCode

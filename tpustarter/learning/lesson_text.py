@@ -15,7 +15,8 @@ from typing import Any
 
 from tpustarter import locations
 from tpustarter.content import Lesson
-from tpustarter.learning.blocks import Block, Expected, parse
+from tpustarter.learning.blocks import Block, parse
+from tpustarter.learning.expected import Expected
 from tpustarter.learning.markdown import anchor, tokens
 from tpustarter.learning.progress import LessonProgress
 from tpustarter.learning.quiz import Quiz

@@ -15,8 +15,9 @@ from tpustarter.checking.results import Result, Run
 from tpustarter.checking.verdict import exit_code
 from tpustarter.content import Lesson
 from tpustarter.learning import progress
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block, blocks_of
-from tpustarter.learning.lesson_process import BlockResult, LessonSession, RunsFirst
+from tpustarter.learning.lesson_process import LessonSession, RunsFirst
 from tpustarter.learning.output import Output
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem

@@ -17,8 +17,8 @@ from typing import Any, cast
 from tpustarter import locations, state
 from tpustarter.checking.results import Run
 from tpustarter.content import Lesson
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block, blocks_of
-from tpustarter.learning.lesson_process import BlockResult
 from tpustarter.problem import Problem
 
 SCHEMA = "tpustarter.progress/1"

@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 from tpustarter.machine import metadata as _metadata
 from tpustarter.machine import slices, tpus
+from tpustarter.machine.containers import Container, container, shm_gib
+from tpustarter.machine.generations import Generation
 from tpustarter.machine.machine import Machine, number, plain, product
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
@@ -91,9 +93,9 @@ class Chip:
     """Kernel driver its first function is bound to."""
 
 
-def _google_devices(machine: Machine) -> list[tuple[str, str, tpus.Generation | None]]:
+def _google_devices(machine: Machine) -> list[tuple[str, str, Generation | None]]:
     """Return PCI address, device id and TPU generation of every Google device."""
-    found: list[tuple[str, str, tpus.Generation | None]] = []
+    found: list[tuple[str, str, Generation | None]] = []
     for address in machine.names("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
         if machine.text(f"{folder}/vendor") == GOOGLE:
@@ -107,7 +109,7 @@ def _google_devices(machine: Machine) -> list[tuple[str, str, tpus.Generation | 
 def chips(machine: Machine) -> list[Chip]:
     """Return the TPU chips on PCI, in the order of their addresses."""
     functions: dict[str, list[str]] = {}
-    generations: dict[str, tpus.Generation] = {}
+    generations: dict[str, Generation] = {}
     for address, _, generation in _google_devices(machine):
         if generation is not None:
             chip = address.rpartition(".")[0] or address
@@ -198,7 +200,7 @@ def nodes(machine: Machine) -> list[Node]:
     return [found for path in paths if (found := node(machine, path))]
 
 
-def generation(machine: Machine, metadata: Metadata | None = None) -> tpus.Generation | None:
+def generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
     """Return the generation of the chips, else of the accelerator type; null when they differ."""
     names = {chip.generation for chip in chips(machine)}
     if names:
@@ -252,65 +254,6 @@ def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
     told = any(env.get(name) for name in TPU_VARIABLES) or env.get("COLAB_TPU_1VM") == "1"
     told = told or env.get("PJRT_DEVICE") == "TPU"
     return "tpu" if any(told or path.startswith("/dev/accel") for path in paths) else "cpu"
-
-
-@dataclass(frozen=True)
-class Container:
-    """The container this process runs in."""
-
-    kind: Literal["docker", "podman", "kubernetes", "other"]
-    host_network: bool | None
-    """Whether it shares the host's network; null when that cannot be told."""
-    shm_gib: float | None
-    """Size of /dev/shm in GiB."""
-
-
-def container(machine: Machine) -> Container | None:
-    """Return the container this process runs in; null when no sign of one is found."""
-    groups = "".join(machine.text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
-    mounts = (machine.text("/proc/self/mountinfo") or "").splitlines()
-    # The line of "/" names the engine's folder also where cgroups are hidden.
-    signs = groups + " ".join(line for line in mounts if line.split()[4:5] == ["/"])
-    kind: Literal["docker", "podman", "kubernetes", "other"] | None = None
-    if machine.env.get("KUBERNETES_SERVICE_HOST") or "kubepods" in signs:
-        kind = "kubernetes"
-    elif machine.status("/run/.containerenv") or "containers/storage" in signs:
-        kind = "podman"
-    elif machine.status("/.dockerenv") or re.search(r"/docker[/-]", signs):
-        kind = "docker"
-    elif machine.env.get("container") or re.search(r"/(lxc|containerd)[/.]", signs):
-        kind = "other"
-    return Container(kind, _host_network(machine), shm_gib(machine)) if kind else None
-
-
-def _host_network(machine: Machine) -> bool | None:
-    """Tell whether the network is the host's: a card of its own, or Docker's bridge, shows it.
-
-    A virtual cable (veth) names its other end's number, which is not its own.
-    """
-    folder, names = "/sys/class/net", set(machine.names("/sys/class/net"))
-    if not names:
-        return None
-    others = names - {"lo"}
-    if any(machine.link(f"{folder}/{name}/device") or name == "docker0" for name in others):
-        return True
-    ends = [[machine.text(f"{folder}/{n}/{f}") for f in ("ifindex", "iflink")] for n in others]
-    return False if all(own and other and own != other for own, other in ends) else None
-
-
-def shm_gib(machine: Machine) -> float | None:
-    """Return the size of /dev/shm in GiB, as mounted; null when it is not a mount."""
-    for line in (machine.text("/proc/mounts") or "").splitlines():
-        fields = line.split()
-        size = re.search(r"\bsize=(\d+)([kmg]?)\b", fields[3]) if len(fields) > 3 else None
-        if fields[1:2] == ["/dev/shm"] and size:  # noqa: S108 -- a mount to look at
-            return int(size[1]) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}[size[2]] / 2**30
-    try:
-        shm = machine.path("/dev/shm")  # noqa: S108 -- a mount to look at
-        about = os.statvfs(shm)
-        return about.f_blocks * about.f_frsize / 2**30 if shm.is_mount() else None
-    except OSError:
-        return None
 
 
 def nvidia(machine: Machine) -> bool:

@@ -16,7 +16,8 @@ from typing import Any
 
 from tpustarter.checking import interpreters
 from tpustarter.checking.outcomes import went
-from tpustarter.checking.runner import START_S, Session, no_python, start
+from tpustarter.checking.runner import START_S
+from tpustarter.checking.session import Session, no_python, start
 from tpustarter.machine import host
 from tpustarter.probe.rehearsal import GIB
 from tpustarter.problem import ExitCode, Problem

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tpustarter.checking.outcomes import went
-from tpustarter.checking.runner import START_S, Session, start
+from tpustarter.checking.runner import START_S
+from tpustarter.checking.session import Session, start
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.process import Event, Probe
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 from tpustarter import content, locations
 from tpustarter.checking import interpreters
 from tpustarter.checking.results import REHEARSAL_SCHEMA
-from tpustarter.checking.runner import Session
+from tpustarter.checking.session import Session
 from tpustarter.machine import host, tpus
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
-from tpustarter.learning.lesson_process import BlockResult
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import word
 from tpustarter.tui.plain import Tail, plain, plain_source

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tpustarter.learning.block_results import BlockResult
     from tpustarter.learning.blocks import Block
-    from tpustarter.learning.lesson_process import BlockResult, LessonSession, Output, RunsFirst
+    from tpustarter.learning.lesson_process import LessonSession, RunsFirst
+    from tpustarter.learning.output import Output
 
 
 IDLE_S = 60.0
@@ -118,7 +120,7 @@ class Live:
             if self._session is None:
                 self._session, self._lesson = make(), lesson
             if not self._wanted:
-                from tpustarter.learning.lesson_process import BlockResult
+                from tpustarter.learning.block_results import BlockResult
 
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return

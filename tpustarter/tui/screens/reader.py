@@ -18,8 +18,10 @@ from textual.widgets import Static
 from tpustarter.checking.selfcheck import Request
 from tpustarter.content import Lesson
 from tpustarter.learning import exercises, progress
+from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
-from tpustarter.learning.lesson_process import BlockResult, LessonSession, Output, RunsFirst
+from tpustarter.learning.lesson_process import LessonSession, RunsFirst
+from tpustarter.learning.output import Output
 from tpustarter.learning.quiz import MOST
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible

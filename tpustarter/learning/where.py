@@ -1,0 +1,82 @@
+"""Where the blocks of a lesson run: in which Python, on which devices, or why they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking import interpreters, plan
+from tpustarter.checking.interpreters import Interpreter
+from tpustarter.checking.plan import Plan
+from tpustarter.checking.results import Blocked
+from tpustarter.content import Lesson
+from tpustarter.machine import host
+from tpustarter.redact import Redactor
+
+
+@dataclass(frozen=True)
+class Where:
+    """What was found out before anything of a lesson is started."""
+
+    machine: host.Machine
+    redact: Redactor
+    python: Path
+    """The Python that runs the blocks."""
+    plan: Plan
+    target: dict[str, Any]
+    """The same in words, as `Run.target`."""
+    host: dict[str, Any]
+    blocked: Blocked | None
+    """Why no block of the lesson is run."""
+
+
+def look(
+    lesson: Lesson, machine: host.Machine, *, python: str | None, devices: int | None
+) -> Where:
+    """Choose the Python and the devices for a lesson; starts nothing.
+
+    Raises:
+        Problem: `python` names none, or there is none.
+    """
+    redact = Redactor(machine.env)
+    here, env = Path.cwd(), machine.env
+    chosen, others = interpreters.choose(python, env, here)
+    made = plan.make(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
+    found = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
+    target: dict[str, Any] = {
+        "python": redact.text(str(chosen.path)),
+        "shown": interpreters.shown(chosen.path, env, here),
+        "frameworks": dict(one.split(" ", 1) for one in found),
+        "platform": made.platform,
+        "where": made.where,
+        "devices": made.devices,
+        "virtual": made.virtual,
+        "env": made.env if lesson.framework else {},
+    }
+    about_host = {"chips": made.chips, "generation": made.generation}
+    blocked = made.blocked if lesson.framework else None
+    blocked = blocked or _lacking(lesson, machine, chosen, others, target=target, chips=made.chips)
+    return Where(machine, redact, chosen.path, made, target, about_host, blocked)
+
+
+def _lacking(
+    lesson: Lesson,
+    machine: host.Machine,
+    chosen: Interpreter,
+    others: Sequence[Interpreter],
+    *,
+    target: dict[str, Any],
+    chips: int,
+) -> Blocked | None:
+    """Return what the Python lacks for a lesson: the framework first, then packages."""
+    here, env, shown = Path.cwd(), machine.env, str(target["shown"])
+    if lesson.framework and lesson.framework not in (there := target["frameworks"]):
+        names = [f"{interpreters.shown(one.path, env, here)}: {', '.join(one.frameworks)}"
+                 for one in others]  # fmt: skip
+        return plan.without_framework(
+            lesson.framework, shown, there, names, chips=chips, asked=True
+        )
+    missing = interpreters.missing(lesson.packages, chosen.path.parents[1], env)
+    return plan.without_packages(missing, shown) if missing else None

@@ -1,0 +1,69 @@
+"""The container this process runs in, if any: its kind, its network, and its shared memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from tpustarter.machine.machine import Machine
+
+
+@dataclass(frozen=True)
+class Container:
+    """The container this process runs in."""
+
+    kind: Literal["docker", "podman", "kubernetes", "other"]
+    host_network: bool | None
+    """Whether it shares the host's network; null when that cannot be told."""
+    shm_gib: float | None
+    """Size of /dev/shm in GiB."""
+
+
+def container(machine: Machine) -> Container | None:
+    """Return the container this process runs in; null when no sign of one is found."""
+    groups = "".join(machine.text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
+    mounts = (machine.text("/proc/self/mountinfo") or "").splitlines()
+    # The line of "/" names the engine's folder also where cgroups are hidden.
+    signs = groups + " ".join(line for line in mounts if line.split()[4:5] == ["/"])
+    kind: Literal["docker", "podman", "kubernetes", "other"] | None = None
+    if machine.env.get("KUBERNETES_SERVICE_HOST") or "kubepods" in signs:
+        kind = "kubernetes"
+    elif machine.status("/run/.containerenv") or "containers/storage" in signs:
+        kind = "podman"
+    elif machine.status("/.dockerenv") or re.search(r"/docker[/-]", signs):
+        kind = "docker"
+    elif machine.env.get("container") or re.search(r"/(lxc|containerd)[/.]", signs):
+        kind = "other"
+    return Container(kind, _host_network(machine), shm_gib(machine)) if kind else None
+
+
+def _host_network(machine: Machine) -> bool | None:
+    """Tell whether the network is the host's: a card of its own, or Docker's bridge, shows it.
+
+    A virtual cable (veth) names its other end's number, which is not its own.
+    """
+    folder, names = "/sys/class/net", set(machine.names("/sys/class/net"))
+    if not names:
+        return None
+    others = names - {"lo"}
+    if any(machine.link(f"{folder}/{name}/device") or name == "docker0" for name in others):
+        return True
+    ends = [[machine.text(f"{folder}/{n}/{f}") for f in ("ifindex", "iflink")] for n in others]
+    return False if all(own and other and own != other for own, other in ends) else None
+
+
+def shm_gib(machine: Machine) -> float | None:
+    """Return the size of /dev/shm in GiB, as mounted; null when it is not a mount."""
+    for line in (machine.text("/proc/mounts") or "").splitlines():
+        fields = line.split()
+        size = re.search(r"\bsize=(\d+)([kmg]?)\b", fields[3]) if len(fields) > 3 else None
+        if fields[1:2] == ["/dev/shm"] and size:  # noqa: S108 -- a mount to look at
+            return int(size[1]) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}[size[2]] / 2**30
+    try:
+        shm = machine.path("/dev/shm")  # noqa: S108 -- a mount to look at
+        about = os.statvfs(shm)
+        return about.f_blocks * about.f_frsize / 2**30 if shm.is_mount() else None
+    except OSError:
+        return None
