@@ -181,7 +181,10 @@ def test_unmet_needs_are_named_with_what_was_found(
 
 def test_importing_host_is_cheap() -> None:
     """No network module is loaded before the network is needed."""
-    code = "import tpustarter.machine.host; print([m for m in ('http.client', 'ssl') if m in sys.modules])"
+    code = (
+        "import tpustarter.machine.host\n"
+        "print([m for m in ('http.client', 'ssl') if m in sys.modules])"
+    )
     folder = Path(host.__file__).parents[2]
     found = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(folder)!r}); {code}"],

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import tpustarter
 from tests.support.places import TESTS
 from tests.support.real_compiler import python_with_libtpu
-from tpustarter.probe import hlo
+from tpustarter.probe import hlo, hlo_text
 from tpustarter.rehearsal.compiler import QUIET
 
 SAMPLES = TESTS / "samples" / "hlo"
@@ -65,7 +65,7 @@ import jax, jax.numpy as jnp, numpy
 from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 from tpustarter.machine import tpus
-from tpustarter.probe import hlo
+from tpustarter.probe import hlo, hlo_text
 jax.config.update("jax_enable_x64", True)
 kind = tpus.topology(sys.argv[1])
 devices = topologies.get_topology_desc(
@@ -127,13 +127,13 @@ def sample(name: str) -> str:
 @pytest.mark.parametrize("text", SIZES)
 def test_an_array_takes_the_bytes_the_compiler_gives_it(text: str) -> None:
     """Padding, packed types and layouts without tiles give the compiler's own figures."""
-    assert SIZES[text] == hlo.sizes(text)
+    assert SIZES[text] == hlo_text.sizes(text)
 
 
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_layout_not_known_here_has_no_size(text: str) -> None:
     """What is no array, or has a property nobody measured, gives None instead of a guess."""
-    assert hlo.sizes(text) is None
+    assert hlo_text.sizes(text) is None
 
 
 LAYOUTS = st.tuples(
@@ -154,8 +154,8 @@ def test_padding_never_shrinks(
     """An array takes no less than its elements, and no less when a dimension grows."""
     written = f"{{{','.join(map(str, layout[0]))}{layout[1]}}}"
     longer = [dim + (axis == grown) for axis, dim in enumerate(dims)]
-    asked, laid_out = hlo.sizes(f"{kind}[{','.join(map(str, dims))}]{written}") or (0, -1)
-    _, more = hlo.sizes(f"{kind}[{','.join(map(str, longer))}]{written}") or (0, -1)
+    asked, laid_out = hlo_text.sizes(f"{kind}[{','.join(map(str, dims))}]{written}") or (0, -1)
+    _, more = hlo_text.sizes(f"{kind}[{','.join(map(str, longer))}]{written}") or (0, -1)
 
     assert asked <= laid_out <= more
 

@@ -337,7 +337,10 @@ def test_a_log_without_a_report_says_nothing(text: str) -> None:
 
 def test_the_package_offers_rehearse_without_importing_it() -> None:
     """`import tpustarter` costs nothing: what it rehearses with is imported by the call."""
-    code = "import sys, tpustarter; tpustarter.rehearse; print('tpustarter.rehearsal.api' in sys.modules)"
+    code = (
+        "import sys, tpustarter; tpustarter.rehearse\n"
+        "print('tpustarter.rehearsal.api' in sys.modules)"
+    )
     root = str(Path(tpustarter.__file__).parents[1])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={**os.environ, "PYTHONPATH": root})  # fmt: skip

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.test_fake_tpu_vm import readable_by_nobody
 
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
+from tests.test_fake_tpu_vm import readable_by_nobody
 from tpustarter import locations, state
 from tpustarter.checking import environments, interpreters
 from tpustarter.problem import ExitCode, Problem

@@ -7,13 +7,9 @@ the user's Python first. Nothing here counts as verified: nothing is run.
 from __future__ import annotations
 
 import contextlib
-import os
-import queue
 import signal
-import threading
-import time
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +23,7 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
 from tpustarter.rehearsal import answers, compiler, own_code
 from tpustarter.rehearsal.compiler import Compiler, Task, Working
+from tpustarter.rehearsal.jobs import Jobs
 from tpustarter.rehearsal.own_code import Exported, Function, Printed, ScriptEnded
 from tpustarter.running import archive
 from tpustarter.running.process import Probe
@@ -36,10 +33,6 @@ EVERY_GENERATION = ("v2-8", "v3-8", "v4-8", "v5e-8", "v5p-8", "v6e-8", "tpu7x-8"
 """TPUs that are rehearsed when none is named."""
 TIMEOUT_S = 600.0
 """Longest time for one program."""
-MOST_JOBS = 4
-NEXT_JOB_S = 4.0
-"""Seconds of work after which another process is worth what its start costs."""
-TICK_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -87,23 +80,6 @@ class Rehearsed:
 Event = Began | Working | Rehearsed | Function | Printed | ScriptEnded
 
 
-@dataclass
-class _Work:
-    """What the threads that compile share."""
-
-    tasks: queue.SimpleQueue[Task | None] = field(default_factory=queue.SimpleQueue["Task | None"])
-    told: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue[Any])
-    complete: bool = False
-    """Whether no task will be added."""
-    running: int = 0
-    """Threads that have not told their end."""
-
-    @property
-    def all_given(self) -> bool:
-        """Whether there is nothing to do for another process."""
-        return self.complete and self.tasks.qsize() <= MOST_JOBS  # what is left are the ends
-
-
 class Rehearsal:
     """One rehearsal: `events` runs it, `stop` ends it from anywhere, `results` fills as it runs."""
 
@@ -125,8 +101,7 @@ class Rehearsal:
         own = self._code or request.script or request.program
         self._checks = [] if own else _checks(request, checks)
         self._compiler = compiler.find(request.compiler, self._machine)
-        self._compilers: list[Compiler] = []
-        self._threads: list[threading.Thread] = []
+        self._jobs = Jobs()
         self._lowering: Probe | None = None
         self.functions: list[Function] = []
         """What a script gave to `jax.jit`."""
@@ -141,29 +116,31 @@ class Rehearsal:
         self.stopped_by = number
         if self._lowering:
             self._lowering.interrupt()
-        for one in list(self._compilers):
-            one.stop()
+        self._jobs.stop()
 
     def events(self) -> Iterator[Event]:
         """Compile everything; yields events, and fills `results` as they come."""
         session = self._session(locations.run_folder())
         tasks = list(self._tasks_of_checks())
-        work = _Work()
-        with self._compiling(session, work):
-            versions = self._versions(self._compilers[0])
+        cache = None if self._request.fresh else str(answers.folder())
+        jobs = self._jobs
+        with jobs.open(
+            session, jobs=self._request.jobs, timeout_s=self._request.timeout_s, cache=cache
+        ):
+            if self.stopped_by is not None:  # stop() came before there was a process to stop
+                jobs.stop()
+            versions = self._versions(jobs.first)
             shown, names = self._shown(self._compiler), tuple(one.name for one in self.topologies)
             yield Began(shown, versions, names, len(tasks))
-            self._start(work)
+            jobs.start(at_once=bool(self._request.jobs))
             for told in chain(tasks, self._own(session)):
                 if isinstance(told, Task):
-                    work.tasks.put(told)
+                    jobs.give(told)
                 else:
                     yield self._keep(told)
-                yield from self._told(work)
-            for _ in self._compilers:
-                work.tasks.put(None)
-            work.complete = True
-            yield from self._told(work)
+                yield from map(self._keep, jobs.told())
+            jobs.complete()
+            yield from map(self._keep, jobs.told())
 
     @property
     def runs_script(self) -> bool:
@@ -282,45 +259,6 @@ class Rehearsal:
                     return one.path
         return self._compiler
 
-    @contextlib.contextmanager
-    def _compiling(self, session: Session, work: _Work) -> Generator[None]:
-        """Have the processes that compile, and end them and their threads in any case."""
-        cache = None if self._request.fresh else str(answers.folder())
-        for _ in range(min(self._request.jobs or os.cpu_count() or 1, MOST_JOBS)):
-            one = Compiler(session, timeout_s=self._request.timeout_s, cache=cache)
-            self._compilers.append(one)
-        if self.stopped_by is not None:
-            self.stop(self.stopped_by)
-        try:
-            yield
-        finally:
-            for one in self._compilers:
-                one.stop()
-                work.tasks.put(None)
-            for thread in self._threads:
-                thread.join(compiler.END_S)
-            if not self._threads:
-                self._compilers[0].close()
-
-    def _start(self, work: _Work) -> None:
-        """Start a thread for each process; those after the first only if there is much to do."""
-        work.running = len(self._compilers)
-        for number, one in enumerate(self._compilers):
-            wait_s = 0.0 if self._request.jobs else number * NEXT_JOB_S
-            thread = threading.Thread(target=_serve, args=(one, work, wait_s), daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def _told(self, work: _Work) -> Iterator[Event]:
-        """Yield what the compilers have told until now; all there will be, once it is complete."""
-        with contextlib.suppress(queue.Empty):
-            while work.running:
-                told = work.told.get(block=work.complete)
-                if told is None:
-                    work.running -= 1
-                else:
-                    yield self._keep(told)
-
     def _keep(self, told: Any) -> Event:
         """Return an event after keeping what it says; raises what a thread raised."""
         if isinstance(told, BaseException):
@@ -338,23 +276,6 @@ class Rehearsal:
 
     def _shown(self, path: Path) -> str:
         return interpreters.shown(path, self._machine.env, Path.cwd())
-
-
-def _serve(one: Compiler, work: _Work, wait_s: float) -> None:
-    """Compile tasks until there are no more; the body of a thread."""
-    try:
-        began = time.monotonic()
-        while time.monotonic() < began + wait_s and not (one.stopped or work.all_given):
-            time.sleep(TICK_S)
-        if not (wait_s and work.all_given):
-            while not one.stopped and (task := work.tasks.get()) is not None:
-                for told in one.run(task):
-                    work.told.put(told)
-        one.close()
-    except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
-        work.told.put(error)
-    finally:
-        work.told.put(None)
 
 
 def _topology(name: str) -> tpus.Topology:

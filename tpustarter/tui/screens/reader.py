@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import groupby
 from typing import Any, ClassVar, cast
 
@@ -33,6 +31,7 @@ from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.words import Words
+from tpustarter.tui.turn import Turn
 
 
 class Reader(Page):
@@ -79,17 +78,8 @@ that `r` runs; Tab goes to the next one.
         """A line of its text to begin at."""
         self._opened: Opened | None = None
         self._inbox: Inbox[Output | RunsFirst | BlockResult] | None = None
-        self._asked: BlockView | None = None
-        """The block that is to run."""
-        self._playing: BlockView | None = None
-        """The block that runs: that one, or one above it."""
-        self._above: BlockView | None = None
-        """The block above that ran first, and last of those."""
-        self._left = 0
-        """How many blocks above still run first."""
-        self._began = 0.0
-        self._fresh = False
-        """Whether the block that runs had to start the process."""
+        self._turn: Turn | None = None
+        """The run that goes on; None while nothing runs."""
         self._clock: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -147,23 +137,20 @@ that `r` runs; Tab goes to the next one.
 
     def action_run(self) -> None:
         """Run the marked block as it stands, after those above that have not run."""
-        if self._asked is not None or self._opened is None:
+        if self._turn is not None or self._opened is None:
             return
         view = self._chosen()
         if view is None:
             return
         self._end_edit()
         view.scroll_visible(animate=False)
-        view.begin()
+        views = self._page.views
+        self._turn = Turn(view, views, fresh=not self.tutor.live.is_warm)
         self._page.use(view)
-        self._asked = self._playing = view
-        self._left, self._began = 0, time.monotonic()
-        self._fresh = not self.tutor.live.is_warm
         self._inbox = Inbox()
         self._clock = self.set_interval(1.0, self._tick)
         self._tick()
         self.refresh_bindings()
-        views = self._page.views
         codes = [(one.block, one.exact_code) for one in views[: views.index(view) + 1]]
         self._play(self._opened.lesson, codes, self._inbox)
 
@@ -197,16 +184,9 @@ that `r` runs; Tab goes to the next one.
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while a block does."""
-        view, asked = self._playing, self._asked
-        if view is None or asked is None:
-            return
-        self.tutor.post_message(Holding(self.tutor.live.holder))
-        seconds = time.monotonic() - self._began
-        if view is not asked:
-            more = "s" if self._left > 1 else ""
-            asked.wait(seconds, f"running the {self._left} block{more} above first")
-        what = "running" if view.has_output or not self._fresh else self._starting()
-        view.wait(seconds, what)
+        if self._turn:
+            self.tutor.post_message(Holding(self.tutor.live.holder))
+            self._turn.tick(self._starting())
 
     def _starting(self) -> str:
         session = self.tutor.live.session
@@ -222,42 +202,30 @@ that `r` runs; Tab goes to the next one.
         events: list[Any] = message.inbox.take()
         for kind, group in groupby(events, type):
             if kind is Output:
-                if self._playing:
-                    self._playing.add("".join(one.text for one in group))
+                if self._turn:
+                    self._turn.playing.add("".join(one.text for one in group))
                 continue
             for event in group:
                 self._follow(event)
 
     def _follow(self, event: RunsFirst | BlockResult) -> None:
-        asked = self._asked
-        if asked is None:
+        turn = self._turn
+        if turn is None:
             return
-        if isinstance(event, BlockResult):
-            self._end(asked, event)
+        if isinstance(event, RunsFirst):
+            turn.runs_first(event)
+            self._tick()
             return
-        self._left = event.left
-        self._playing = next(one for one in self._page.views if one.block.id == event.block.id)
-        self._playing.begin()
-        self._tick()
-
-    def _end(self, asked: BlockView, result: BlockResult) -> None:
-        view, self._fresh = self._playing or asked, False
-        if result.id != asked.block.id:
-            self._above, self._playing = view, asked
-        else:
+        turn.ended(event)
+        if turn.is_over:
             if self._clock:
                 self._clock.stop()
-            self._playing = self._asked = self._clock = None
-            if result.reason == "dependency" and self._above:
-                broken = self._page.views.index(self._above) + 1
-                result = replace(result, detail=f"block {broken} above has to work first")
-            view = asked
-        view.end(result)
+            self._turn = self._clock = None
         self._follow_process()
         self._tick()
         self._page.mark_soon()
-        if self._asked is None:
-            self._page.show_end(view)
+        if turn.is_over:
+            self._page.show_end(turn.asked)
         self.refresh_bindings()
 
     def _follow_process(self) -> None:
@@ -268,11 +236,11 @@ that `r` runs; Tab goes to the next one.
     @property
     def can_stop(self) -> bool:
         """Whether a block runs."""
-        return self._playing is not None
+        return self._turn is not None
 
     def stop_work(self) -> bool:
         """Stop the block that runs."""
-        if self._playing is None:
+        if self._turn is None:
             return False
         self.tutor.live.stop()
         return True
@@ -305,10 +273,14 @@ that `r` runs; Tab goes to the next one.
         if self.tutor.is_running:
             self.tutor.release_lesson()
 
+    def _plays(self, view: BlockView) -> bool:
+        """Return whether a block runs now."""
+        return self._turn is not None and view is self._turn.playing
+
     async def action_edit(self) -> None:
         """Let the learner change the marked block."""
         view = self._chosen()
-        if view and not view.is_editing and view is not self._playing:
+        if view and not view.is_editing and not self._plays(view):
             await view.edit()
             self.refresh_bindings()
 
@@ -374,7 +346,7 @@ that `r` runs; Tab goes to the next one.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        this, running = self._opened, self._playing is not None
+        this, running = self._opened, self._turn is not None
         page = self._page
         editing = page.edited is not None
         if action == "back" and editing:

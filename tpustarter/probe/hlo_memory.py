@@ -1,0 +1,120 @@
+"""Which arrays of a TPU executable take memory of their own, and whose memory the others lie in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from tpustarter.probe.hlo_module import NAME, NOTHING, Array, Computation, arrays_in
+from tpustarter.probe.hlo_text import Line, closing, integers, space
+
+PASSED_ON = frozenset({"bitcast", "opt-barrier", "while"})
+"""Instructions whose result is their first operand's memory."""
+
+NO_MEMORY = PASSED_ON | {"get-tuple-element", "parameter", "recv", "send", "tuple"}
+"""Instructions whose result is memory of another one. So are halves called `-start` and
+`-update`: their `-done` has the result."""
+
+_STEPS = 16
+"""How far the memory of a result is followed from instruction to instruction."""
+
+# Linear, as those of `hlo_module`.
+_RUNS = re.compile(r"\b(?:body|condition|(?:true|false)computation_of|to_apply)=%([\w.-]+)")
+_ALIAS = re.compile(r"(?:, )?\{(\d*)(?:,[^{}]*)?\}: \((\d+), \{[^{}]*\}\)")
+_GROUP = re.compile(r'"indices":\[([^\[\]]*)\]')
+
+
+def new_arrays(computation: Computation) -> Iterator[Array]:
+    """Yield the arrays in HBM that are there only while a computation runs.
+
+    Its root lies where the caller wants it: in a loop, where the loop began.
+    """
+    owned = {(array.line.name, array.leaf) for array in owners(computation)}
+    for line in computation.lines.values():
+        if line.op in NO_MEMORY or line.op.endswith(("-start", "-update")):
+            continue
+        arrays = [array for array in arrays_in(line, line.shape) if array.laid_out]
+        arrays = [array for array in arrays if space(array.text) == 0]
+        aliases = _aliases(line) if arrays else {}
+        for array in arrays:
+            if array.leaf not in aliases and (line.name, array.leaf) not in owned:
+                yield array
+
+
+def _aliases(line: Line) -> dict[int, int]:
+    """Return the results that lie in the memory of an operand: number of result to of operand.
+
+    The compiler's own settings number the results after the operands.
+    """
+    count = line.operands.count("%")
+    aliases: dict[int, int] = {}
+    at = line.rest.rfind('"aliasing_operands":')
+    for group in _GROUP.findall(line.rest, at) if at >= 0 else []:
+        numbers = integers(group.replace('"', "")) or [count]
+        aliases |= {number - count: min(numbers) for number in numbers if min(numbers) < count}
+    _, key, attributes = line.rest.partition("output_to_operand_aliasing={")
+    found = _ALIAS.match(attributes) if key else None
+    while found:
+        aliases[int(found[1][:9] or 0)] = int(found[2][:9])
+        found = _ALIAS.match(attributes, found.end())
+    return aliases
+
+
+def running_parts(entry: Computation, others: Mapping[str, Computation]) -> list[Computation]:
+    """Return the computations that are not part of one instruction, beginning with the entry."""
+    running = [entry]
+    seen: set[str] = set()
+    for computation in running:
+        for line in computation.lines.values():
+            if line.op not in {"while", "conditional", "call"}:
+                continue
+            attributes = line.rest.partition(", metadata={")[0]
+            branches = attributes.partition("branch_computations={")[2].partition("}")[0]
+            called = {*_RUNS.findall(attributes), *NAME.findall(branches)} - seen
+            seen |= called
+            running += [others[name] for name in sorted(called) if name in others]
+    return running
+
+
+def layouts(header: str) -> tuple[str, str]:
+    """Return the shapes of the arguments and of the results, from the first line of a module."""
+    _, _, layout = header.partition("entry_computation_layout=")
+    layout = layout[: max(closing(layout, 0), 0)]
+    end = max(closing(layout, layout.find("(")), 0)
+    return layout[:end], layout[end:].removeprefix("->")
+
+
+def arguments_of(entry: Computation, text: str) -> Iterator[Array]:
+    """Yield the arguments; a program with thousands of them has one, a tuple of all."""
+    lines = entry.lines.values()
+    parameters = {line.operands: line for line in lines if line.op == "parameter"}
+    first = parameters.get("0", NOTHING)
+    for array in arrays_in(NOTHING, text):
+        if first.shape.startswith("("):
+            yield array._replace(line=first)
+        else:
+            yield array._replace(line=parameters.get(str(array.leaf), NOTHING), leaf=0)
+
+
+def owners(computation: Computation, text: str = "") -> Iterator[Array]:
+    """Yield the results of a computation, each with the instruction whose memory it lies in."""
+    known: dict[str, tuple[list[str], dict[int, int]]] = {}
+    for array in arrays_in(computation.root, text or computation.root.shape):
+        line, leaf = array.line, array.leaf
+        for _ in range(_STEPS):
+            if line.name not in known:
+                known[line.name] = NAME.findall(line.operands), _aliases(line)
+            operands, aliases = known[line.name]
+            at, inner = 0, leaf
+            if line.op == "tuple":
+                at, inner = leaf, 0
+            elif line.op == "get-tuple-element":
+                index = line.rest.partition(" index=")[2].partition(",")[0]
+                inner = (integers(index) or [0])[0]
+            elif line.op not in PASSED_ON:
+                at, inner = aliases.get(leaf, len(operands)), 0
+            owner = computation.lines.get(operands[at]) if at < len(operands) else None
+            if owner is None:
+                break
+            line, leaf = owner, inner
+        yield array._replace(line=line, leaf=leaf)

@@ -1,0 +1,70 @@
+"""What the text of a TPU executable is made of: computations, arrays, and where they are from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from tpustarter.probe.hlo_text import Line, instruction, pairs, sizes
+
+KEYS = {
+    "StackFrames": "stack_frame_id",
+    "FileLocations": "file_location_id",
+    "FileNames": "file_name_id",
+}
+"""The tables that lead from an instruction to a line of a file, and by which key."""
+
+# These are linear: what repeats ends at a character it cannot take, and none begins in the middle
+# of such a run.
+_ARRAY = re.compile(r"(?<!\w)\w+\[[^\[\]]*\](?:\{[^{}]*\})?")
+NAME = re.compile(r"%([^\s,(){}]+)")
+
+
+class Array(NamedTuple):
+    """One array of an instruction's result, by its number among them."""
+
+    line: Line
+    leaf: int
+    text: str
+    asked: int
+    laid_out: int
+
+
+class Computation(NamedTuple):
+    """Instructions by name; the last one is the root or stands for it."""
+
+    lines: dict[str, Line]
+    root: Line
+
+
+NOTHING = Line("", "", "", "", "")
+Tables = Mapping[str, Mapping[str, Mapping[str, str]]]
+
+
+def computation_of(body: Iterable[str]) -> Computation:
+    """Return the instructions of a computation's lines."""
+    lines: dict[str, Line] = {}
+    root = line = NOTHING
+    for text in body:
+        if found := instruction(text.strip().removeprefix("ROOT ")):
+            line = lines[found.name] = found
+            root = line if text.lstrip().startswith("ROOT ") else root
+    return Computation(lines, root if root.name else line)
+
+
+def arrays_in(line: Line, text: str) -> Iterator[Array]:
+    """Yield the arrays of a shape, as results of an instruction."""
+    for leaf, found in enumerate(_ARRAY.finditer(text)):
+        if (size := sizes(found[0])) is not None:
+            yield Array(line, leaf, found[0], *size)
+
+
+def origin_of(rest: str, tables: Tables) -> tuple[str, str]:
+    """Return the operation and the file and line that an instruction was made from."""
+    found = pairs(rest.partition(", metadata={")[2])
+    for section, key in KEYS.items():
+        found |= tables.get(section, {}).get(found.get(key, ""), {})
+    file = found.get("", "") or found.get("source_file", "")
+    line = found.get("line", "") or found.get("source_line", "")
+    return found.get("op_name", ""), f"{file}:{line}" if file else ""
