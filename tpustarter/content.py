@@ -17,6 +17,9 @@ from tpustarter.problem import ExitCode, Problem
 
 LEVELS = ("static", "quick", "full", "soak")
 """How deep a check goes, in rising order; a level includes those before it."""
+MOST_ID, MOST_TITLE = 32, 60
+"""Characters of a check's id and of its title at most: 80 columns show id and seconds, and a title
+where it fits."""
 TRACKS = ("start", "setup", "jax", "slices", "trouble")
 """Folders of lessons, in the order in which a newcomer meets them."""
 

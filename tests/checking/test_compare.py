@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.checking.test_report import FINDING, HOST, NASTY, result, run_of
 from tests.support.places import SUPPORT
+from tests.support.runs import FINDING, HOST, NASTY, result, run_of
 from tests.support.sessions import SAMPLES
 from tpustarter.checking import compare, compare_text, document, saved
 from tpustarter.checking.results import STATUSES, Result

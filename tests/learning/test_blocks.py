@@ -253,7 +253,6 @@ BROKEN = {
     "word": ("END", "You just run it.", "the word `just`"),
     "long-code": ("END", f"```sh\n{'x' * 75}\n```", "75 characters in a line, expected 74"),
     "long-line": ("END", "word " * 30, "150 characters in a line"),
-    "long-lesson": ("END", "line\n" * 200, "the lesson has"),
     "check-to-run": ("END", "`tpustarter check host.nope`", "matches no check"),
     "fence": ("END", "```python run\nx\n```", "has no `id=`"),
     "no-label": (

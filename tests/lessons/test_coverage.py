@@ -1,6 +1,6 @@
 """The outlines of the five source documents: where the lessons teach each of their points.
 
-`python -m tests.test_coverage` prints the table, and how much there is of what.
+`python -m tests.lessons.test_coverage` prints the table, and how much there is of what.
 """
 
 from __future__ import annotations

@@ -295,11 +295,13 @@ def test_a_type_without_measured_topology_names_those_that_have_one() -> None:
 
 def test_the_table_needs_the_standard_library_only() -> None:
     """The probe carries this module into interpreters that have nothing else."""
-    tree = ast.parse(Path(tpus.__file__).read_text(encoding="utf-8"))
-    imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    imported |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    imported: set[str | None] = set()
+    for module in (tpus, generations):
+        tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+        imported |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        imported |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
 
-    expected = {"dataclasses", "difflib", "typing"}
+    expected = {"dataclasses", "difflib", "typing", "tpustarter.machine.generations"}
 
     assert expected == imported
 

@@ -65,7 +65,7 @@ import jax, jax.numpy as jnp, numpy
 from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 from tpustarter.machine import tpus
-from tpustarter.probe import hlo, hlo_text
+from tpustarter.probe import hlo
 jax.config.update("jax_enable_x64", True)
 kind = tpus.topology(sys.argv[1])
 devices = topologies.get_topology_desc(

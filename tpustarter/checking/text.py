@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tpustarter.checking.interpreters import FRAMEWORKS
 from tpustarter.checking.results import Result, Run, Status
 from tpustarter.checking.verdict import verified_on, without_verdict
 from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
 
 ID_WIDTH = 22
-TITLE_WIDTH = WIDTH - 6 - ID_WIDTH - 8
-"""Longest claim in characters: what holds is told in one line."""
+"""Columns for the name of a check; more where a run has a check with a longer one."""
+SECONDS_WIDTH = 8
 _INDENT = " " * 6
 _ORDER: tuple[Status, ...] = ("fail", "error", "notrun", "warn", "pass", "skip")
 _WORDS: dict[Status, str] = {
@@ -33,12 +34,12 @@ def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
     """Return the whole report, without the first line (`opening`)."""
     lines: list[str] = []
     shown = sorted(run.results, key=lambda one: _ORDER.index(one.status))
-    folded = 0
+    folded, width = 0, id_width(result.id for result in run.results)
     for result in shown:
         if result.status == "skip" and not verbose:
             folded += 1
             continue
-        lines += _result(result, paint, verbose=verbose)
+        lines += _result(result, paint, width, verbose=verbose)
     if folded:
         lines += wrap(_skips(run), "", hang=_INDENT)
     return "\n".join([*lines, "", *wrap(headline(run), "")])
@@ -48,7 +49,7 @@ def opening(run: Run) -> str:
     """Return the first line: the Python under test, its frameworks, and the devices."""
     target = run.target
     names = [f"{name} {version}" for name, version in target["frameworks"].items()
-             if name in ("jax", "torch_xla", "torch_tpu", "tensorflow")]  # fmt: skip
+             if name in FRAMEWORKS]  # fmt: skip
     what = ", ".join(names) or "no framework"
     where = (
         target["where"] if target["platform"] in ("tpu", "gpu") else f"no TPU: {target['where']}"
@@ -82,10 +83,19 @@ def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "")
     return f"{check_id}  {seconds:.0f} s, {doing or 'working'}"
 
 
-def _result(result: Result, paint: Paint, *, verbose: bool) -> Iterator[str]:
+def id_width(ids: Iterable[str]) -> int:
+    """Return the columns that the names of checks take, with the blank behind the longest."""
+    return max(ID_WIDTH, *(len(one) + 1 for one in ids), 0)
+
+
+def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Iterator[str]:
     word = paint(f"{_WORDS[result.status]:<6}", result.status)
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-    yield from _row(word, result.id, visible(summary(result)), seconds)
+    told = visible(summary(result))
+    if result.status == "pass" and not verbose:
+        yield _passed(word, result.id, told, seconds, width)
+    else:
+        yield from _row(word, result.id, told, seconds, width)
     yield from _findings(result) if verbose else _worst(result)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
@@ -150,12 +160,21 @@ def _last_words(lines: list[str]) -> list[str]:
     return [*said[-half:], stacks[0], *stack[: half - 1]]
 
 
-def _row(word: str, name: str, text: str, seconds: str) -> Iterator[str]:
+def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[str]:
     """Yield one line of at most WIDTH columns, or more lines with the text below itself."""
-    first, *rest = textwrap.wrap(text, TITLE_WIDTH, break_on_hyphens=False) or [""]
-    yield f"{word}{name:<{ID_WIDTH - 1}} {first:<{TITLE_WIDTH}}{seconds:>8}".rstrip()
+    room = WIDTH - 6 - width - SECONDS_WIDTH
+    first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+    yield f"{word}{name:<{width - 1}} {first:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
     for line in rest:
-        yield " " * (6 + ID_WIDTH) + line
+        yield " " * (6 + width) + line
+
+
+def _passed(word: str, name: str, title: str, seconds: str, width: int) -> str:
+    """Return the one line of a claim that holds: its title where that fits whole, never a part."""
+    for left in (f"{name:<{width - 1}} {title}", f"{name} {title}", name):
+        if len(left) <= WIDTH - 6 - SECONDS_WIDTH:
+            break
+    return f"{word}{left:<{WIDTH - 6 - SECONDS_WIDTH}}{seconds:>{SECONDS_WIDTH}}".rstrip()
 
 
 def summary(result: Result) -> str:

@@ -176,9 +176,10 @@ def _chosen(request: Request) -> list[content.Check]:
 def _list(request: Request) -> None:
     """Show each check with its level, about how long it takes, and its claim."""
     chosen = _chosen(request)
+    width = text.id_width(one.id for one in chosen)
     for one in chosen:
         about = text.about(content.seconds([one], request.minutes)) if one.estimate_s else ""
-        click.echo(f"{one.id:<22} {one.level:<6} {about:>7}  {one.broken or one.title}")
+        click.echo(f"{one.id:<{width}} {one.level:<6} {about:>7}  {one.broken or one.title}")
     total = text.about(content.seconds(chosen, request.minutes))
     number = plan.count(len(chosen), "check")
     click.echo(f"{number}, about {total} on 8 virtual CPU devices", err=True)

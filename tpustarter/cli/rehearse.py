@@ -99,9 +99,10 @@ def rehearse(
 
 
 def _list() -> None:
-    for one in content.read_checks():
-        if one.has_programs:
-            click.echo(f"{one.id:<26} {one.title}")
+    checks = [one for one in content.read_checks() if one.has_programs]
+    width = max((len(one.id) for one in checks), default=0)
+    for one in checks:
+        click.echo(f"{one.id:<{max(width, 26)}} {one.title}")
 
 
 def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:

@@ -21,7 +21,6 @@ from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.markdown import anchors, links, source_lines, tokens
 from tpustarter.problem import Problem
 
-MAX_LINES = 150
 MAX_COLUMNS = 100
 MAX_CODE_COLUMNS = 74
 """Of code and what it prints: a terminal of 80 columns shows it whole."""
@@ -183,9 +182,6 @@ def _text(path: Path) -> str | None:
 
 def _prose(lesson: Lesson) -> Complaints:
     lines = source_lines(lesson)
-    count = lesson.first_line - 1 + len("\n".join(lines).rstrip("\n").split("\n"))
-    if count > MAX_LINES:
-        yield MAX_LINES + 1, f"the lesson has {count} lines, expected {MAX_LINES} at most"
     headings = [line for line in lines if line.startswith("# ")]
     if headings[:1] != [f"# {lesson.title}"]:
         yield lesson.first_line, f"the first heading is not the title, `# {lesson.title}`"

@@ -91,9 +91,24 @@ class Stack(Lines):
 class Line(Lines):
     """Text on the left, cut where it must be, a figure on the right, and pieces below."""
 
-    def __init__(self, left: Content, right: str = "", more: Sequence[Lines] = ()) -> None:
+    def __init__(
+        self,
+        left: Content,
+        right: str = "",
+        more: Sequence[Lines] = (),
+        whole: Content | None = None,
+    ) -> None:
+        """Take the parts of a line.
+
+        Args:
+            left: What must be seen; the end gives way where there is no room.
+            right: A figure.
+            more: Pieces below.
+            whole: What stands behind `left` where it fits whole, and nowhere else.
+        """
         self._left = left
         self._right = right
+        self._whole = whole
         self._more = Stack(more)
 
     def lines(self, width: int) -> list[Content]:
@@ -101,6 +116,8 @@ class Line(Lines):
         right = f" {self._right}" if self._right else ""
         room = max(width - len(right), 8)
         left = self._left
+        if self._whole and left.cell_length + self._whole.cell_length <= room:
+            left = left + self._whole
         if left.cell_length > room:
             left = left.truncate(room, ellipsis=True)
         row = left.pad_right(room - left.cell_length) + right if right else left

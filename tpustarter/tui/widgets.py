@@ -40,13 +40,15 @@ class Row:
     left: Content | str | Lines
     right: str = ""
     more: tuple[Lines, ...] = ()
+    whole: Content | None = None
+    """What follows `left` where it fits whole."""
 
     def line(self) -> Lines:
         """Return what is painted."""
         if isinstance(self.left, Lines):
             return self.left
         left = Content(self.left) if isinstance(self.left, str) else self.left
-        return Line(left, self.right, self.more)
+        return Line(left, self.right, self.more, self.whole)
 
 
 class Rows(OptionList):

@@ -212,8 +212,11 @@ Each line is one claim about this machine. Below stands what was found for the m
         name = f"{visible(check):<{width}}"
         if result:
             seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-            left = word(result.status, WORDS[result.status], 8)
-            return Row(check, left + f"{name} {visible(text.summary(result))}", seconds)
+            left = word(result.status, WORDS[result.status], 8) + name
+            told = Content(f" {visible(text.summary(result))}")
+            if result.status == "pass":
+                return Row(check, left, seconds, whole=told)
+            return Row(check, left + told, seconds)
         if check == self._now:
             seconds = f"{time.monotonic() - self._began:.0f} s"
             return Row(check, word("run", "RUN", 8) + f"{name} {self._waiting(check)}", seconds)

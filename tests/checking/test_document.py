@@ -1,0 +1,50 @@
+"""The run as JSON: every document fits the published schema, and an error is one too."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+import jsonschema
+from hypothesis import given
+
+from tests.support.runs import (
+    HOST,
+    result,
+    results_strategy,
+    run_of,
+)
+from tpustarter.checking import document
+from tpustarter.checking.results import Result
+from tpustarter.problem import ExitCode, Problem
+
+SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
+
+
+@given(results_strategy)
+def test_every_document_fits_the_published_schema(results: list[Result]) -> None:
+    """Any run gives a document the schema accepts, and its counts add up."""
+    fields = json.loads(document.line(document.document(run_of(*results))))
+    jsonschema.Draft202012Validator(SCHEMA).validate(fields)
+
+    assert sum(fields["counts"].values()) == len(fields["results"])
+
+
+def test_the_schema_refuses_what_is_no_report() -> None:
+    """A report without `verified_on`, and a skip without a reason, are refused."""
+    fields = document.document(run_of(HOST, result("skip")))
+    without = {key: value for key, value in fields.items() if key != "verified_on"}
+    fields["results"][1]["reason"] = None
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+
+    assert not validator.is_valid(without)
+    assert not validator.is_valid(fields)
+
+
+def test_an_error_is_json_too() -> None:
+    """What stands on stdout when no report could be made fits the schema."""
+    for error, code in ((Problem("no", hint="yes", code=ExitCode.USAGE), 2), (ValueError("x"), 70)):
+        fields = document.error_fields(error)
+        jsonschema.Draft202012Validator(SCHEMA).validate(fields)
+
+        assert fields["exit_code"] == code

@@ -1,0 +1,216 @@
+"""The run as plain text: worst first, whole sentences, and never wider than 80 columns."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.runs import (
+    BUSY,
+    FINDING,
+    HOST,
+    NASTY,
+    result,
+    results_strategy,
+    run_of,
+)
+from tpustarter import content
+from tpustarter.checking import junit, text
+from tpustarter.checking.results import STATUSES, Blocked, Result
+from tpustarter.problem import ExitCode
+
+
+def test_no_escape_sequence_and_no_markup_survives() -> None:
+    """Hostile text from a finding, a log or a device is shown as text in every rendering."""
+    finding = {**FINDING, "verdict": "fail", "name": NASTY, "found": NASTY, "hint": NASTY}
+    bad = result("fail", findings=(finding,), log=NASTY)
+    broken = result("error", detail=NASTY, log=NASTY)
+    run = run_of(bad, broken, blocked=replace(BUSY, what=NASTY))
+    run.target["shown"] = NASTY
+    shown = text.opening(run) + text.render(run, verbose=True)
+    xml = ET.tostring(junit.suite(run), encoding="unicode")
+
+    for control in ("\x1b", "\x07", "\x00", "\u202e"):
+        assert control not in shown
+        assert control not in xml
+    assert "[bold]not markup[/]" in shown
+    ET.fromstring(xml)
+
+
+def test_text_is_worst_first_and_ends_with_the_whole_truth() -> None:
+    """Failures come before passes, and the last line says what was tested."""
+    shown = text.render(run_of(HOST, result("pass"), result("fail"))).splitlines()
+
+    assert shown[0].startswith("FAIL  jax.sample")
+    assert shown[-1] == (
+        "2 of 3 claims hold on 8 virtual CPU devices, 1 does not. No TPU was tested."
+    )
+
+
+WARN = result("warn")
+
+
+NO_TPU = result("skip", "host.chips", detail="no TPU on this machine")
+
+
+HEADLINES = [
+    # results, more of the run, the last line without what was not tested
+    ([HOST, WARN], {}, "1 of 2 claims hold on 8 virtual CPU devices, 1 has a warning."),
+    ([HOST, WARN, WARN], {}, "1 of 3 claims hold on 8 virtual CPU devices, 2 have warnings."),
+    ([WARN], {}, "0 of 1 claims hold on 8 virtual CPU devices, 1 has a warning."),
+    ([HOST, WARN, result("fail"), result("error"), result("skip", reason="dependency")], {},
+     ("1 of 5 claims hold on 8 virtual CPU devices, 1 does not, 1 has a warning, 1 has no verdict, "
+     "1 blocked by that.")),
+    ([NO_TPU], {},
+     "Nothing to check here: this check does not apply (no TPU on this machine)."),
+    ([NO_TPU, NO_TPU, NO_TPU], {},
+     "Nothing to check here: these 3 checks do not apply (no TPU on this machine)."),
+    ([NO_TPU, result("skip", detail="this is not a container")], {},
+     ("Nothing to check here: these 2 checks do not apply (no TPU on this machine; this is not a "
+     "container).")),
+    ([result("skip", detail="no framework yet")],
+     {"blocked": Blocked("no framework yet", ExitCode.NOTHING_VERIFIED)},
+     "Nothing was checked. No framework was started: no framework yet."),
+    ([], {}, "Nothing was checked."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("results", "more", "says"), HEADLINES)
+def test_a_headline_adds_up_and_can_be_read_alone(
+    results: list[Result], more: dict[str, object], says: str
+) -> None:
+    """A claim with a warning is not among those that hold, and `0 of 0` is never said."""
+    shown = text.headline(run_of(*results, **more))
+
+    assert says == re.sub(r" No (TPU|device) was tested\.$", "", shown)
+
+
+@given(results_strategy)
+def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
+    """Whatever came out: those that hold and all the others are the total."""
+    shown = text.headline(run_of(*results)).replace("8 virtual", "virtual")
+    numbers = [int(one) for one in re.findall(r"\b\d+\b", shown)]
+    if numbers:
+        hold, total, *others = numbers
+
+        assert total == hold + sum(others)
+    else:
+        assert shown.startswith("Nothing was checked") or "does not apply" in shown
+
+
+def finding(verdict_: str, name: str, found: object = 1, **more: object) -> dict[str, object]:
+    """Return a finding as a check would tell it."""
+    given = {**FINDING, "verdict": verdict_, "name": name, "found": found, "expected": None}
+    return {**given, **more}
+
+
+def test_what_stands_in_the_row_is_not_said_again() -> None:
+    """With `-v` the finding of the row, its hint, and a hint shared by two are shown once."""
+    told = (
+        finding("info", "first", hint="look there"),
+        finding("warn", "bad version", "3.11", expected="3.12", hint="set it up"),
+        finding("info", "second", hint="look there"),
+    )
+    shown = text.render(run_of(result("warn", findings=told)), verbose=True)
+
+    assert 1 == shown.count("bad version")
+    assert 1 == shown.count("look there")
+    assert 1 == shown.count("set it up")
+
+
+def test_a_warning_before_a_failure_is_shown_beside_it() -> None:
+    """The row tells the failure, the line below the warning, and neither twice."""
+    told = (finding("warn", "soft"), finding("fail", "hard"))
+    shown = text.render(run_of(result("fail", findings=told))).splitlines()
+
+    assert ["hard", "soft"] == [line.split(": found")[0].split()[-1] for line in shown[:2]]
+    assert "hard" not in "".join(shown[1:])
+
+
+LINES = [
+    (finding("info", "big-endian float32", "refused by JAX", entity="dtype:big-endian float32"),
+     "big-endian float32: refused by JAX"),
+    (finding("info", "default precision", "not set"), "default precision: not set"),
+    (finding("ok", "kinds of device", 1, expected=1), "kinds of device: 1"),
+    (finding("info", "devices of this host", 1, unit="devices"), "devices of this host: 1 device"),
+    (finding("fail", "chips", 0, unit="chips", expected=8), "chips: found 0 chips, expected 8"),
+    (finding("warn", "JAX_X is wrong", "a", expected="b", entity="variable:JAX_X"),
+     "JAX_X is wrong: found a, expected b"),
+    (finding("warn", "a process", "pid 42, root: python", entity="pid:42"),
+     "a process: found pid 42, root: python"),
+    (finding("fail", "a process", "pid 421, root", entity="pid:42"),
+     "a process (pid:42): found pid 421, root"),
+    (finding("fail", "devices that answer", "zeros", entity="device:5"),
+     "devices that answer (device:5): found zeros"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given_", "line"), LINES)
+def test_a_finding_is_one_sentence_without_repetition(given_: dict[str, object], line: str) -> None:
+    """`found` stands beside what was expected, the unit once, the entity where it tells more."""
+    assert line == text.finding_line(given_)
+
+
+def test_only_folded_checks_are_said_to_be_named_by_v() -> None:
+    """A skip that stands there with its id has nothing more to name."""
+    one, two = result("skip", "host.a", detail="none"), result("skip", "host.b", detail="none")
+
+    assert "-v names" not in text.render(run_of(HOST, one))
+    assert "-v names" in text.render(run_of(HOST, one, two))
+
+
+LONGEST = f"torch_xla.{'x' * (content.MOST_ID - len('torch_xla.'))}"
+
+
+def test_a_passing_line_shows_a_title_whole_or_not_at_all() -> None:
+    """The longest id and its seconds fit a line; a title stands there where all of it does."""
+    short, fits = "short", "y" * 33
+    run = run_of(
+        replace(result("pass", LONGEST), title="z" * content.MOST_TITLE, seconds=1234.5),
+        replace(result("pass", LONGEST), title=fits, seconds=0.1),
+        replace(result("pass", "jax.sample"), title=short, seconds=0.1),
+        replace(result("pass", "jax.sample"), title="t" * 55, seconds=0.1),
+    )
+    rows = text.render(run).splitlines()[:4]
+
+    assert [
+        f"pass  {LONGEST}{' ' * 34}1234.5 s",
+        f"pass  {LONGEST} {fits}   0.1 s",
+        f"pass  {'jax.sample':<32} {short}{' ' * 31}0.1 s",
+        f"pass  jax.sample {'t' * 55}   0.1 s",
+    ] == rows
+
+
+@pytest.mark.parametrize(("status", "verbose"), [("fail", False), ("error", False), ("pass", True)])
+def test_what_is_not_a_passing_line_is_wrapped_and_never_cut(status: str, verbose: bool) -> None:
+    """With `-v`, and where a claim does not hold, every word of a long title is there."""
+    words = " ".join(f"word{number:02}" for number in range(9))[: content.MOST_TITLE]
+    shown = text.render(
+        run_of(replace(result(status, LONGEST), title=words, findings=())), verbose=verbose
+    )
+
+    assert LONGEST in shown
+    if status != "error":
+        assert words.split() == [one for one in shown.split() if one in words.split()]
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+@given(results_strategy, st.booleans())
+def test_text_stays_within_eighty_columns(results: list[Result], verbose: bool) -> None:
+    """No line is wider than the narrowest terminal people use."""
+    for line in text.render(run_of(*results), verbose=verbose).splitlines():
+        assert len(line) <= 80
+
+
+def test_healthy_is_never_said_without_where() -> None:
+    """The word alone would claim more than was seen."""
+    for statuses in itertools.combinations(STATUSES, 2):
+        shown = text.render(run_of(*(result(status) for status in statuses)), verbose=True)
+
+        assert "healthy" not in shown
