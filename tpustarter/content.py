@@ -113,7 +113,7 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     if "run" not in functions:
         raise ValueError("there is no function `run`")
-    if not all(isinstance(one, str) for one in fields.get("env", {}).values()):
+    if not all(isinstance(value, str) for value in fields.get("env", {}).values()):
         raise ValueError("ENV has a value that is not a str")
     if not 0 < fields["timeout_s"] <= 86400:
         raise ValueError(f"TIMEOUT_S is {fields['timeout_s']}, expected more than 0, at most 86400")
@@ -130,8 +130,8 @@ def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) ->
     except (ValueError, TypeError):
         raise ValueError(f"line {statement.lineno}: {name} must be a literal") from None
     if not isinstance(value, kind):
-        found = type(value).__name__
-        raise ValueError(f"line {statement.lineno}: {name} is a {found}")
+        type_name = type(value).__name__
+        raise ValueError(f"line {statement.lineno}: {name} is a {type_name}")
     return value
 
 
@@ -153,19 +153,19 @@ def select(
     patterns = list(patterns)
     if not patterns:
         return chosen
-    wanted: set[str] = set()
+    selected_ids: set[str] = set()
     for pattern in patterns:
         pool = chosen if is_glob(pattern) else checks
         matching = {check.id for check in pool if fnmatchcase(check.id, pattern)}
         if not matching:
             raise _unknown_check(pattern, [check.id for check in checks], level)
-        wanted |= matching
-    return [check for check in checks if check.id in wanted]
+        selected_ids |= matching
+    return [check for check in checks if check.id in selected_ids]
 
 
 def seconds(checks: Iterable[Check], minutes: float) -> float:
     """Return about how long checks take; those of the level `soak` go on for some minutes."""
-    return sum((one.estimate_s or 0) + 60 * minutes * (one.level == "soak") for one in checks)
+    return sum((check.estimate_s or 0) + 60 * minutes * (check.level == "soak") for check in checks)
 
 
 def is_glob(pattern: str) -> bool:
@@ -177,8 +177,8 @@ def _unknown_check(pattern: str, ids: list[str], level: str) -> Problem:
     if is_glob(pattern):
         what = f"no check of level {level} matches `{pattern}`"
         return Problem(what, hint="`tpustarter check --list` shows them", code=ExitCode.USAGE)
-    near = get_close_matches(pattern, ids, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else "`tpustarter check --list` shows them"
+    matches = get_close_matches(pattern, ids, n=1)
+    hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter check --list` shows them"
     return Problem(f"there is no check `{pattern}`", hint=hint, code=ExitCode.USAGE)
 
 
@@ -219,7 +219,7 @@ class Lesson:
     def packages(self) -> list[str]:
         """Return what it needs beside its framework, by the names to install."""
         names: Any = self._needs.get("packages")
-        return [str(one) for one in cast("list[Any]", names)] if isinstance(names, list) else []
+        return [str(name) for name in cast("list[Any]", names)] if isinstance(names, list) else []
 
     @property
     def _needs(self) -> dict[str, Any]:
@@ -262,9 +262,9 @@ def _refuse_types(header: Any) -> None:
     for key, kind in HEADER.items():
         value = fields.get(key, kind())
         if not isinstance(value, kind) or isinstance(value, bool):
-            found = type(value).__name__
-            raise ValueError(f"`{key}` in the header is a {found}, expected {kind.__name__}")
-        if kind is list and key != "steps" and not all(isinstance(one, str) for one in value):
+            type_name = type(value).__name__
+            raise ValueError(f"`{key}` in the header is a {type_name}, expected {kind.__name__}")
+        if kind is list and key != "steps" and not all(isinstance(item, str) for item in value):
             raise ValueError(f"`{key}` in the header is no list of texts")
 
 
@@ -291,7 +291,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
                 str(entry["id"]),
                 str(entry["title"]),
                 str(entry["who"]),
-                tuple(str(one) for one in entry["lessons"]),
+                tuple(str(lesson) for lesson in entry["lessons"]),
             )
             for entry in entries
         ]

@@ -46,11 +46,11 @@ def caller() -> tuple[int, int] | None:
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """Return the text of a file; raises OSError or ValueError for a pipe, a device, a huge one."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    if found.st_size > max_bytes:
-        raise OSError(errno.EFBIG, f"found {found.st_size} bytes, expected {max_bytes} at most")
+    if status.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"found {status.st_size} bytes, expected {max_bytes} at most")
     return path.read_text(encoding="utf-8-sig")
 
 

@@ -72,7 +72,9 @@ if hasattr(lax, "AccuracyMode"):  # JAX 0.6.2 has no public name for it
 def tried():
     """Return the pairs of a function's name and a type that are tried."""
     rows = FUNCTIONS.items()
-    return [(name, dtype) for dtype in DIGITS for name, one in rows if getattr(one, dtype)]
+    return [
+        (name, dtype) for dtype in DIGITS for name, function in rows if getattr(function, dtype)
+    ]
 
 
 def arguments():
@@ -81,13 +83,13 @@ def arguments():
     Of float32 some numbers of each size and more where functions bend, turn or end; of bfloat16
     all but 128, for which JAX's own tests make an exception: `exp2` of it is finite.
     """
-    every = np.arange(0, 2**32, 2**18 - 1, dtype=np.uint32).view(np.float32)
+    sweep = np.arange(0, 2**32, 2**18 - 1, dtype=np.uint32).view(np.float32)
     near_one = 1 + np.arange(-512, 512) / 2**24
     turns = np.arange(-256, 256) * np.pi / 4
     ends = [0.0, -0.0, np.inf, -np.inf, TINY, -TINY, *np.log([TINY, HUGE]), -126, 128]
-    more = np.concatenate([np.linspace(-100, 100, 4001), near_one, -near_one, turns, ends])
-    short = np.delete(np.arange(2**16, dtype=np.uint16), 0x4300).view(jnp.bfloat16)
-    return _normal(np.concatenate([every, more.astype(np.float32)])), _normal(short)
+    extra = np.concatenate([np.linspace(-100, 100, 4001), near_one, -near_one, turns, ends])
+    bfloat16s = np.delete(np.arange(2**16, dtype=np.uint16), 0x4300).view(jnp.bfloat16)
+    return _normal(np.concatenate([sweep, extra.astype(np.float32)])), _normal(bfloat16s)
 
 
 def _normal(numbers):
@@ -97,19 +99,19 @@ def _normal(numbers):
     return np.append(numbers[(size == 0) | (size >= TINY)], numbers.dtype.type(np.nan))
 
 
-def errors(found, right, digits):
+def errors(actual, expected, digits):
     """Return how many ULP each number is off; infinity where only one of the two is NaN.
 
     Below `TINY` all numbers are one, and infinity is the number after the largest finite one.
     """
     largest = HUGE * (1 - 2.0 ** -(digits + 1))  # from here on rounded to infinity
-    right = np.where(np.abs(right) >= largest, np.copysign(HUGE, right), right)
-    found = np.clip(found.astype(np.float64), -HUGE, HUGE)
+    expected = np.where(np.abs(expected) >= largest, np.copysign(HUGE, expected), expected)
+    actual = np.clip(actual.astype(np.float64), -HUGE, HUGE)
     with np.errstate(invalid="ignore"):
-        exponent = np.frexp(np.maximum(np.abs(right), TINY))[1] - 1
+        exponent = np.frexp(np.maximum(np.abs(expected), TINY))[1] - 1
     unit = 2.0 ** (np.clip(exponent, -126, 127) - digits + 1)
-    off = np.abs(_squeezed(found, digits) - _squeezed(right, digits)) / unit
-    one_nan = np.isnan(found) != np.isnan(right)
+    off = np.abs(_squeezed(actual, digits) - _squeezed(expected, digits)) / unit
+    one_nan = np.isnan(actual) != np.isnan(expected)
     return np.where(one_nan, np.inf, np.nan_to_num(off, nan=0.0))
 
 

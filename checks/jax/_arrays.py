@@ -80,13 +80,13 @@ def patterns(name):
 
 def ordinary(name):
     """Return 1024 patterns of a type without NaN and subnormals, which arithmetic may not keep."""
-    every = patterns(name)
-    if every.dtype.kind not in "bui":
+    array = patterns(name)
+    if array.dtype.kind not in "bui":
         with np.errstate(invalid="ignore"):  # signalling NaNs
-            values = np.abs(every.astype(np.float32))
-        smallest = float(jnp.finfo(every.dtype).tiny)
-        every = every[(values >= smallest) | (values == 0)]
-    return every[np.linspace(0, len(every) - 1, 1024).astype(int)]
+            values = np.abs(array.astype(np.float32))
+        smallest = float(jnp.finfo(array.dtype).tiny)
+        array = array[(values >= smallest) | (values == 0)]
+    return array[np.linspace(0, len(array) - 1, 1024).astype(int)]
 
 
 def bits(array):

@@ -38,24 +38,24 @@ def factor(name, count):
 
 def gb_per_s(name, array, count, seconds):
     """Return the bus bandwidth of a collective whose argument on all devices is `array`."""
-    each = array.size * array.dtype.itemsize / (1 if name == "all_gather" else count)
-    return each * factor(name, count) / seconds / 1e9
+    size = array.size * array.dtype.itemsize / (1 if name == "all_gather" else count)
+    return size * factor(name, count) / seconds / 1e9
 
 
 def hint(name, device):
     """Return what to know of the figure of a collective on such devices, or null."""
-    known = tpus.by_device_kind(device.device_kind)
-    return HINTS.get((name, known.name)) if known else None
+    generation = tpus.by_device_kind(device.device_kind)
+    return HINTS.get((name, generation.name)) if generation else None
 
 
 def links(device):
     """Return what is documented of the links of a device's chip."""
-    known, code = tpus.by_device_kind(device.device_kind), "JAX-BUS-LINKS"
-    if known is None or known.ici_gb_per_s is None:
+    generation, code = tpus.by_device_kind(device.device_kind), "JAX-BUS-LINKS"
+    if generation is None or generation.ici_gb_per_s is None:
         words = VIRTUAL if device.platform == "cpu" else None
-        found = "no reference for this device"
-        return Finding(code, "links of a chip, documented", "info", found, hint=words)
-    each = known.devices_per_chip or 1
-    words = MEANS + SHARED.format(each) if each > 1 else MEANS
-    name = f"links of a {known.title} chip, both directions, documented"
-    return Finding(code, name, "info", known.ici_gb_per_s.judged, unit="GB/s", hint=words)
+        text = "no reference for this device"
+        return Finding(code, "links of a chip, documented", "info", text, hint=words)
+    devices = generation.devices_per_chip or 1
+    words = MEANS + SHARED.format(devices) if devices > 1 else MEANS
+    name = f"links of a {generation.title} chip, both directions, documented"
+    return Finding(code, name, "info", generation.ici_gb_per_s.judged, unit="GB/s", hint=words)

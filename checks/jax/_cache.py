@@ -47,7 +47,7 @@ class Trial(NamedTuple):
     """Whether the first time left an entry in the folder."""
     same: bool
     """Whether the second time left the folder as it was."""
-    left: bool
+    still_broken: bool
     """Whether a broken entry stayed broken."""
 
 
@@ -56,8 +56,8 @@ def trial(program, x):
 
     At last the folder cannot be written: it lies below a file, where not even root may write.
     """
-    with tempfile.TemporaryDirectory() as place:
-        folder, file = Path(place, "folder"), Path(place, "file")
+    with tempfile.TemporaryDirectory() as root:
+        folder, file = Path(root, "folder"), Path(root, "file")
         with kept_in(folder):
             ways = {"compiled": compiled(program(), x)}
             kept = entries(folder)
@@ -66,23 +66,23 @@ def trial(program, x):
             for path in kept:
                 path.write_bytes(b"broken")
             ways["broken entry"] = compiled(program(), x)
-            left = b"broken" in entries(folder).values()
+            still_broken = b"broken" in entries(folder).values()
         file.touch()
         with kept_in(file / "folder"):
             ways["no folder"] = compiled(program(), x)
-    return Trial(ways, bool(kept), same, left)
+    return Trial(ways, bool(kept), same, still_broken)
 
 
 @contextlib.contextmanager
 def kept_in(folder):
     """Keep compiled programs in a folder, and leave the settings as they were."""
-    wanted = {**SETTINGS, "jax_compilation_cache_dir": str(folder)}
-    before = {name: jax.config.values[name] for name in wanted}
+    settings = {**SETTINGS, "jax_compilation_cache_dir": str(folder)}
+    previous = {name: jax.config.values[name] for name in settings}
     try:
-        use(wanted)
+        use(settings)
         yield
     finally:
-        use(before)
+        use(previous)
 
 
 def use(settings):
@@ -94,13 +94,15 @@ def use(settings):
 
 def compiled(function, x):
     """Compile a function that JAX has not met, and run it."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         began = time.perf_counter()
         result = jax.block_until_ready(jax.jit(function)(x))
         seconds = time.perf_counter() - began
-    said = tuple(str(one.message) for one in told if "compilation cache" in str(one.message))
-    return Compiled(np.asarray(result), said, seconds)
+    warned = tuple(
+        str(warning.message) for warning in caught if "compilation cache" in str(warning.message)
+    )
+    return Compiled(np.asarray(result), warned, seconds)
 
 
 def entries(folder):

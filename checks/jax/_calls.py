@@ -37,9 +37,9 @@ def refuse(numbers):
 def heard():
     """Return what was told since the last time, when no callback is under way any more."""
     jax.effects_barrier()
-    told = list(HEARD)
+    values = list(HEARD)
     HEARD.clear()
-    return told
+    return values
 
 
 def ask(x, way=None):

@@ -23,15 +23,17 @@ def blocks(*shape):
     return np.random.default_rng(0).integers(-LARGEST, LARGEST, (*shape, WIDTH), np.int32)
 
 
-def argument(mesh, cut, *shape, dtype=np.int32):
+def argument(mesh, spec, *shape, dtype=np.int32):
     """Return an abstract array that is cut over a mesh."""
-    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, cut))
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, spec))
 
 
 def placed(arrays, arguments):
     """Return NumPy arrays as JAX arrays with the types and shardings of abstract ones."""
     pairs = zip(arrays, arguments, strict=True)
-    return [jax.device_put(array.astype(one.dtype), one.sharding) for array, one in pairs]
+    return [
+        jax.device_put(array.astype(abstract.dtype), abstract.sharding) for array, abstract in pairs
+    ]
 
 
 def spread(function, devices, *shape):
@@ -50,7 +52,7 @@ def execute(programs, *numbers):
     return jax.jit(function)(*placed(numbers, arguments))
 
 
-def held(output, devices):
+def shard_rows(output, devices):
     """Return the rows `[d, ...]` of a sharded array as NumPy, in the order of `devices`."""
     rows = {shard.device: np.asarray(shard.data) for shard in output.addressable_shards}
     return np.concatenate([rows[device] for device in devices])
@@ -79,36 +81,36 @@ def owners(numbers, devices):
     return named
 
 
-def wrong(found, expected, named, devices):
+def wrong(actual, expected, named, devices):
     """Return for each device how its blocks differ from the expected ones, or an empty text.
 
-    `found` and `expected` are NumPy arrays `int32[d, k, w]`, with k blocks on each device; `named`
+    `actual` and `expected` are NumPy arrays `int32[d, k, w]`, with k blocks on each device; `named`
     is what `owners` returns.
     """
-    if found.shape != expected.shape:
-        return {label(device): f"shape {list(found.shape[1:])}" for device in devices}
+    if actual.shape != expected.shape:
+        return {label(device): f"shape {list(actual.shape[1:])}" for device in devices}
     return {
-        label(device): difference(one, right, named)
-        for device, one, right in zip(devices, found, expected, strict=True)
+        label(device): difference(row, expected_row, named)
+        for device, row, expected_row in zip(devices, actual, expected, strict=True)
     }
 
 
-def difference(found, expected, named):
+def difference(actual, expected, named):
     """Return how many of some blocks are wrong, and what stands in place of the first."""
-    places = np.flatnonzero((found != expected).any(axis=1))
+    places = np.flatnonzero((actual != expected).any(axis=1))
     if not len(places):
         return ""
     first = places[0]
-    text = describe(found[first], expected[first], named)
-    return text if len(found) == 1 else f"place {first}: {text} ({len(places)} of {len(found)})"
+    text = describe(actual[first], expected[first], named)
+    return text if len(actual) == 1 else f"place {first}: {text} ({len(places)} of {len(actual)})"
 
 
-def describe(found, expected, named):
+def describe(actual, expected, named):
     """Return what a wrong block is: zeros, another's, without another's, or so many numbers."""
-    if not found.any():
+    if not actual.any():
         return "zeros"
-    candidates = {"{}": found, "lacks {}": expected - found, "{} twice": found - expected}
+    candidates = {"{}": actual, "lacks {}": expected - actual, "{} twice": actual - expected}
     for text, block in candidates.items():
         if owner := named.get(block.astype(np.int32).tobytes()):
             return text.format(owner)
-    return f"{np.count_nonzero(found != expected)} of {found.size} numbers wrong"
+    return f"{np.count_nonzero(actual != expected)} of {actual.size} numbers wrong"

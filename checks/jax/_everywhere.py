@@ -34,16 +34,16 @@ def answers(results):
     """Return for each named result what most devices say, from arrays `[d, ...]`."""
     common = {}
     for name, rows in results.items():
-        held = [row.tobytes() for row in rows]
-        most, _ = Counter(held).most_common(1)[0]
-        common[name] = rows[held.index(most)]
+        bits = [row.tobytes() for row in rows]
+        most, _ = Counter(bits).most_common(1)[0]
+        common[name] = rows[bits.index(most)]
     return common
 
 
 def outsiders(results, common, devices):
     """Return for each device which results differ in any bit from `common`, or an empty text."""
-    found = {}
+    texts = {}
     for place, device in enumerate(devices):
-        other = [n for n, rows in results.items() if rows[place].tobytes() != common[n].tobytes()]
-        found[label(device)] = f"other bits in: {', '.join(other)}" if other else ""
-    return found
+        names = [n for n, rows in results.items() if rows[place].tobytes() != common[n].tobytes()]
+        texts[label(device)] = f"other bits in: {', '.join(names)}" if names else ""
+    return texts

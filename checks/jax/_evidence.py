@@ -35,9 +35,9 @@ def of_rounds(rounds):
         code = _work.WORK[name].__name__.upper()
         what, middle = f"devices whose {name} never changed", f"JAX-SOAK-{code}"
         yield from tally(middle, what, rounds.lost(kind), hint(rounds.devices))
-        compared = size * rounds.made * len(rounds.devices)
-        found = excluded(sum(rounds.wrong[:, kind]), compared)
-        yield Finding(f"{middle}-ERRORS", f"error rate of {name}", "info", found)
+        compared = size * rounds.completed * len(rounds.devices)
+        rate = excluded(sum(rounds.wrong[:, kind]), compared)
+        yield Finding(f"{middle}-ERRORS", f"error rate of {name}", "info", rate)
     for name in _work.WORK.keys() - rounds.names:
         code = _work.WORK[name].__name__.upper()
         yield Finding(f"JAX-SOAK-{code}", name, "info", OTHER)
@@ -46,14 +46,14 @@ def of_rounds(rounds):
 def of_memory(memory):
     """Yield on which devices words changed, how much was covered, and what is excluded."""
     size = f"{len(memory.chunks) * memory.bytes / 2**20:.0f} MiB in {len(memory.chunks)} chunks"
-    few = "" if memory.told else ": these devices do not say how much is free"
-    found = f"{size}, {memory.passes} times{few}"
-    yield Finding("JAX-SOAK-MEMORY-COVERED", "memory written on each device", "info", found)
+    note = "" if memory.limit_known else ": these devices do not say how much is free"
+    covered = f"{size}, {memory.passes} times{note}"
+    yield Finding("JAX-SOAK-MEMORY-COVERED", "memory written on each device", "info", covered)
     if memory.words:
         name = "devices that kept every word of memory"
         yield from tally("JAX-SOAK-MEMORY", name, memory.lost(), AGAIN)
-    found = excluded(sum(memory.wrong), memory.words)
-    yield Finding("JAX-SOAK-MEMORY-ERRORS", "error rate of words kept", "info", found)
+    rate = excluded(sum(memory.wrong), memory.words)
+    yield Finding("JAX-SOAK-MEMORY-ERRORS", "error rate of words kept", "info", rate)
 
 
 def excluded(wrong, compared):
@@ -68,32 +68,37 @@ def excluded(wrong, compared):
 def of_speed(rounds):
     """Yield rounds per second at first and at last, and the device that made the fewest."""
     most = max(times for times, _ in rounds.speeds)
-    made = [each for times, each in rounds.speeds if times * 2 >= most]  # others are mostly start
-    part = max(1, len(made) // 4)
-    first, last = (statistics.median(map(min, some)) for some in (made[:part], made[-part:]))
-    yield Finding("JAX-SOAK-SPEED-FIRST", "speed at first", "info", short(first), unit="rounds/s")
+    speeds = [rates for times, rates in rounds.speeds if times * 2 >= most]  # else mostly start
+    part = max(1, len(speeds) // 4)
+    first, last = (statistics.median(map(min, looks)) for looks in (speeds[:part], speeds[-part:]))
+    yield Finding(
+        "JAX-SOAK-SPEED-FIRST", "speed at first", "info", four_digits(first), unit="rounds/s"
+    )
     name = f"speed at last, {last / first - 1:+.1%}"
-    yield Finding("JAX-SOAK-SPEED-LAST", name, "info", short(last), unit="rounds/s")
-    usual = [statistics.median(one) for one in zip(*made, strict=True)]
+    yield Finding("JAX-SOAK-SPEED-LAST", name, "info", four_digits(last), unit="rounds/s")
+    usual = [statistics.median(rates) for rates in zip(*speeds, strict=True)]
     slowest, all_of_them = min(usual), statistics.median(usual)
     if len(usual) > 1:
         device = label(rounds.devices[usual.index(slowest)])
         name = f"slowest device, {slowest / all_of_them - 1:+.1%}"
-        yield Finding("JAX-SOAK-SPEED-SLOWEST", name, "info", short(slowest), short(all_of_them),
-                      "rounds/s", device)  # fmt: skip
+        yield Finding("JAX-SOAK-SPEED-SLOWEST", name, "info", four_digits(slowest),
+                      four_digits(all_of_them), "rounds/s", device)  # fmt: skip
 
 
-def short(number):
+def four_digits(number):
     """Return a number with four digits that count."""
     return float(f"{number:.4g}")
 
 
-def of_time(ran_s, asked_s, made):
+def of_time(ran_s, requested_s, rounds):
     """Return how long it ran of what was asked."""
-    name, minutes = f"time under load, {made} rounds", (short(ran_s / 60), short(asked_s / 60))
-    if not made:
+    name, minutes = (
+        f"time under load, {rounds} rounds",
+        (four_digits(ran_s / 60), four_digits(requested_s / 60)),
+    )
+    if not rounds:
         return Finding("JAX-SOAK-TIME", name, "warn", *minutes, "min", hint=LONGER)
-    verdict = "ok" if ran_s >= asked_s else "info"
+    verdict = "ok" if ran_s >= requested_s else "info"
     return Finding("JAX-SOAK-TIME", name, verdict, *minutes, "min")
 
 

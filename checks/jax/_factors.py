@@ -38,27 +38,27 @@ def identity(q):
     return q @ q.conj().T - np.eye(len(q))
 
 
-def residuals(found, a, c, b):
+def residuals(results, a, c, b):
     """Return the error of each result in units of `UNIT`; NaN where it holds one.
 
-    `found` are the results by name, as `float64` or `complex128` arrays.
+    `results` are the results by name, as `float64` or `complex128` arrays.
     """
-    q, r = found["qr"]
-    values, vectors = found["eigh"]
-    u, s, v = found["svd"]
-    lower, x = found["cholesky"][0], found["solve"][0]
-    size = np.linalg.norm
+    q, r = results["qr"]
+    values, vectors = results["eigh"]
+    u, s, v = results["svd"]
+    lower, x = results["cholesky"][0], results["solve"][0]
+    norm = np.linalg.norm
     errors = {
-        "cholesky": size(lower @ lower.T - c) / size(c),
-        "qr": size(q @ r - a) / size(a),
-        "q of qr": size(identity(q)),
-        "solve": size(a @ x - b) / (size(a, 2) * size(x)),
-        "eigh": size(vectors * values @ vectors.T - c) / size(c),
-        "vectors of eigh": size(identity(vectors)),
-        "svd": size(u * s @ v - a) / size(a),
-        "vectors of svd": size(identity(u)) + size(identity(v)),
-        "fft": size(found["fft"][0] - np.fft.fft(a)) / size(np.fft.fft(a)),
-        "ifft of fft": size(found["fft"][1] - a) / size(a),
-        "irfft of rfft": size(found["rfft"][0] - a) / size(a),
+        "cholesky": norm(lower @ lower.T - c) / norm(c),
+        "qr": norm(q @ r - a) / norm(a),
+        "q of qr": norm(identity(q)),
+        "solve": norm(a @ x - b) / (norm(a, 2) * norm(x)),
+        "eigh": norm(vectors * values @ vectors.T - c) / norm(c),
+        "vectors of eigh": norm(identity(vectors)),
+        "svd": norm(u * s @ v - a) / norm(a),
+        "vectors of svd": norm(identity(u)) + norm(identity(v)),
+        "fft": norm(results["fft"][0] - np.fft.fft(a)) / norm(np.fft.fft(a)),
+        "ifft of fft": norm(results["fft"][1] - a) / norm(a),
+        "irfft of rfft": norm(results["rfft"][0] - a) / norm(a),
     }
     return {name: float(error) / UNIT for name, error in errors.items()}

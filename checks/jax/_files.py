@@ -33,9 +33,9 @@ def npz(arrays, folder):
     """Return arrays after the way through `np.savez` and `np.load`, by name."""
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     raw: dict[str, Any] = {
-        f"array {name}": np.frombuffer(one.tobytes(), np.uint8) for name, one in plain.items()
+        f"array {name}": np.frombuffer(array.tobytes(), np.uint8) for name, array in plain.items()
     }
-    facts = {name: (one.dtype.name, one.shape) for name, one in plain.items()}
+    facts = {name: (array.dtype.name, array.shape) for name, array in plain.items()}
     path = folder / "arrays.npz"
     np.savez(path, facts=json.dumps(facts), **raw)
     with np.load(path) as file:
@@ -49,7 +49,9 @@ def msgpack(arrays, folder):
     import msgpack
 
     plain = {name: np.asarray(array) for name, array in arrays.items()}
-    facts = {name: (one.dtype.name, one.shape, one.tobytes()) for name, one in plain.items()}
+    facts = {
+        name: (array.dtype.name, array.shape, array.tobytes()) for name, array in plain.items()
+    }
     path = folder / "arrays.msgpack"
     path.write_bytes(msgpack.packb(facts))
     facts = msgpack.unpackb(path.read_bytes())
@@ -61,14 +63,14 @@ def orbax(arrays, folder):
     """Return arrays after the way through a checkpoint of Orbax, spread as they were, by name."""
     from orbax import checkpoint
 
-    like = {name: jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=one.sharding)
-            for name, one in arrays.items()}  # fmt: skip
+    like = {name: jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=array.sharding)
+            for name, array in arrays.items()}  # fmt: skip
     with checkpoint.StandardCheckpointer() as file:
         file.save(folder / "orbax", arrays)
         file.wait_until_finished()
         back = file.restore(folder / "orbax", like)
-    moved = [name for name, one in back.items() if one.sharding != arrays[name].sharding]
-    return {name: one for name, one in back.items() if name not in moved}
+    moved = [name for name, array in back.items() if array.sharding != arrays[name].sharding]
+    return {name: array for name, array in back.items() if name not in moved}
 
 
 def difference(sent, back):

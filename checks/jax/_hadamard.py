@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tpustarter.checks.jax import _matmul_types
-from tpustarter.checks.jax._collectives import held
+from tpustarter.checks.jax._collectives import shard_rows
 from tpustarter.checks.jax._shares import label
 
 ROWS = 64
@@ -44,16 +44,16 @@ def bits(dtype):
 
 def numbers(width, dtype):
     """Return `float32[64, n]`: random odd whole numbers that use every bit of a type."""
-    draw = np.random.default_rng(0)
-    planes = [2.0**bit * bent(draw, width) for bit in range(bits(dtype))]
+    rng = np.random.default_rng(0)
+    planes = [2.0**bit * bent(rng, width) for bit in range(bits(dtype))]
     return np.sum(planes, axis=0).astype(np.float32)
 
 
-def bent(draw, width):
+def bent(rng, width):
     """Return `[64, n]`: random bent functions (-1)**(a . p(b) + g(b)) of any p and g."""
     half = round(width**0.5)
-    orders = np.argsort(draw.random((ROWS, half)), axis=1)
-    signs = draw.choice([-1, 1], (ROWS, 1, half))
+    orders = np.argsort(rng.random((ROWS, half)), axis=1)
+    signs = rng.choice([-1, 1], (ROWS, 1, half))
     rows = transformed(np.eye(half))[:, orders].transpose(1, 0, 2)  # (-1)**(a . p(b))
     return (rows * signs).reshape(ROWS, width)
 
@@ -62,8 +62,8 @@ def transformed(x):
     """Return `x @ w` of `x: [k, n]`, by sums and differences of numbers 1, 2, 4, ... apart."""
     shape, half = x.shape, 1
     while half < shape[1]:
-        left, right = np.moveaxis(x.reshape(shape[0], -1, 2, half), 2, 0)
-        x, half = np.stack([left + right, left - right], axis=2).reshape(shape), 2 * half
+        first, second = np.moveaxis(x.reshape(shape[0], -1, 2, half), 2, 0)
+        x, half = np.stack([first + second, first - second], axis=2).reshape(shape), 2 * half
     return x
 
 
@@ -92,17 +92,17 @@ def summary(x):
     return jnp.concatenate([alike[0], others.astype(np.float32)])
 
 
-def difference(found, right):
-    """Return how rows `[k, n]` that repeat those of `right` differ from them, or an empty text."""
-    found = np.asarray(found).astype(np.float32).reshape(-1, *right.shape)
-    wrong, infinite = (found != right).sum(), (~np.isfinite(found)).sum()
-    text = f"{wrong} of {found.size} numbers wrong"
+def difference(actual, expected):
+    """Return how rows `[k, n]` that repeat `expected` differ from it, or an empty text."""
+    actual = np.asarray(actual).astype(np.float32).reshape(-1, *expected.shape)
+    wrong, infinite = (actual != expected).sum(), (~np.isfinite(actual)).sum()
+    text = f"{wrong} of {actual.size} numbers wrong"
     return "" if not wrong else f"{text}, {infinite} of them not finite" if infinite else text
 
 
 def differences(sample, first, devices):
     """Return for each device how its `summary` differs from that of rows all alike, or no text."""
-    right = np.concatenate([first, np.zeros_like(first)])
-    parts = np.split(held(sample, devices), len(devices))
+    expected = np.concatenate([first, np.zeros_like(first)])
+    parts = np.split(shard_rows(sample, devices), len(devices))
     pairs = zip(devices, parts, strict=True)
-    return {label(device): difference(part, right) for device, part in pairs}
+    return {label(device): difference(part, expected) for device, part in pairs}

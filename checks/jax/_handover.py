@@ -21,7 +21,7 @@ def cpu():
         devices = jax.devices("cpu")
     except RuntimeError:
         return None
-    return next(one for one in devices if one.process_index == jax.process_index())
+    return next(device for device in devices if device.process_index == jax.process_index())
 
 
 def columns_first(from_numpy):
@@ -40,12 +40,12 @@ def columns_first(from_numpy):
     return "right"
 
 
-def order(found, version, hint):
+def order(actual, version, hint):
     """Return the finding about that order, a known fault of JAX 0.6.2 which 0.10.2 has not."""
     code, name = "JAX-DLPACK-ORDER", "memory order of columns first"
-    if found != "right" and version < (0, 10):
-        return Finding(code, name, "info", found, "right", hint=hint)
-    return compare(code, name, found, "right", hint=hint)
+    if actual != "right" and version < (0, 10):
+        return Finding(code, name, "info", actual, "right", hint=hint)
+    return compare(code, name, actual, "right", hint=hint)
 
 
 def through_torch(name, device):
@@ -54,7 +54,7 @@ def through_torch(name, device):
 
     sent = _arrays.ordinary(name)
     tensor = torch.from_dlpack(jax.device_put(sent, device))
-    kind = str(tensor.dtype).removeprefix("torch.")
-    if kind != name:
-        return f"{kind} in PyTorch"
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype != name:
+        return f"{dtype} in PyTorch"
     return _arrays.difference(sent, np.array(jnp.from_dlpack(tensor.clone())))

@@ -56,19 +56,19 @@ def text(sides):
     return "x".join(map(str, sides))
 
 
-def shape(known, each, chips, sides):
+def shape(generation, per_chip, chips, sides):
     """Yield devices per chip and the shape of a slice, beside those of the generation."""
-    if known is None or known.devices_per_chip is None:
-        yield Finding("JAX-PLACE-CORES", "devices on a chip", "info", f"{each:g}, no reference")
+    if generation is None or generation.devices_per_chip is None:
+        yield Finding("JAX-PLACE-CORES", "devices on a chip", "info", f"{per_chip:g}, no reference")
         return
-    name, expected = f"devices on a {known.title} chip", known.devices_per_chip
-    yield compare("JAX-PLACE-CORES", name, each, expected, hint=LINKS)
+    name, expected = f"devices on a {generation.title} chip", generation.devices_per_chip
+    yield compare("JAX-PLACE-CORES", name, per_chip, expected, hint=LINKS)
     shapes = [
         [int(side) for side in (row.topology_name.partition(":")[2] + "x1").split("x")[:3]]
         for row in tpus.TOPOLOGIES
-        if row.name.startswith(f"{known.name}-") and row.devices == chips * expected
+        if row.name.startswith(f"{generation.name}-") and row.devices == chips * expected
     ]
-    same = any(sorted(one) == sorted(sides) for one in shapes)
+    same = any(sorted(box) == sorted(sides) for box in shapes)
     usual = " or ".join(map(text, shapes)) or None
     verdict = "ok" if same else "info"
     yield Finding("JAX-PLACE-SHAPE", f"shape of {chips} chips", verdict, text(sides), usual)
@@ -76,25 +76,35 @@ def shape(known, each, chips, sides):
 
 def memory(devices):
     """Yield what the devices say of their memory, judged where a document says what it must be."""
-    limits = {label(one): (one.memory_stats() or {}).get("bytes_limit", 0) for one in devices}
-    known, name = tpus.by_device_kind(devices[0].device_kind), f"memory of {devices[0].device_kind}"
+    limits = {
+        label(device): (device.memory_stats() or {}).get("bytes_limit", 0) for device in devices
+    }
+    generation, name = (
+        tpus.by_device_kind(devices[0].device_kind),
+        f"memory of {devices[0].device_kind}",
+    )
     if not all(limits.values()):
         yield Finding("JAX-MEMORY-LIMIT", name, "info", "not told: no reference for this device")
         return
     sizes = {device: limit / 2**30 for device, limit in limits.items()}
     common = collections.Counter(sizes.values()).most_common(1)[0][0]
     name = "memory of most devices"
-    if known is None or known.hbm_gib is None or known.devices_per_chip is None:
+    if generation is None or generation.hbm_gib is None or generation.devices_per_chip is None:
         yield Finding("JAX-MEMORY-LIMIT", name, "info", round(common, 2), unit="GiB")
         lost = {device: unequal(size, common, common) for device, size in sizes.items()}
         yield from tally("JAX-MEMORY-ALIKE", "devices with the same memory", lost, FLAGS)
         return
-    figures = [known.hbm_gib.value, *(figure for figure, _ in known.hbm_gib.others)]
-    low, high = min(figures) / known.devices_per_chip, max(figures) / known.devices_per_chip
+    figures = [generation.hbm_gib.value, *(figure for figure, _ in generation.hbm_gib.others)]
+    low, high = (
+        min(figures) / generation.devices_per_chip,
+        max(figures) / generation.devices_per_chip,
+    )
     expected = f"{low:g}" if low == high else f"{low:g} to {high:g}"
     yield Finding("JAX-MEMORY-LIMIT", name, "info", round(common, 2), expected, unit="GiB")
     lost = {device: unequal(size, LEAST * low, MOST * high) for device, size in sizes.items()}
-    yield from tally("JAX-MEMORY-SIZE", f"devices with the memory of a {known.title}", lost, FLAGS)
+    yield from tally(
+        "JAX-MEMORY-SIZE", f"devices with the memory of a {generation.title}", lost, FLAGS
+    )
 
 
 def unequal(size, least, most):

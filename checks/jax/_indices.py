@@ -41,16 +41,16 @@ def reads(x, i):
 def writes(x, i):
     """Return what each way of `write` is to give; `x: int32[10]`, `i: int32[7]`."""
     inside, clipped = _places(i)
-    there, added, most, twice = (x.copy() for _ in range(4))
-    there[clipped[inside]] = -5
+    written, added, most, twice = (x.copy() for _ in range(4))
+    written[clipped[inside]] = -5
     np.maximum.at(most, clipped[inside], 50)
     np.add.at(added, clipped[inside], 7)
     np.add.at(twice, clipped, 7)
     return {
-        "x.at[i].set(-5)": there,
+        "x.at[i].set(-5)": written,
         "x.at[i].add(7)": added,
         "x.at[i].max(50)": most,
-        "x.at[i].set(-5, mode='drop')": there,
+        "x.at[i].set(-5, mode='drop')": written,
         "x.at[i].add(7, mode='clip')": twice,
         "x.at[99].set(-5)": x,
     }
@@ -61,34 +61,34 @@ def _places(i):
     return (place >= 0) & (place < COUNT), np.clip(place, 0, COUNT - 1)
 
 
-def differs(found, right):
+def differs(actual, expected):
     """Return the numbers found where they are not the right ones, else an empty text."""
-    found, right = np.asarray(found), np.asarray(right)
-    floats = right.dtype.kind == "f"
-    if found.dtype == right.dtype and np.array_equal(found, right, equal_nan=floats):
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    floats = expected.dtype.kind == "f"
+    if actual.dtype == expected.dtype and np.array_equal(actual, expected, equal_nan=floats):
         return ""
-    if found.size > len(READ) + COUNT:
-        return f"other numbers, {found.dtype}{list(found.shape)}"
-    return f"{found.tolist()}, expected {right.tolist()}"
+    if actual.size > len(READ) + COUNT:
+        return f"other numbers, {actual.dtype}{list(actual.shape)}"
+    return f"{actual.tolist()}, expected {expected.tolist()}"
 
 
-def mix(x, index, mask, place, other):
+def mix(x, index, mask, place, convert):
     """Return the NumPy array `x` and its copy `other(x)` indexed by one another's library.
 
     `index: int32[2, 3]`, `mask: bool[6]` and `place: int32[]` are NumPy arrays as well.
     """
-    y = other(x)
+    y = convert(x)
     return {
-        "NumPy array [JAX array]": x[other(index)],
+        "NumPy array [JAX array]": x[convert(index)],
         "JAX array [NumPy array]": y[index],
-        "NumPy array [JAX scalar]": x[other(place)],
+        "NumPy array [JAX scalar]": x[convert(place)],
         "JAX array [NumPy mask]": y[mask],
-        "NumPy array [JAX mask]": x[other(mask)],
-        "list [JAX scalar]": LIST[other(place)],
+        "NumPy array [JAX mask]": x[convert(mask)],
+        "list [JAX scalar]": LIST[convert(place)],
     }
 
 
-def owner(way, found):
+def owner(way, result):
     """Return whose array the result is where it is not the indexed one's, else an empty text."""
-    whose = "JAX" if isinstance(found, jax.Array) else "NumPy"
+    whose = "JAX" if isinstance(result, jax.Array) else "NumPy"
     return "" if way.startswith((whose, "list")) else f"an array of {whose}"

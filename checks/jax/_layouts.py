@@ -54,9 +54,9 @@ def shifted(array):
     return memory[1:].view(array.dtype).reshape(array.shape)
 
 
-def said(found, expected):
+def mismatch(actual, expected):
     """Return both of two numbers where they differ, else an empty text."""
-    return "" if found == expected else f"{found}, expected {expected}"
+    return "" if actual == expected else f"{actual}, expected {expected}"
 
 
 def changed(sent, back):
@@ -64,6 +64,8 @@ def changed(sent, back):
     if (sent.dtype, sent.shape) != (back.dtype, back.shape):
         return f"{back.dtype.name}{list(back.shape)}"
     if sent.dtype != np.uint32:
-        sent, back = (np.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in (sent, back))
+        sent, back = (
+            np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (sent, back)
+        )
     count = int(np.count_nonzero(sent != back))
     return f"{count} of {sent.size} changed" if count else ""

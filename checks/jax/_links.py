@@ -99,23 +99,23 @@ def loop(name, count):
     return rounds
 
 
-def firsts(count, each):
+def firsts(count, blocks):
     """Return the first rows `float32[d, k, h, w]` that devices begin with.
 
     Multiples of `d * d` have whole means; float32 adds them up exactly for as many as 64 devices.
     """
-    numbers = np.random.default_rng(0).integers(0, 16, (count, each, HEAD, WIDTH))
+    numbers = np.random.default_rng(0).integers(0, 16, (count, blocks, HEAD, WIDTH))
     return (numbers * count * count).astype(np.float32)
 
 
 def placed(like, first):
-    """Return an array like an abstract one: a device's share is the same but for its first rows."""
+    """Return an array like an abstract one: a device's shard is the same but for its first rows."""
     numbers = np.random.default_rng(1).integers(0, 4096, 2**20)
-    share = np.resize(numbers.astype(np.float32), first[0].shape[:1] + like.shape[1:])
+    shard = np.resize(numbers.astype(np.float32), first[0].shape[:1] + like.shape[1:])
 
     def own(index):
-        block = share.copy()
-        block[:, :HEAD] = first[(index[0].start or 0) // len(share)]
+        block = shard.copy()
+        block[:, :HEAD] = first[(index[0].start or 0) // len(shard)]
         return block
 
     return jax.make_array_from_callback(like.shape, like.sharding, own)
@@ -124,21 +124,21 @@ def placed(like, first):
 def lasts(name, first, rounds):
     """Return the first rows `float32[d, k, h, w]` after so many rounds, at least two."""
     if name == "psum_scatter":
-        left = np.broadcast_to(first[:, ::2].mean((0, 1), np.float64), first.shape)
+        result = np.broadcast_to(first[:, ::2].mean((0, 1), np.float64), first.shape)
     elif name.startswith("psum"):
-        left = np.broadcast_to(first.mean(0, np.float64), first.shape)
+        result = np.broadcast_to(first.mean(0, np.float64), first.shape)
     elif name == "all_to_all":
-        left = first.swapaxes(0, 1) if rounds % 2 else first
+        result = first.swapaxes(0, 1) if rounds % 2 else first
     else:
-        left = np.roll(first, rounds if name == "ppermute" else -rounds, axis=0)
-    return (left + rounds).astype(np.float32)
+        result = np.roll(first, rounds if name == "ppermute" else -rounds, axis=0)
+    return (result + rounds).astype(np.float32)
 
 
-def difference(found, expected):
+def difference(actual, expected):
     """Return how the rows that a device holds in the end differ, or an empty text."""
-    if found.shape != expected.shape:
-        return f"shape {list(found.shape)}"
-    off = found - expected
+    if actual.shape != expected.shape:
+        return f"shape {list(actual.shape)}"
+    off = actual - expected
     if len(np.unique(off)) == 1:
         return f"every number off by {off.flat[0]:g}" if off.any() else ""
     return f"{np.count_nonzero(off)} of {off.size} numbers wrong"

@@ -44,8 +44,8 @@ def native(device):
     if device.platform != "tpu":
         return ELSEWHERE.get(device.platform, EVERY_TPU)
     generation = tpus.by_device_kind(device.device_kind)
-    known = generation.matmul_dtypes if generation else ()
-    return tuple(name for name in TYPES if name in EVERY_TPU or name in known)
+    dtypes = generation.matmul_dtypes if generation else ()
+    return tuple(name for name in TYPES if name in EVERY_TPU or name in dtypes)
 
 
 def dtype(name):
@@ -55,10 +55,10 @@ def dtype(name):
 
 def whole(name):
     """Return operands of whole numbers, those of floating types times powers of two by row."""
-    draw, largest = np.random.default_rng(0), TYPES[name][1]
+    rng, largest = np.random.default_rng(0), TYPES[name][1]
     lowest = -largest - 1 if name.startswith("int") else -largest
-    x = draw.integers(lowest, largest + 1, (ROWS, TERMS)).astype(np.float64)
-    y = draw.integers(lowest, largest + 1, (TERMS, ROWS)).astype(np.float64)
+    x = rng.integers(lowest, largest + 1, (ROWS, TERMS)).astype(np.float64)
+    y = rng.integers(lowest, largest + 1, (TERMS, ROWS)).astype(np.float64)
     x[0], y[:, 0] = largest, largest
     y[-1, 0] = largest - 1
     if not name.startswith("int"):
@@ -68,8 +68,8 @@ def whole(name):
 
 def normal(name):
     """Return operands of standard normal numbers, rounded to the type."""
-    draw = np.random.default_rng(1)
-    x, y = draw.standard_normal((2, ROWS, TERMS), np.float32)
+    rng = np.random.default_rng(1)
+    x, y = rng.standard_normal((2, ROWS, TERMS), np.float32)
     return x.astype(dtype(name)), y.T.astype(dtype(name))
 
 
@@ -79,9 +79,9 @@ def product(pair):
     return x @ y, np.abs(x) @ np.abs(y)
 
 
-def difference(found, exact):
+def difference(actual, exact):
     """Return how a product of whole numbers differs from the exact one, or an empty text."""
-    values = np.asarray(found).astype(np.float64)
+    values = np.asarray(actual).astype(np.float64)
     wrong = values != exact
     if not wrong.any():
         return ""

@@ -70,7 +70,7 @@ THROTTLING = Scale(
 
 def library():
     """Return libtpu's module of metrics, or None, and what is there in words."""
-    names = [one for one in ("libtpu", "libtpu-nightly") if installed(one)]
+    names = [name for name in ("libtpu", "libtpu-nightly") if installed(name)]
     if not names:
         return None, "no libtpu in this Python"
     version = metadata.version(names[0])
@@ -94,35 +94,37 @@ def texts(source, name):
     """Return what libtpu tells of a metric; null where it has no such metric."""
     if name not in source.list_supported_metrics():
         return None
-    return [str(one) for one in source.get_metric(name).data()]
+    return [str(text) for text in source.get_metric(name).data()]
 
 
-def scored(scale, told):
+def scored(scale, lines):
     """Yield how many scores are good, each that is not, and what has no documented form."""
     code, name, hint = scale.code, scale.name, scale.hint
-    if not told:
-        yield Finding(code, name, "info", nothing(told))
+    if not lines:
+        yield Finding(code, name, "info", nothing(lines))
         return
-    matches = [scale.form.fullmatch(text.strip()) for text in told]
-    known = [one for one in matches if one and int(one["score"]) <= HIGHEST]
-    scores = [(one["who"], int(one["score"]), *scale.judge(int(one["score"]))) for one in known]
-    other = [text for text, one in zip(told, matches, strict=True) if one not in known]
-    verdicts = [verdict for _, _, verdict, _ in scores] + ["info"] * len(other)
+    matches = [scale.form.fullmatch(text.strip()) for text in lines]
+    valid = [match for match in matches if match and int(match["score"]) <= HIGHEST]
+    scores = [
+        (match["who"], int(match["score"]), *scale.judge(int(match["score"]))) for match in valid
+    ]
+    unknown = [text for text, match in zip(lines, matches, strict=True) if match not in valid]
+    verdicts = [verdict for _, _, verdict, _ in scores] + ["info"] * len(unknown)
     worst = max(verdicts, key=ORDER.index)
     advice = hint if worst in ("warn", "fail") else None
-    yield Finding(code, name, worst, verdicts.count("ok"), len(told), hint=advice)
+    yield Finding(code, name, worst, verdicts.count("ok"), len(lines), hint=advice)
     for who, score, verdict, meaning in scores:
         if verdict != "ok":
             text, entity = f"{score}: {meaning}", f"{scale.kind}:{who}"
             yield Finding(code, name, verdict, text, "0", entity=entity, hint=hint)
-    if other:
-        text = f"unknown: {len(other)} in another form: {host.plain(other[0], 60)}"
+    if unknown:
+        text = f"unknown: {len(unknown)} in another form: {host.plain(unknown[0], 60)}"
         yield Finding(code, name, "info", text)
 
 
-def nothing(told):
+def nothing(lines):
     """Return in words that libtpu told nothing."""
-    return "unknown: this libtpu has no such metric" if told is None else "unknown: no data"
+    return "unknown: this libtpu has no such metric" if lines is None else "unknown: no data"
 
 
 def memory(total, used):
@@ -131,8 +133,8 @@ def memory(total, used):
     if not total or not used:
         yield Finding(code, name, "info", nothing(total and used))
         return
-    numbers = [int(one) if one.strip().isdecimal() else 0 for one in total]
-    uses = [int(one) if one.strip().isdecimal() else -1 for one in used]
+    numbers = [int(text) if text.strip().isdecimal() else 0 for text in total]
+    uses = [int(text) if text.strip().isdecimal() else -1 for text in used]
     if not all(numbers) or min(uses) < 0 or len(uses) != len(numbers):
         first = host.plain(f"{total[0]} and {used[0]}", 60)
         yield Finding(code, name, "info", f"unknown: in another form: {first}")

@@ -82,17 +82,17 @@ class Memory:
         (_, fill, _), (_, turn, (chunk, self._wrong, self._step)) = programs(devices)
         self.bytes = 4 * chunk.size // len(devices)
         self._turn = jax.jit(turn, donate_argnums=(0, 1, 2))
-        self.told, wanted = fitting([one.memory_stats() for one in devices], self.bytes)
-        self._fill(jax.jit(fill), wanted)
+        self.limit_known, count = fitting([device.memory_stats() for device in devices], self.bytes)
+        self._fill(jax.jit(fill), count)
 
-    def _fill(self, fill, wanted):
+    def _fill(self, fill, count):
         """Write the first pattern; where memory runs out, leave room for one chunk more."""
 
         def one_more():
             step = self._put(self._step, (0, len(self.chunks)))
             self.chunks.append(jax.block_until_ready(fill(step)))
 
-        while len(self.chunks) < wanted:
+        while len(self.chunks) < count:
             if not attempt(one_more):
                 del self.chunks[-1:]
                 return
@@ -114,10 +114,10 @@ class Memory:
         wrong, step = self._put(self._wrong, 0), self._put(self._step, (self.passes, 0))
         for place, chunk in enumerate(self.chunks):
             self.chunks[place], wrong, step = self._turn(chunk, wrong, step)
-        found = _collectives.held(wrong, self.devices).astype(object)
+        counts = _collectives.shard_rows(wrong, self.devices).astype(object)
         self.passes += 1
         self.words += len(self.devices) * len(self.chunks) * self.bytes // 4
-        for place, row in enumerate(found):
+        for place, row in enumerate(counts):
             self.wrong[place] += sum(row)
             for chunk in np.flatnonzero(row)[:1]:
                 where = f"{row[chunk]} in chunk {chunk}, pass {self.passes}"
@@ -125,16 +125,16 @@ class Memory:
 
     def lost(self):
         """Return for each device what was found wrong, or an empty text."""
-        said = {place: f"{self.wrong[place]} wrong, first {where}"
-                for place, where in self.first.items()}  # fmt: skip
-        return {label(one): said.get(place, "") for place, one in enumerate(self.devices)}
+        texts = {place: f"{self.wrong[place]} wrong, first {where}"
+                 for place, where in self.first.items()}  # fmt: skip
+        return {label(device): texts.get(place, "") for place, device in enumerate(self.devices)}
 
 
 def fitting(stats, size):
     """Return whether devices say how much memory is free, and how many chunks may be filled."""
-    if not all(one and "bytes_limit" in one for one in stats):
+    if not all(stat and "bytes_limit" in stat for stat in stats):
         return False, UNTOLD
-    free = min(one["bytes_limit"] - one.get("bytes_in_use", 0) for one in stats)
+    free = min(stat["bytes_limit"] - stat.get("bytes_in_use", 0) for stat in stats)
     return True, max(0, min(MOST, int(PART * free) // size))
 
 

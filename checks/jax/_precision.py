@@ -73,16 +73,16 @@ TEACH = {
 
 def dense():
     """Return two operands `float32[512, 512]` of standard normal numbers."""
-    draw = np.random.default_rng(0)
-    x, y = draw.standard_normal((2, SIZE, SIZE), dtype=np.float32)
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, SIZE, SIZE), dtype=np.float32)
     return x, y
 
 
 def scattered():
     """Return `x` of `dense()` and `y: float32[512, 512]` with one number in each row and column."""
-    draw = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     y = np.zeros((SIZE, SIZE), np.float32)
-    y[draw.permutation(SIZE), np.arange(SIZE)] = draw.standard_normal(SIZE, dtype=np.float32)
+    y[rng.permutation(SIZE), np.arange(SIZE)] = rng.standard_normal(SIZE, dtype=np.float32)
     return dense()[0], y
 
 
@@ -96,11 +96,11 @@ def issue():
     return pair[0], pair[1]
 
 
-def relative_error(found, pair):
-    """Return `|found - x y| / |x y|` (Frobenius norms in float64); NaN where `found` holds one."""
+def relative_error(actual, pair):
+    """Return `|actual - x y| / |x y|` (Frobenius norms in float64); NaN if `actual` holds one."""
     x, y = (operand.astype(np.float64) for operand in pair)
     exact = x @ y
-    return float(np.linalg.norm(np.asarray(found, np.float64) - exact) / np.linalg.norm(exact))
+    return float(np.linalg.norm(np.asarray(actual, np.float64) - exact) / np.linalg.norm(exact))
 
 
 def classify(error):
@@ -108,10 +108,10 @@ def classify(error):
     return next((kind for kind, limit in CLASSES.items() if error < limit), "wrong numbers")
 
 
-def worse(kind, other):
+def worse(kind, reference):
     """Return whether one class is less exact than another."""
     order = list(CLASSES)
-    return order.index(kind) > order.index(other)
+    return order.index(kind) > order.index(reference)
 
 
 def judge(name, kind, documented, setting):
@@ -127,8 +127,8 @@ def judge(name, kind, documented, setting):
 def measure(name, kind, error):
     """Return the error of a dense product, which fails where no such arithmetic explains it."""
     code, what = f"JAX-PRECISION-{name.upper()}-ERROR", f"relative error, {name} precision"
-    found, limit = float(f"{error:.2g}"), CLASSES[kind] + SUM_ERROR
+    value, limit = float(f"{error:.2g}"), CLASSES[kind] + SUM_ERROR
     if error <= limit:
         hint = TEACH.get(kind) if name == "default" else None
-        return Finding(code, what, "info", found, hint=hint)
-    return Finding(code, what, "fail", found, f"at most {limit:.1e}", hint=AGAIN)
+        return Finding(code, what, "info", value, hint=hint)
+    return Finding(code, what, "fail", value, f"at most {limit:.1e}", hint=AGAIN)

@@ -104,16 +104,20 @@ PRODUCTS = {
 
 def draw(make):
     """Return operands `float32` for every product, as one flat list, from a function of shapes."""
-    return [make(shape).astype(np.float32) for one in PRODUCTS.values() for shape in (one.x, one.y)]
+    return [
+        make(shape).astype(np.float32)
+        for product in PRODUCTS.values()
+        for shape in (product.x, product.y)
+    ]
 
 
-def excess(found, one, pair, rounding):
+def excess(actual, product, pair, rounding):
     """Return by which factor the worst element is off more than it may be; NaN where one is."""
     x, y = (operand.astype(np.float64) for operand in pair)
-    exact, most = np.asarray(one.host(x, y)), np.asarray(one.host(np.abs(x), np.abs(y)))
-    if found.shape != exact.shape:
+    exact, most = np.asarray(product.host(x, y)), np.asarray(product.host(np.abs(x), np.abs(y)))
+    if actual.shape != exact.shape:
         return float("inf")
-    limit = (2 * rounding + rounding**2 + one.terms * 2**-23) * most
-    error = np.abs(np.asarray(found, np.float64) - exact)
+    limit = (2 * rounding + rounding**2 + product.terms * 2**-23) * most
+    error = np.abs(np.asarray(actual, np.float64) - exact)
     tiny = np.finfo(np.float64).tiny  # of a sum without terms, whose error must be none
     return float((error / np.maximum(limit, tiny)).max(initial=0))

@@ -68,19 +68,19 @@ No source gives a bound; the host's clock alone makes 0.91 of a rate (v6e above)
 
 def peak(device, kind):
     """Return the documented figures of one device, lowest first; none where none is known."""
-    known = tpus.by_device_kind(device.device_kind)
-    if known is None or known.devices_per_chip is None or kind not in PEAKS:
+    generation = tpus.by_device_kind(device.device_kind)
+    if generation is None or generation.devices_per_chip is None or kind not in PEAKS:
         return []
-    figure = getattr(known, PEAKS[kind])
+    figure = getattr(generation, PEAKS[kind])
     if figure is None:
         return []
     figures = {figure.value, *(value for value, _ in figure.others)}
-    return sorted(value / known.devices_per_chip for value in figures)
+    return sorted(value / generation.devices_per_chip for value in figures)
 
 
 def published(device, kind):
     """Return the lowest rate that was published for such a device, or None."""
-    known = tpus.by_device_kind(device.device_kind)
-    chip = known.name if known else None
+    generation = tpus.by_device_kind(device.device_kind)
+    chip = generation.name if generation else None
     rows = [row for row in PUBLISHED if (row.generation, row.kind) == (chip, kind)]
     return min(rows, key=lambda row: row.rate, default=None)

@@ -39,17 +39,17 @@ def rates(code, name, timing, devices, *, work, unit, kind=""):
     median, top = statistics.median(usual), statistics.median(best)
     yield Finding(code, name, "info", plain(median), unit=unit)
     yield Finding(f"{code}-BEST", f"{name}, best", "info", plain(top), unit=unit)
-    verdict, found, bound, hint = judge(median, unit, devices[0], kind)
+    verdict, actual, bound, hint = judge(median, unit, devices[0], kind)
     what = f"{name}, of the documented peak"
-    yield Finding(f"{code}-PEAK", what, verdict, found, bound, hint=hint)
+    yield Finding(f"{code}-PEAK", what, verdict, actual, bound, hint=hint)
     if len(timing.alone) < 2:
         return
     yield Finding(
         f"{code}-TOGETHER", f"{name}, each of all at once", "info", plain(crowd), unit=unit
     )
-    for device, one in zip(devices, usual, strict=True):
+    for device, value in zip(devices, usual, strict=True):
         what, entity = f"{name}, alone", label(device)
-        yield Finding(f"{code}-DEVICE", what, "info", plain(one), unit=unit, entity=entity)
+        yield Finding(f"{code}-DEVICE", what, "info", plain(value), unit=unit, entity=entity)
     alone = dict(zip(map(label, devices), best, strict=True))
     yield from stragglers(f"{code}-STRAGGLER", name, alone, unit)
 
@@ -61,16 +61,16 @@ def judge(rate, unit, device, kind):
         return "info", "no reference for this device", None, None
     lowest, *others = (f"{figure:.5g}" for figure in figures)
     documented = f"{lowest} {unit}" + f" (others say {', '.join(others)})" * bool(others)
-    found = f"{100 * rate / figures[0]:.0f} %"
+    actual = f"{100 * rate / figures[0]:.0f} %"
     if rate > IMPOSSIBLE * figures[-1]:
         hint = "no chip exceeds its peak: the device is not what it says, or the clock is wrong"
-        return "warn", found, f"at most {documented}", hint
+        return "warn", actual, f"at most {documented}", hint
     if row is None:
-        return "info", found, f"at most {documented}", None
+        return "info", actual, f"at most {documented}", None
     bound = f"at least {100 * SLOW * row.rate / figures[0]:.0f} % of {documented}"
     if rate >= SLOW * row.rate:
-        return "ok", found, bound, None
-    return "warn", found, bound, f"{IDLE}; others measured {plain(row.rate)} {unit} ({row.source})"
+        return "ok", actual, bound, None
+    return "warn", actual, bound, f"{IDLE}; others measured {plain(row.rate)} {unit} ({row.source})"
 
 
 def stragglers(code, name, best, unit):
@@ -80,13 +80,13 @@ def stragglers(code, name, best, unit):
     one that is slow there is no fault.
     """
     median = statistics.median(best.values())
-    slow = {one: rate for one, rate in best.items() if rate < STRAGGLER * median}
+    slow = {entity: rate for entity, rate in best.items() if rate < STRAGGLER * median}
     verdict = "info" if target().platform == "cpu" else "warn" if slow else "ok"
     what, hint = f"{name}, devices as fast as most", IDLE if verdict == "warn" else None
     yield Finding(code, what, verdict, f"{len(best) - len(slow)} of {len(best)}", hint=hint)
     for entity, rate in slow.items():
-        found = f"{plain(rate)} {unit}, {100 * rate / median:.0f} % of the median"
-        yield Finding(code, what, verdict, found, entity=entity, hint=hint)
+        actual = f"{plain(rate)} {unit}, {100 * rate / median:.0f} % of the median"
+        yield Finding(code, what, verdict, actual, entity=entity, hint=hint)
 
 
 def plain(rate):

@@ -35,15 +35,15 @@ def expected(ones, few, powers, _, wide):
 
 def draw():
     """Return arguments of `reduce_all`: ones, few different whole numbers, powers of two, any."""
-    random = np.random.default_rng(0)
-    few = random.integers(-8, 9, SHAPES["few"])
-    powers = random.choice([0.5, 1, 2, -0.5, -1, -2], SHAPES["powers"])
-    floats = np.ones(SHAPES["ones"]), few, powers, random.standard_normal(SHAPES["normal"])
-    wide = random.integers(-(2**31), 2**31, SHAPES["few"]).astype(np.int32)
-    return (*(one.astype(np.float32) for one in floats), wide)
+    rng = np.random.default_rng(0)
+    few = rng.integers(-8, 9, SHAPES["few"])
+    powers = rng.choice([0.5, 1, 2, -0.5, -1, -2], SHAPES["powers"])
+    floats = np.ones(SHAPES["ones"]), few, powers, rng.standard_normal(SHAPES["normal"])
+    wide = rng.integers(-(2**31), 2**31, SHAPES["few"]).astype(np.int32)
+    return (*(array.astype(np.float32) for array in floats), wide)
 
 
-def difference(found, right):
+def difference(actual, reference):
     """Return how many numbers of a reduction are wrong, or an empty text."""
-    wrong = np.count_nonzero(found != right)
-    return f"{wrong} of {np.size(right)} numbers wrong" if wrong else ""
+    wrong = np.count_nonzero(actual != reference)
+    return f"{wrong} of {np.size(reference)} numbers wrong" if wrong else ""

@@ -95,20 +95,22 @@ WAYS = {
 }
 
 
-def asked(multiply, x, y):
+def requested(multiply, x, y):
     """Return the precisions that the products of a traced function ask for, such as `HIGHEST`."""
-    names = sorted({name(one) for one in precisions(jax.make_jaxpr(multiply)(x, y).jaxpr)})
+    names = sorted(
+        {name(precision) for precision in precisions(jax.make_jaxpr(multiply)(x, y).jaxpr)}
+    )
     return " and ".join(names) or "no product at all"
 
 
 def computed(products, pair):
     """Yield the arithmetic of each product of a pair; products with the same bits share theirs."""
-    known = {}
+    classes = {}
     for product in products:
         bits = np.asarray(product).tobytes()
-        if bits not in known:
-            known[bits] = _precision.classify(_precision.relative_error(product, pair))
-        yield known[bits]
+        if bits not in classes:
+            classes[bits] = _precision.classify(_precision.relative_error(product, pair))
+        yield classes[bits]
 
 
 def precisions(jaxpr):

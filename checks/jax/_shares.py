@@ -8,30 +8,30 @@ def label(device):
     return f"device:{device.id}"
 
 
-def differences(output, expected, shares, devices):
+def differences(output, expected, shards, devices):
     """Return for each device how its row differs from the expected one, empty where it does not.
 
-    `output: int32[d, w, w]` is sharded by rows; `expected` and `shares: int64[d, w, w]` are NumPy
-    arrays. `shares` are what the single devices contributed: they tell whose is missing or doubled.
+    `output: int32[d, w, w]` is sharded by rows; `expected` and `shards: int64[d, w, w]` are NumPy
+    arrays. `shards` are what the single devices contributed: they tell whose is missing or doubled.
     """
     rows = {shard.device: np.asarray(shard.data)[0] for shard in output.addressable_shards}
-    found = {}
+    texts = {}
     for device, row in zip(devices, expected, strict=True):
-        found[label(device)] = describe(rows.get(device), row, shares, devices)
-    return found
+        texts[label(device)] = describe(rows.get(device), row, shards, devices)
+    return texts
 
 
-def describe(found, expected, shares, devices):
+def describe(actual, expected, shards, devices):
     """Return what a row is, or how far off, where it is not as expected; else an empty text."""
-    if found is None:
+    if actual is None:
         return "nothing"
-    if np.array_equal(found, expected):
+    if np.array_equal(actual, expected):
         return ""
-    if not found.any():
+    if not actual.any():
         return "zeros"
-    for device, share in zip(devices, shares, strict=True):
-        if np.array_equal(found, share):
+    for device, shard in zip(devices, shards, strict=True):
+        if np.array_equal(actual, shard):
             return f"the share of {label(device)}"
-        if np.array_equal(expected - found, share):
+        if np.array_equal(expected - actual, shard):
             return f"lacks the share of {label(device)}"
-    return f"{np.count_nonzero(found != expected)} of {expected.size} numbers wrong"
+    return f"{np.count_nonzero(actual != expected)} of {expected.size} numbers wrong"

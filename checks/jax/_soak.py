@@ -36,7 +36,7 @@ def programs(devices):
     """Yield what makes the inputs, the loop of rounds, and what sums their results up.
 
     `span: int32[d, 2]` are the first round and the one after the last, `bits: uint32[d, 2, n, n]`
-    the inputs, `right: uint32[d, 2, ...]` what they gave at first.
+    the inputs, `reference: uint32[d, 2, ...]` what they gave at first.
     """
     names, size = _work.done_by(devices[0]), SIZE.get(devices[0].platform, LARGE)
     own = jax.ShapeDtypeStruct((size, size), np.uint32)
@@ -47,9 +47,9 @@ def programs(devices):
         number = jax.lax.broadcasted_iota(jnp.uint32, (1, 2, size, size), 1) * size
         number = (number + jax.lax.broadcasted_iota(jnp.uint32, number.shape, 2)) * size
         number = number + jax.lax.broadcasted_iota(jnp.uint32, number.shape, 3)
-        return [_work.scatter(number), *(jnp.zeros((1, *one), jnp.uint32) for one in shapes)]
+        return [_work.scatter(number), *(jnp.zeros((1, *shape), jnp.uint32) for shape in shapes)]
 
-    def rounds(span, bits, *right):
+    def rounds(span, bits, *reference):
         """Return by kind how many results were wrong and in which round first, and the last ones.
 
         What was wrong is counted up to 2**32 - 1.
@@ -57,30 +57,30 @@ def programs(devices):
 
         def one_more(number, state):
             wrong, first, last = state
-            found, place = _work.one_round(number, bits[0], names), number & 1
-            lost = _work.different(found, right, place)
+            results, place = _work.one_round(number, bits[0], names), number & 1
+            lost = _work.different(results, reference, place)
             first = jnp.where((lost > 0) & (first == NEVER), number, first)
-            return wrong + jnp.minimum(lost, ~wrong), first, _work.kept(found, last, place)
+            return wrong + jnp.minimum(lost, ~wrong), first, _work.kept(results, last, place)
 
         none = jnp.zeros(len(names), jnp.uint32), jnp.full(len(names), NEVER, jnp.int32)
-        last = [jnp.zeros_like(one) for one in right]
+        last = [jnp.zeros_like(array) for array in reference]
         state = jax.lax.fori_loop(span[0, 0], span[0, 1], one_more, (*none, last))
         wrong, first, last = state
         return [wrong[None], first[None], *last]
 
-    def digest(*right):
+    def digest(*reference):
         """Return one number `uint32[1, kinds]` for all results of each kind."""
-        return jnp.stack([_work.checksum(one) for one in right])[None]
+        return jnp.stack([_work.checksum(array) for array in reference])[None]
 
     mesh, count = Mesh(np.array(devices), ("d",)), len(devices)
     span = _collectives.argument(mesh, P("d"), count, 2)
-    bits, *right = (
+    bits, *reference = (
         _collectives.argument(mesh, P("d"), count, *shape, dtype=np.uint32)
         for shape in ((2, size, size), *shapes)
     )
     yield "prepare", _work.mapped(prepare, devices), (span,)
-    yield "rounds", _work.mapped(rounds, devices), (span, bits, *right)
-    yield "digest", _work.mapped(digest, devices), tuple(right)
+    yield "rounds", _work.mapped(rounds, devices), (span, bits, *reference)
+    yield "digest", _work.mapped(digest, devices), tuple(reference)
 
 
 class Rounds:
@@ -92,10 +92,10 @@ class Rounds:
         self.devices, self.names = devices, _work.done_by(devices[0])
         self._rounds = jax.jit(rounds)
         self._bits, *blank = jax.jit(prepare)(self._between(0, 0))
-        _, _, *self._right = self._rounds(self._between(-2, 0), self._bits, *blank)
-        self.digests = _collectives.held(jax.jit(digest)(*self._right), devices)
-        self.sizes = [one.size // (2 * len(devices)) for one in self._right]
-        self.made, self.speeds = 0, []
+        _, _, *self._reference = self._rounds(self._between(-2, 0), self._bits, *blank)
+        self.digests = _collectives.shard_rows(jax.jit(digest)(*self._reference), devices)
+        self.sizes = [array.size // (2 * len(devices)) for array in self._reference]
+        self.completed, self.speeds = 0, []
         self.wrong = np.zeros((len(devices), len(self.names)), object)
         self.first = np.full(self.wrong.shape, NEVER)
 
@@ -110,22 +110,22 @@ class Rounds:
         if self.speeds:
             before, speeds = self.speeds[-1]
             times = max(1, min(FASTER * before, int(lasts_s * min(speeds))))
-        span = jax.block_until_ready(self._between(self.made + 1, self.made + 1 + times))
+        span = jax.block_until_ready(self._between(self.completed + 1, self.completed + 1 + times))
         began = time.perf_counter()
-        wrong, first, *_ = self._rounds(span, self._bits, *self._right)
+        wrong, first, *_ = self._rounds(span, self._bits, *self._reference)
         passed_s = self._passed(first, began)
-        wrong, first = (_collectives.held(one, self.devices) for one in (wrong, first))
+        wrong, first = (_collectives.shard_rows(x, self.devices) for x in (wrong, first))
         self.wrong += wrong.astype(object)
         self.first = np.where(self.first == NEVER, first, self.first)
-        self.made += times
-        self.speeds.append((times, [times / one for one in passed_s]))
+        self.completed += times
+        self.speeds.append((times, [times / seconds for seconds in passed_s]))
 
     def _passed(self, output, began):
         """Return how many seconds after `began` each device was done."""
         waiting = {shard.device: shard.data for shard in output.addressable_shards}
         passed_s = {}
         while waiting:
-            for device in [one for one, part in waiting.items() if part.is_ready()]:
+            for device in [device for device, part in waiting.items() if part.is_ready()]:
                 passed_s[device] = time.perf_counter() - began
                 del waiting[device]
             time.sleep(LOOK_S)
@@ -133,18 +133,18 @@ class Rounds:
 
     def outsiders(self):
         """Return for each device which results differed from most devices' at the start."""
-        other = {label(device): [] for device in self.devices}
-        for name, found in zip(self.names, self.digests.T.tolist(), strict=True):
-            common, count = Counter(found).most_common(1)[0]
-            for device, one in zip(other, found, strict=True):
-                if one != common or count * 2 <= len(found) > 1:
-                    other[device].append(name)
-        return {one: f"not the bits of most devices in: {', '.join(names)}" if names else ""
-                for one, names in other.items()}  # fmt: skip
+        names_of = {label(device): [] for device in self.devices}
+        for name, digests in zip(self.names, self.digests.T.tolist(), strict=True):
+            common, count = Counter(digests).most_common(1)[0]
+            for device, digest in zip(names_of, digests, strict=True):
+                if digest != common or count * 2 <= len(digests) > 1:
+                    names_of[device].append(name)
+        return {entity: f"not the bits of most devices in: {', '.join(names)}" if names else ""
+                for entity, names in names_of.items()}  # fmt: skip
 
     def lost(self, kind):
         """Return for each device what was wrong of one kind of work, or an empty text."""
         pairs = zip(self.wrong[:, kind], self.first[:, kind], strict=True)
-        said = [f"{wrong} wrong, first in round {first} of {self.made}" if wrong else ""
-                for wrong, first in pairs]  # fmt: skip
-        return dict(zip(map(label, self.devices), said, strict=True))
+        texts = [f"{wrong} wrong, first in round {first} of {self.completed}" if wrong else ""
+                 for wrong, first in pairs]  # fmt: skip
+        return dict(zip(map(label, self.devices), texts, strict=True))

@@ -47,14 +47,14 @@ def inside(numpy, x):
     }
 
 
-def difference(found, right):
+def difference(actual, expected):
     """Return how the rows of an operation differ from NumPy's, or an empty text."""
-    found = np.asarray(found)
-    wrong = np.flatnonzero((found != right) & ~(np.isnan(found) & np.isnan(right)))
+    actual = np.asarray(actual)
+    wrong = np.flatnonzero((actual != expected) & ~(np.isnan(actual) & np.isnan(expected)))
     if not wrong.size:
         return ""
     row = wrong[0]
-    return f"{wrong.size} of {SIZE} rows wrong, such as {found[row]} for {right[row]}"
+    return f"{wrong.size} of {SIZE} rows wrong, such as {actual[row]} for {expected[row]}"
 
 
 def spoilt(product, sums):

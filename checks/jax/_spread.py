@@ -27,8 +27,8 @@ def shardings(devices):
     rows = next(count for count in (4, 2, 1) if len(devices) % count == 0)
     line, grid = np.array(devices), np.array(devices).reshape(rows, -1)
     specs = {"rows": P("d"), "columns": P(None, "d"), "copies": P()}
-    made = {name: NamedSharding(Mesh(line, ("d",)), spec) for name, spec in specs.items()}
-    return {**made, "blocks": NamedSharding(Mesh(grid, ("r", "c")), P("r", "c"))}
+    result = {name: NamedSharding(Mesh(line, ("d",)), spec) for name, spec in specs.items()}
+    return {**result, "blocks": NamedSharding(Mesh(grid, ("r", "c")), P("r", "c"))}
 
 
 def difference(numbers, array, count):

@@ -9,7 +9,7 @@ Source: https://www.cs.virginia.edu/stream/ref.html
 import jax.numpy as jnp
 import numpy as np
 
-from tpustarter.checks.jax._collectives import held
+from tpustarter.checks.jax._collectives import shard_rows
 from tpustarter.checks.jax._shares import label
 
 LARGEST = (255, 1)
@@ -52,9 +52,12 @@ def expected(name, shape, rounds):
 def differences(name, sample, rounds, devices):
     """Return for each device how its sample differs from the expected one, or an empty text."""
     blocks, rows, columns = sample.shape
-    right = expected(name, (blocks // len(devices), rows * STEP, columns), rounds)
-    found = held(sample, devices).reshape(len(devices), *right.shape)
-    wrong = {label(one): (own != right).sum() for one, own in zip(devices, found, strict=True)}
+    reference = expected(name, (blocks // len(devices), rows * STEP, columns), rounds)
+    actual = shard_rows(sample, devices).reshape(len(devices), *reference.shape)
+    wrong = {
+        label(device): (part != reference).sum()
+        for device, part in zip(devices, actual, strict=True)
+    }
     return {
-        who: f"{lost} of {right.size} numbers wrong" * bool(lost) for who, lost in wrong.items()
+        who: f"{lost} of {reference.size} numbers wrong" * bool(lost) for who, lost in wrong.items()
     }

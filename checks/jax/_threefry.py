@@ -25,7 +25,7 @@ def threefry(key, high, low):
     """Return both words `uint32[n]` for a key of two words and the counters `uint32[n]`."""
     first, second = (np.uint32(word) for word in key)
     words = (first, second, first ^ second ^ PARITY)
-    x, y = (np.asarray(one, np.uint32).copy() for one in (high, low))
+    x, y = (np.asarray(word, np.uint32).copy() for word in (high, low))
     with np.errstate(over="ignore"):
         x, y = x + words[0], y + words[1]
         for group in range(5):
@@ -73,10 +73,10 @@ def drawn(key, count):
 def differences(output, expected, devices):
     """Return for each device how its row of a sharded array differs from the expected numbers."""
     rows = {shard.device: np.asarray(shard.data)[0] for shard in output.addressable_shards}
-    found = {}
+    texts = {}
     for device in devices:
         row = rows.get(device, np.zeros(0, expected.dtype))
         wrong = row.shape != expected.shape or (row != expected)
         text = "" if not np.any(wrong) else f"{np.sum(wrong)} of {expected.size} numbers wrong"
-        found[f"device:{device.id}"] = text
-    return found
+        texts[f"device:{device.id}"] = text
+    return texts

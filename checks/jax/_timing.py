@@ -66,15 +66,15 @@ def measure(loop: Callable, arguments: tuple, *, platform: str, alone: bool = Tr
     times, x, *others = arguments
     compiled = jax.jit(loop, donate_argnums=1)
     everyone, least_s = np.ones(times.shape, np.int32), LASTS_S.get(platform, LONG_S)
-    found = Timing()
+    timing = Timing()
 
     def run(often: np.ndarray) -> float:
         """Return the seconds until every device has made as many rounds as it is told."""
         nonlocal x
-        told = jax.device_put(often, times.sharding)
-        jax.block_until_ready((told, x, *others))
+        counts = jax.device_put(often, times.sharding)
+        jax.block_until_ready((counts, x, *others))
         began = time.perf_counter()
-        x, found.sample = jax.block_until_ready(compiled(told, x, *others))
+        x, timing.sample = jax.block_until_ready(compiled(counts, x, *others))
         return time.perf_counter() - began
 
     def quickest(often: np.ndarray) -> float:
@@ -82,13 +82,13 @@ def measure(loop: Callable, arguments: tuple, *, platform: str, alone: bool = Tr
         return min(run(often), run(often))
 
     run(everyone)
-    rounds, made = 1, 1
+    rounds, done = 1, 1
     while (passed_s := quickest(rounds * everyone)) < least_s and rounds < MOST_ROUNDS:
-        made += 2 * rounds
-        wanted = int(rounds * least_s / passed_s) + 1  # short runs overrate what a round takes
-        rounds = min(MOST_ROUNDS, max(2 * rounds, min(16 * rounds, wanted)))
-    found.together = [run(rounds * everyone) / rounds for _ in range(TOGETHER)]
+        done += 2 * rounds
+        target = int(rounds * least_s / passed_s) + 1  # short runs overrate what a round takes
+        rounds = min(MOST_ROUNDS, max(2 * rounds, min(16 * rounds, target)))
+    timing.together = [run(rounds * everyone) / rounds for _ in range(TOGETHER)]
     for own in np.eye(len(everyone), dtype=np.int32) if alone else ():
-        found.alone.append([run(rounds * own) / rounds for _ in range(ALONE)])
-    found.rounds = made + rounds * (2 + TOGETHER + (ALONE if alone else 0))
-    return found
+        timing.alone.append([run(rounds * own) / rounds for _ in range(ALONE)])
+    timing.rounds = done + rounds * (2 + TOGETHER + (ALONE if alone else 0))
+    return timing

@@ -46,18 +46,20 @@ def record(work):
 
 def read(folder):
     """Return what the trace in a folder holds."""
-    found = {kind: next(iter(folder.rglob(f"*{kind}")), None) for kind in (SPACE, PERFETTO)}
-    sizes = {kind: path.stat().st_size if path else 0 for kind, path in found.items()}
-    space, perfetto = found.values()
+    paths = {kind: next(iter(folder.rglob(f"*{kind}")), None) for kind in (SPACE, PERFETTO)}
+    sizes = {kind: path.stat().st_size if path else 0 for kind, path in paths.items()}
+    space, perfetto = paths.values()
     return Trace(sizes, from_json(perfetto) if perfetto else [], from_space(space) if space else [])
 
 
 def from_json(path):
     """Return process and name of each event in a compressed JSON trace."""
     events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
-    names = {one["pid"]: one["args"]["name"] for one in events
-             if one.get("name") == "process_name"}  # fmt: skip
-    return [(names.get(one["pid"], ""), one["name"]) for one in events if one.get("ph") == "X"]
+    names = {event["pid"]: event["args"]["name"] for event in events
+             if event.get("name") == "process_name"}  # fmt: skip
+    return [
+        (names.get(event["pid"], ""), event["name"]) for event in events if event.get("ph") == "X"
+    ]
 
 
 def from_space(path):

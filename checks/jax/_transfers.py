@@ -27,8 +27,8 @@ REPEATS = 4
 class Trips:
     """What was seen of the repeats; rates are in GB/s (10**9 bytes), and none is of no copy."""
 
-    there: list[float] = field(default_factory=list)
-    back: list[float] = field(default_factory=list)
+    to_device: list[float] = field(default_factory=list)
+    to_host: list[float] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     """For each device, when other bits arrived; an empty text where none did."""
     returned: int = 0
@@ -62,7 +62,7 @@ def travel(program, like):
         program: The jitted fingerprint of each device's part.
         like: Shape and sharding: a part for each device.
     """
-    devices, found = row(like), Trips()
+    devices, trips = row(like), Trips()
     wrong = {label(device): [] for device in devices}
     odd = 2 * np.arange(like.size // len(devices), dtype=np.uint32) + 1
     random = np.random.default_rng(0)
@@ -72,22 +72,22 @@ def travel(program, like):
         began = time.perf_counter()
         x = send(sent, like.sharding)
         arrived = time.perf_counter()
-        prints = _collectives.held(program(x), devices)
+        prints = _collectives.shard_rows(program(x), devices)
         fetching = time.perf_counter()
         back = fetch(x)
         fetched = time.perf_counter()
-        right = [np.sum(part.ravel() * odd, dtype=np.uint32) for part in sent]
-        for device, one, other in zip(devices, prints, right, strict=True):
-            wrong[label(device)] += [str(repeat + 1)] if one != other else []
-        found.returned += np.array_equal(sent, back)
+        expected_prints = [np.sum(part.ravel() * odd, dtype=np.uint32) for part in sent]
+        for device, actual, expected in zip(devices, prints, expected_prints, strict=True):
+            wrong[label(device)] += [str(repeat + 1)] if actual != expected else []
+        trips.returned += np.array_equal(sent, back)
         if repeat and not shares_memory(sent, x):
-            found.there.append(sent.nbytes / (arrived - began) / 1e9)
+            trips.to_device.append(sent.nbytes / (arrived - began) / 1e9)
         if repeat and not shares_memory(back, x):
-            found.back.append(sent.nbytes / (fetched - fetching) / 1e9)
-    said = "other bits in repeat {} of {}"
+            trips.to_host.append(sent.nbytes / (fetched - fetching) / 1e9)
+    text = "other bits in repeat {} of {}"
     for name, repeats in wrong.items():
-        found.lost[name] = said.format(", ".join(repeats), REPEATS) if repeats else ""
-    return found
+        trips.lost[name] = text.format(", ".join(repeats), REPEATS) if repeats else ""
+    return trips
 
 
 def room(shape):

@@ -22,15 +22,17 @@ def numbers():
     return [(np.arange(6).reshape(2, 3) * 37 % 127).astype(dtype) for dtype in DTYPES]
 
 
-def differs(sent, found):
+def differs(sent, received):
     """Return how a tree differs from the one sent in structure, types or numbers, or empty text."""
-    if jax.tree.structure(sent) != jax.tree.structure(found):
+    if jax.tree.structure(sent) != jax.tree.structure(received):
         return "another structure"
-    pairs = zip(jax.tree.leaves(sent), jax.tree.leaves(found), strict=True)
-    wrong = [one.dtype.name for one, other in pairs if not same(one, np.asarray(other))]
+    pairs = zip(jax.tree.leaves(sent), jax.tree.leaves(received), strict=True)
+    wrong = [
+        expected.dtype.name for expected, actual in pairs if not same(expected, np.asarray(actual))
+    ]
     return f"other numbers: {', '.join(wrong)}" if wrong else ""
 
 
-def same(one, other):
+def same(x, y):
     """Return whether two arrays are the same in type, shape and bits."""
-    return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    return (x.dtype, x.shape, x.tobytes()) == (y.dtype, y.shape, y.tobytes())

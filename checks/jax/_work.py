@@ -92,24 +92,26 @@ def one_round(number, bits, names):
     The barrier keeps a compiler from making one result twice, in two ways: to keep and to compare.
     """
     own = jax.lax.dynamic_index_in_dim(bits, number & 1, keepdims=False)
-    found = [jax.lax.bitcast_convert_type(WORK[name](own), jnp.uint32) for name in names]
-    return jax.lax.optimization_barrier(found)
+    results = [jax.lax.bitcast_convert_type(WORK[name](own), jnp.uint32) for name in names]
+    return jax.lax.optimization_barrier(results)
 
 
-def different(found, right, place):
-    """Return for each kind how many numbers differ from those at a place of `right`."""
-    known = [jax.lax.dynamic_index_in_dim(one[0], place, keepdims=False) for one in right]
-    pairs = zip(found, known, strict=True)
-    return jnp.stack([jnp.sum(one != other, dtype=jnp.uint32) for one, other in pairs])
+def different(results, reference, place):
+    """Return for each kind how many numbers differ from those at a place of `reference`."""
+    expected = [
+        jax.lax.dynamic_index_in_dim(array[0], place, keepdims=False) for array in reference
+    ]
+    pairs = zip(results, expected, strict=True)
+    return jnp.stack([jnp.sum(x != y, dtype=jnp.uint32) for x, y in pairs])
 
 
-def kept(found, last, place):
+def kept(results, last, place):
     """Return `last: uint32[1, 2, ...]` of each kind with what was found put at its place."""
-    pairs = zip(found, last, strict=True)
-    return [jax.lax.dynamic_update_index_in_dim(one, new[None], place, 1) for new, one in pairs]
+    pairs = zip(results, last, strict=True)
+    return [jax.lax.dynamic_update_index_in_dim(array, new[None], place, 1) for new, array in pairs]
 
 
-def checksum(right):
+def checksum(reference):
     """Return a number that any change of one of the numbers changes, and others most likely."""
-    places = jnp.arange(right.size, dtype=jnp.uint32)
-    return jnp.sum(scatter(scatter(right.reshape(-1)) + places), dtype=jnp.uint32)
+    places = jnp.arange(reference.size, dtype=jnp.uint32)
+    return jnp.sum(scatter(scatter(reference.reshape(-1)) + places), dtype=jnp.uint32)

@@ -53,15 +53,15 @@ def run():
     yield compare("JAX-ALIAS-COPY", name, first(x), 0.0, hint=AGAIN)
 
     y = jax.jit(set_first)(x)
-    found, name = f"{first(x)} and {first(y)}", "x[0] and y[0] after y = x.at[0].set(42)"
-    yield compare("JAX-ALIAS-UPDATE", name, found, "0.0 and 42.0", hint=AGAIN)
+    actual, name = f"{first(x)} and {first(y)}", "x[0] and y[0] after y = x.at[0].set(42)"
+    yield compare("JAX-ALIAS-UPDATE", name, actual, "0.0 and 42.0", hint=AGAIN)
 
-    found, name = after_writing(copied_to_jax), "x[0] after x = jnp.array(a); a[0] = 42"
-    yield compare("JAX-ALIAS-ARRAY", name, found, 0.0, hint=AGAIN)
+    actual, name = after_writing(copied_to_jax), "x[0] after x = jnp.array(a); a[0] = 42"
+    yield compare("JAX-ALIAS-ARRAY", name, actual, 0.0, hint=AGAIN)
     for name, convert in (("jnp.asarray", jnp.asarray), ("jax.device_put", jax.device_put)):
         code = f"JAX-ALIAS-{convert.__name__.upper().replace('_', '-')}"
-        found = "shares the memory of a" if after_writing(convert) else "copies a"
-        yield Finding(code, f"{name}(a)", "info", found, hint=KEEP)
+        actual = "shares the memory of a" if after_writing(convert) else "copies a"
+        yield Finding(code, f"{name}(a)", "info", actual, hint=KEEP)
 
 
 def first(x):

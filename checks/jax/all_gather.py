@@ -44,12 +44,12 @@ def run():
     named = _collectives.owners(numbers, devices)
     expected = np.broadcast_to(numbers, (len(devices), *numbers.shape))
     outputs = _collectives.execute(programs(devices), numbers)
-    rows, columns, row = (_collectives.held(output, devices) for output in outputs)
+    rows, columns, row = (_collectives.shard_rows(output, devices) for output in outputs)
     layouts = {
         "STACKED": ("devices that stack in order", rows),
         "COLUMNS": ("devices that stack in order, axis=1", columns.swapaxes(1, 2)),
         "TILED": ("devices that join in order (tiled)", row.reshape(-1, *numbers.shape)),
     }
-    for code, (name, found) in layouts.items():
-        lost = _collectives.wrong(found, expected, named, devices)
+    for code, (name, actual) in layouts.items():
+        lost = _collectives.wrong(actual, expected, named, devices)
         yield from tally(f"JAX-GATHER-{code}", name, lost)

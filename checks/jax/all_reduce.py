@@ -55,11 +55,11 @@ def run():
     numbers = _collectives.blocks(len(devices))
     small = numbers & SMALL
     sums = {"SUM": numbers, "FLOAT": small}
-    right = [numbers.sum(0), small.sum(0), numbers.max(0), numbers.min(0)]
+    totals = [numbers.sum(0), small.sum(0), numbers.max(0), numbers.min(0)]
     outputs = _collectives.execute(programs(devices), numbers)
-    for code, output, expected in zip(NAMES, outputs, right, strict=True):
-        found = _collectives.held(output, devices)[:, None]
-        everywhere = np.broadcast_to(expected, found.shape)
+    for code, output, expected in zip(NAMES, outputs, totals, strict=True):
+        actual = _collectives.shard_rows(output, devices)[:, None]
+        everywhere = np.broadcast_to(expected, actual.shape)
         named = _collectives.owners(sums.get(code, numbers), devices)
-        lost = _collectives.wrong(found, everywhere, named, devices)
+        lost = _collectives.wrong(actual, everywhere, named, devices)
         yield from tally(f"JAX-REDUCE-{code}", NAMES[code], lost)

@@ -42,11 +42,11 @@ def run():
     numbers = _collectives.blocks(len(devices), len(devices))
     named = _collectives.owners(numbers, devices)
     outputs = _collectives.execute(programs(devices), numbers)
-    rows, row = (_collectives.held(output, devices) for output in outputs)
+    rows, row = (_collectives.shard_rows(output, devices) for output in outputs)
     layouts = {
         "STACKED": ("devices with their blocks as rows", rows),
         "TILED": ("devices with their blocks in one row (tiled)", row.reshape(numbers.shape)),
     }
-    for code, (name, found) in layouts.items():
-        lost = _collectives.wrong(found, numbers.swapaxes(0, 1), named, devices)
+    for code, (name, actual) in layouts.items():
+        lost = _collectives.wrong(actual, numbers.swapaxes(0, 1), named, devices)
         yield from tally(f"JAX-EXCHANGE-{code}", name, lost)

@@ -39,9 +39,9 @@ def bits_on_device(*arrays):
 
 def programs(devices):
     """Yield the program that reads the bits of every core type where the device has them."""
-    place = SingleDeviceSharding(devices[0])
+    sharding = SingleDeviceSharding(devices[0])
     samples = map(_arrays.ordinary, _arrays.CORE)
-    arrays = [jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=place) for one in samples]
+    arrays = [jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding) for x in samples]
     yield "bits_on_device", bits_on_device, tuple(arrays)
 
 
@@ -51,8 +51,8 @@ def run():
     for name in _arrays.names():
         entity, (text, refusal) = f"dtype:{name}", attempt(name)
         if refusal:
-            found, hint = SWAPPED if name == _arrays.SWAPPED else (f"refused: {refusal}", None)
-            yield Finding("JAX-CONVERT-REFUSED", name, "info", found, entity=entity, hint=hint)
+            actual, hint = SWAPPED if name == _arrays.SWAPPED else (f"refused: {refusal}", None)
+            yield Finding("JAX-CONVERT-REFUSED", name, "info", actual, entity=entity, hint=hint)
         else:
             lost[entity] = text
     yield from tally("JAX-CONVERT-DTYPE", "types there and back", lost)
@@ -60,8 +60,8 @@ def run():
     yield from tally("JAX-CONVERT-SHAPE", "shapes there and back", lost)
 
     sent = {f"dtype:{name}": _arrays.ordinary(name) for name in _arrays.CORE}
-    held = map(to_numpy, jax.jit(bits_on_device)(*map(to_jax, sent.values())))
-    lost = {name: _arrays.difference(_arrays.bits(sent[name]), next(held)) for name in sent}
+    bits = map(to_numpy, jax.jit(bits_on_device)(*map(to_jax, sent.values())))
+    lost = {name: _arrays.difference(_arrays.bits(sent[name]), next(bits)) for name in sent}
     yield from tally("JAX-CONVERT-DEVICE", "types the device holds bit for bit", lost)
 
 

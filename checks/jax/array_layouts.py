@@ -49,9 +49,9 @@ def expected_fingerprint(array):
 
 def programs(devices):
     """Yield the fingerprint for each shape that is sent."""
-    place = SingleDeviceSharding(devices[0])
+    sharding = SingleDeviceSharding(devices[0])
     for name, shape in {**_layouts.SHAPES, "64 MiB": LARGE}.items():
-        x = jax.ShapeDtypeStruct(shape, np.uint32, sharding=place)
+        x = jax.ShapeDtypeStruct(shape, np.uint32, sharding=sharding)
         yield f"fingerprint of {name}", fingerprint, (x,)
 
 
@@ -60,8 +60,8 @@ def run():
     """Ask the device what arrived of each layout and size, and compare what comes back."""
     ask = jax.jit(fingerprint)
     arrays = _layouts.arrays("uint32")
-    held = {name: int(ask(to_device(array))) for name, array in arrays.items()}
-    lost = {f"layout:{name}": _layouts.said(held[name], expected_fingerprint(array))
+    fingerprints = {name: int(ask(to_device(array))) for name, array in arrays.items()}
+    lost = {f"layout:{name}": _layouts.mismatch(fingerprints[name], expected_fingerprint(array))
             for name, array in arrays.items()}  # fmt: skip
     yield from tally("JAX-LAYOUT-DEVICE", "memory layouts that arrive intact", lost)
 
@@ -72,7 +72,7 @@ def run():
 
     large = np.arange(LARGE[0] * LARGE[1], dtype=np.uint32).reshape(LARGE) * np.uint32(2654435761)
     sent = to_device(large)
-    found, name = int(ask(sent)), "fingerprint of 64 MiB on the device"
-    yield compare("JAX-LAYOUT-LARGE", name, found, expected_fingerprint(large), hint=AGAIN)
-    found, name = _layouts.changed(large, to_numpy(sent)) or "intact", "64 MiB there and back"
-    yield compare("JAX-LAYOUT-LARGE-BACK", name, found, "intact", hint=AGAIN)
+    actual, name = int(ask(sent)), "fingerprint of 64 MiB on the device"
+    yield compare("JAX-LAYOUT-LARGE", name, actual, expected_fingerprint(large), hint=AGAIN)
+    actual, name = _layouts.changed(large, to_numpy(sent)) or "intact", "64 MiB there and back"
+    yield compare("JAX-LAYOUT-LARGE-BACK", name, actual, "intact", hint=AGAIN)

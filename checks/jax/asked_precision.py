@@ -29,8 +29,8 @@ def multiply_all_ways(x, y):
 
 def programs(devices):
     """Yield one program that asks in every way."""
-    shape, place = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
-    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=place)
+    shape, sharding = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
+    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
     yield "multiply_all_ways", multiply_all_ways, (x, x)
 
 
@@ -39,8 +39,8 @@ def run():
     device, pair = jax.local_devices()[0], _precision.scattered()
     lost = {}
     for name, way in _requests.WAYS.items():
-        found = _requests.asked(way.multiply, *pair)
-        lost[f"way:{name}"] = "" if found == way.asks else f"asks for {found}, not {way.asks}"
+        actual = _requests.requested(way.multiply, *pair)
+        lost[f"way:{name}"] = "" if actual == way.asks else f"asks for {actual}, not {way.asks}"
     yield from tally("JAX-REQUEST-ASKED", "ways that ask for what they say", lost, USE)
 
     lost = {}

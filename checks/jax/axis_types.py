@@ -42,19 +42,22 @@ def programs(devices):
 def run():
     """Compare each device's part of each result with NumPy's, then the types with the documents."""
     devices = jax.local_devices()
-    draw = np.random.default_rng(0)
-    x, y = (draw.integers(-8, 9, (rows, WIDTH)) for rows in (2 * len(devices), WIDTH))
-    right = (x @ y, (x @ y).sum(axis=0))
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-8, 9, (rows, WIDTH)) for rows in (2 * len(devices), WIDTH))
+    references = (x @ y, (x @ y).sum(axis=0))
     lost = {}
     for name, function, arguments in programs(devices):
         results = jax.jit(function)(*placed((x, y), arguments))
-        texts = [wrong_shards(found, one) for found, one in zip(results, right, strict=True)]
+        texts = [
+            wrong_shards(actual, reference)
+            for actual, reference in zip(results, references, strict=True)
+        ]
         lost[f"axis:{name}"] = next(filter(None, texts), "")
         if name == "explicit":
-            shown = ", ".join(str(jax.typeof(one)) for one in results)
+            types = ", ".join(str(jax.typeof(array)) for array in results)
     yield from tally("JAX-AXIS-RESULT", "types of axis with the right results", lost)
     expected = f"float32[{2 * len(devices)}@d,{WIDTH}], float32[{WIDTH}]"
-    yield compare("JAX-AXIS-TYPEOF", "types on explicit axes", shown, expected, hint=AGAIN)
+    yield compare("JAX-AXIS-TYPEOF", "types on explicit axes", types, expected, hint=AGAIN)
     kind = jax.make_mesh((len(devices),), ("d",), devices=devices).axis_types[0].name
     hint = EXPLICIT if kind == "Explicit" else None
     yield Finding("JAX-AXIS-DEFAULT", "axes of jax.make_mesh", "info", kind, hint=hint)

@@ -24,7 +24,7 @@ MORE = "the compiler kept more digits than the type has: do not rely on it"
 
 def count(small, middle, large):
     """Return each argument after adding one 300 times; `bfloat16[8]`, `float32[8]` twice."""
-    return jax.lax.fori_loop(0, STEPS, lambda _, x: [one + 1 for one in x], [small, middle, large])
+    return jax.lax.fori_loop(0, STEPS, lambda _, x: [n + 1 for n in x], [small, middle, large])
 
 
 def add_once(x, y, ones):
@@ -37,9 +37,9 @@ def add_once(x, y, ones):
 
 def programs(devices):
     """Yield counting in a loop, and single steps."""
-    place = SingleDeviceSharding(devices[0])
+    sharding = SingleDeviceSharding(devices[0])
     shapes = ((8, jnp.bfloat16), (8, np.float32), (STEPS, jnp.bfloat16))
-    b, f, ones = (jax.ShapeDtypeStruct((n,), kind, sharding=place) for n, kind in shapes)
+    b, f, ones = (jax.ShapeDtypeStruct((n,), dtype, sharding=sharding) for n, dtype in shapes)
     yield "count", count, (b, f, f)
     yield "add_once", add_once, (b, f, ones)
 
@@ -55,22 +55,22 @@ def run():
     yield compare("JAX-COUNT-END", name, large, 2**24, hint=AGAIN)
 
     start = (full(256, jnp.bfloat16), full(2**24, np.float32), np.ones(STEPS, jnp.bfloat16))
-    short, long, total = map(value, jax.jit(add_once)(*jax.device_put(start, device)))
-    yield compare("JAX-COUNT-STEP", "bfloat16 256 + 1", short, 256, hint=AGAIN)
-    yield compare("JAX-COUNT-STEP32", "float32 2**24 + 1", long, 2**24, hint=AGAIN)
+    bfloat16, float32, total = map(value, jax.jit(add_once)(*jax.device_put(start, device)))
+    yield compare("JAX-COUNT-STEP", "bfloat16 256 + 1", bfloat16, 256, hint=AGAIN)
+    yield compare("JAX-COUNT-STEP32", "float32 2**24 + 1", float32, 2**24, hint=AGAIN)
     yield Finding("JAX-COUNT-SUM", "jnp.sum of 300 bfloat16 ones", "info", total, hint=SUM)
 
 
-def judge_loop(name, found):
+def judge_loop(name, actual):
     """Return a finding about a loop, whose numbers a compiler may keep in more digits."""
-    if found == STEPS:
-        return Finding("JAX-COUNT-BFLOAT16", name, "info", found, 256, hint=MORE)
-    return compare("JAX-COUNT-BFLOAT16", name, found, 256, hint=AGAIN)
+    if actual == STEPS:
+        return Finding("JAX-COUNT-BFLOAT16", name, "info", actual, 256, hint=MORE)
+    return compare("JAX-COUNT-BFLOAT16", name, actual, 256, hint=AGAIN)
 
 
-def full(number, kind):
+def full(number, dtype):
     """Return eight numbers of one value."""
-    return np.full(8, number, kind)
+    return np.full(8, number, dtype)
 
 
 def value(x):

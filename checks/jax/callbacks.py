@@ -45,36 +45,36 @@ def run():
     by_rows, in_order, on_each, in_vain = programs(devices)
     sent, own = _collectives.blocks(8), _collectives.blocks(len(devices))
     sent[:, 0] = range(8)
-    found = execute([by_rows], sent)
-    lost = {f"way:{one}": difference(found[one], 3 * sent + 1) for one in found}
+    actual = execute([by_rows], sent)
+    lost = {f"way:{way}": difference(actual[way], 3 * sent + 1) for way in actual}
     yield from tally("JAX-CALLBACK-VALUES", "ways to ask that are answered rightly", lost)
 
     execute([in_order], sent)
-    found, name = " ".join(map(str, _calls.heard())), "order of an ordered io_callback"
-    yield compare("JAX-CALLBACK-ORDER", name, found, "0 1 2 3 4 5 6 7", hint=AGAIN)
+    actual, name = " ".join(map(str, _calls.heard())), "order of an ordered io_callback"
+    yield compare("JAX-CALLBACK-ORDER", name, actual, "0 1 2 3 4 5 6 7", hint=AGAIN)
 
-    found = _collectives.held(execute([on_each], own), devices)
-    lost = {label(device): difference(found[place], 3 * own[place] + 1)
+    actual = _collectives.shard_rows(execute([on_each], own), devices)
+    lost = {label(device): difference(actual[place], 3 * own[place] + 1)
             for place, device in enumerate(devices)}  # fmt: skip
     yield from tally("JAX-CALLBACK-DEVICES", "devices that are answered rightly", lost)
-    yield told_once(sorted(_calls.heard()), sorted(own[:, 0].tolist()))
+    yield debug_callback(sorted(_calls.heard()), sorted(own[:, 0].tolist()))
 
     raised = reason(lambda: (jax.block_until_ready(execute([in_vain], sent)), _calls.heard()))
-    found, name = "raised" if raised else "not raised", "exception in a callback, for its caller"
-    yield compare("JAX-CALLBACK-ERROR", name, found, "raised", hint=AGAIN)
+    actual, name = "raised" if raised else "not raised", "exception in a callback, for its caller"
+    yield compare("JAX-CALLBACK-ERROR", name, actual, "raised", hint=AGAIN)
 
 
-def difference(found, expected):
+def difference(actual, expected):
     """Return how an array differs from what should have been answered, or an empty text."""
-    count = np.count_nonzero(np.asarray(found) != expected)
+    count = np.count_nonzero(np.asarray(actual) != expected)
     return f"{count} of {expected.size} numbers wrong" if count else ""
 
 
-def told_once(told, sent):
+def debug_callback(received, sent):
     """Return the finding about what `jax.debug.callback` told, which JAX may drop or repeat."""
     code, name = "JAX-CALLBACK-DEBUG", "devices that debug.callback told of"
-    if told == sent or set(told) - set(sent):
-        found = len(sent) if told == sent else "a number that no device sent"
-        return compare(code, name, found, len(sent), hint=AGAIN)
-    found = f"{len(set(told))}, in {len(told)} calls"
-    return Finding(code, name, "info", found, len(sent), hint=BARRIER)
+    if received == sent or set(received) - set(sent):
+        actual = len(sent) if received == sent else "a number that no device sent"
+        return compare(code, name, actual, len(sent), hint=AGAIN)
+    actual = f"{len(set(received))}, in {len(received)} calls"
+    return Finding(code, name, "info", actual, len(sent), hint=BARRIER)

@@ -48,18 +48,20 @@ def run():
         first = _links.firsts(count, x.shape[0] // count)
         start = (times, _links.placed(x, first))
         timing = _timing.measure(loop, start, platform=devices[0].platform, alone=False)
-        last = _collectives.held(timing.sample, devices).reshape(first.shape)
-        right = _links.lasts(name, first, timing.rounds)
+        last = _collectives.shard_rows(timing.sample, devices).reshape(first.shape)
+        expected = _links.lasts(name, first, timing.rounds)
         lost = {
             label(device): _links.difference(*rows)
-            for device, *rows in zip(devices, last, right, strict=True)
+            for device, *rows in zip(devices, last, expected, strict=True)
         }
         code = f"JAX-BUS-{name.upper().replace('_', '-')}"
         yield from tally(f"{code}-EXACT", f"devices right after every round of {name}", lost)
-        hint, each = _bus.hint(name, devices[0]), timing.together
+        hint, values = _bus.hint(name, devices[0]), timing.together
         if name == "psum_small":
-            each = [seconds * 1e6 for seconds in each]
-            yield from figures(code, "psum of 4 KiB, one by one", each, "us", hint=hint)
+            values = [seconds * 1e6 for seconds in values]
+            yield from figures(code, "psum of 4 KiB, one by one", values, "us", hint=hint)
         else:
-            each = [_bus.gb_per_s(name, x, count, seconds) for seconds in each]
-            yield from figures(code, f"bus bandwidth of {name}", each, "GB/s", best=max, hint=hint)
+            values = [_bus.gb_per_s(name, x, count, seconds) for seconds in values]
+            yield from figures(
+                code, f"bus bandwidth of {name}", values, "GB/s", best=max, hint=hint
+            )

@@ -38,9 +38,9 @@ def program():
 
 def programs(devices):
     """Yield the program that is compiled again and again."""
-    row = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
+    sharding = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
     shape = len(devices), _collectives.WIDTH
-    yield "step", program(), (jax.ShapeDtypeStruct(shape, np.int32, sharding=row),)
+    yield "step", program(), (jax.ShapeDtypeStruct(shape, np.int32, sharding=sharding),)
 
 
 @with_defaults
@@ -53,27 +53,27 @@ def run():
         return
     [(_, _, (like,))] = programs(jax.local_devices())
     numbers = _collectives.blocks(like.shape[0])
-    found = trial(program, jax.device_put(numbers, like.sharding))
-    first, second, broken, refused = found.ways.values()
+    outcome = trial(program, jax.device_put(numbers, like.sharding))
+    first, second, broken, refused = outcome.ways.values()
 
-    text = "kept" if found.kept and not first.warned else "not kept"
+    text = "kept" if outcome.kept and not first.warned else "not kept"
     yield compare("JAX-CACHE-KEPT", "program, the first time", text, "kept", hint=EXPLAIN)
-    read = found.kept and found.same and not second.warned and broken.warned
+    read = outcome.kept and outcome.same and not second.warned and broken.warned
     text, name = "from the folder" if read else "compiled again", "program, the next time"
     yield compare("JAX-CACHE-TAKEN", name, text, "from the folder", hint=EXPLAIN)
     text = f"{first.seconds:.3f} s compiled, {second.seconds:.3f} s from the folder"
     yield Finding("JAX-CACHE-SECONDS", "until a result", "info", text)
 
-    right = numbers + numbers.sum(axis=0, dtype=np.int32)
-    lost = {f"way:{way}": "" if np.array_equal(one.result, right) else "other numbers"
-            for way, one in found.ways.items()}  # fmt: skip
+    expected = numbers + numbers.sum(axis=0, dtype=np.int32)
+    lost = {f"way:{way}": "" if np.array_equal(compiled.result, expected) else "other numbers"
+            for way, compiled in outcome.ways.items()}  # fmt: skip
     yield from tally("JAX-CACHE-BITS", "ways to a program that give right numbers", lost, BROKEN)
-    text = reaction(broken) + ", and leaves it" * found.left
+    text = reaction(broken) + ", and leaves it" * outcome.still_broken
     yield Finding("JAX-CACHE-BROKEN", "a broken entry", "info", text, hint=BROKEN)
     name = "a folder that cannot be written"
     yield Finding("JAX-CACHE-REFUSED", name, "info", reaction(refused), hint=FOLDER)
 
 
-def reaction(one):
+def reaction(compiled):
     """Return what JAX does where it cannot use the cache."""
-    return f"JAX {'warns' if one.warned else 'says nothing'} and compiles"
+    return f"JAX {'warns' if compiled.warned else 'says nothing'} and compiles"

@@ -34,8 +34,8 @@ EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why JAX comp
 
 def programs(devices):
     """Yield the step with the number 0; `run` compiles it with numbers that no program had."""
-    place = SingleDeviceSharding(devices[0])
-    like = functools.partial(jax.ShapeDtypeStruct, sharding=place)
+    sharding = SingleDeviceSharding(devices[0])
+    like = functools.partial(jax.ShapeDtypeStruct, sharding=sharding)
     arrays = [like(shape, np.float32) for shape in _network.SHAPES.values()]
     yield "train_step", _network.step(0), (*arrays, like((), np.int32))
 
@@ -44,18 +44,18 @@ def programs(devices):
 def run():
     """Write programs that no cache can know, and call each of them twice."""
     [(_, _, likes)] = programs(jax.local_devices())
-    arguments = [jax.device_put(np.zeros(one.shape, one.dtype), one.sharding) for one in likes]
+    arguments = [jax.device_put(np.zeros(like.shape, like.dtype), like.sharding) for like in likes]
     numbers = [secrets.randbelow(2**30) for _ in range(PROGRAMS)]
-    found = [_network.call_twice(_network.step(number), arguments) for number in numbers]
-    own = [number == returned for number, (returned, *_) in zip(numbers, found, strict=True)]
+    results = [_network.call_twice(_network.step(number), arguments) for number in numbers]
+    own = [number == returned for number, (returned, *_) in zip(numbers, results, strict=True)]
     name = "programs compiled now: each returned its own new number"
     yield compare("JAX-COMPILE-NEW", name, sum(own), PROGRAMS, hint=AGAIN)
-    once = [len(traces) == 1 for _, traces, _ in found]
+    once = [len(traces) == 1 for _, traces, _ in results]
     name = "programs that a second call did not trace and compile again"
     yield compare("JAX-COMPILE-ONCE", name, sum(once), PROGRAMS, hint=EXPLAIN)
-    traced = [traces[0] for _, traces, _ in found]
+    traced = [traces[0] for _, traces, _ in results]
     yield from figures("JAX-COMPILE-TRACE", "tracing a small network with gradient", traced, "s")
-    rest = [first - traces[0] - again for _, traces, (first, again) in found]
+    rest = [first - traces[0] - again for _, traces, (first, again) in results]
     yield from figures("JAX-COMPILE-TIME", "lowering and compiling it", rest, "s", hint=KEEP)
-    again = [calls[1] * 1e3 for _, _, calls in found]
+    again = [calls[1] * 1e3 for _, _, calls in results]
     yield from figures("JAX-COMPILE-CALL", "calling it when it is compiled", again, "ms")

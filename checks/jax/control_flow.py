@@ -38,8 +38,8 @@ def steps_to_one(n):
 def running_maximum(x):
     """Return the largest number so far at each place of `x: int32[64]`, and the last of them."""
 
-    def step(most, one):
-        most = jnp.maximum(most, one)
+    def step(most, number):
+        most = jnp.maximum(most, number)
         return most, most
 
     return lax.scan(step, x[0], x)
@@ -68,13 +68,13 @@ def run():
     device, lost = jax.local_devices()[0], {}
     for function, answers in ((steps_to_one, STEPS), (choose, CHOSEN)):
         for n, right in answers.items():
-            found = int(jax.jit(function)(jax.device_put(np.int32(n), device)))
-            lost[f"call:{function.__name__}({n})"] = "" if found == right else f"{found}"
+            actual = int(jax.jit(function)(jax.device_put(np.int32(n), device)))
+            lost[f"call:{function.__name__}({n})"] = "" if actual == right else f"{actual}"
     numbers = np.random.default_rng(0).integers(-1000, 1000, 64).astype(np.int32)
-    last, every = jax.jit(running_maximum)(jax.device_put(numbers, device))
-    wrong = np.sum(np.append(every, last) != np.maximum.accumulate([*numbers, numbers.max()]))
+    last, maxima = jax.jit(running_maximum)(jax.device_put(numbers, device))
+    wrong = np.sum(np.append(maxima, last) != np.maximum.accumulate([*numbers, numbers.max()]))
     lost["call:running_maximum"] = f"{wrong} numbers wrong" if wrong else ""
     yield from tally("JAX-CONTROL-FLOW", "compiled loops and branches that decide rightly", lost)
-    found = refusal(lambda: jax.eval_shape(choose_in_python, np.float32(1)))
+    actual = refusal(lambda: jax.eval_shape(choose_in_python, np.float32(1)))
     name, expected = "`if x > 0:` while compiling", "TracerBoolConversionError"
-    yield compare("JAX-CONTROL-PYTHON", name, found, expected, hint=COND)
+    yield compare("JAX-CONTROL-PYTHON", name, actual, expected, hint=COND)

@@ -45,7 +45,7 @@ def run():
     name = "devices in the mesh of jax.make_mesh"
     yield compare("JAX-PLACE-MESH", name, len(set(around)), len(devices), hint=AGAIN)
     numbers = _collectives.blocks(len(around))
-    found = _collectives.held(_collectives.execute(programs(devices), numbers), around)
+    actual = _collectives.shard_rows(_collectives.execute(programs(devices), numbers), around)
     expected, named = np.roll(numbers, 1, axis=0), _collectives.owners(numbers, around)
-    lost = _collectives.wrong(found[:, None], expected[:, None], named, around)
+    lost = _collectives.wrong(actual[:, None], expected[:, None], named, around)
     yield from tally("JAX-PLACE-RING", "devices reached along the links", lost)

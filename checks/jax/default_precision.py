@@ -32,8 +32,8 @@ def multiply_plain(x, y):
 
 def programs(devices):
     """Yield the product of plain code."""
-    shape, place = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
-    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=place)
+    shape, sharding = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
+    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
     yield "multiply_plain", multiply_plain, (x, x)
 
 
@@ -45,7 +45,7 @@ def run():
     yield compare("JAX-ENVIRONMENT-SETTING", name, setting, variable, hint=CALL)
 
     pair, highest = _precision.scattered(), variable == "highest"
-    asks = _requests.asked(multiply_plain, *pair)
+    asks = _requests.requested(multiply_plain, *pair)
     expected = "HIGHEST" if highest else "nothing"
     if variable in ("highest", "not set"):
         yield compare("JAX-ENVIRONMENT-ASKED", "plain code asks for", asks, expected, hint=CALL)

@@ -43,8 +43,8 @@ def run():
     output = _collectives.execute(programs(local), numbers)
     expected = numbers + np.arange(len(local), dtype=np.int32)[:, None]
     named = _collectives.owners(expected, local)
-    found = _collectives.held(output, local)
-    lost = _collectives.wrong(found[:, None], expected[:, None], named, local)
+    actual = _collectives.shard_rows(output, local)
+    lost = _collectives.wrong(actual[:, None], expected[:, None], named, local)
     yield from tally("JAX-IDENTITY-ANSWER", "devices that answer for themselves", lost)
 
 
@@ -65,14 +65,14 @@ def shared(times):
 
 def processes(devices, local, own, count):
     """Compare process and host numbers of all devices with what JAX says of the processes."""
-    known = sorted({device.process_index for device in devices})
+    indices = sorted({device.process_index for device in devices})
     code, text = "JAX-IDENTITY-PROCESSES", "processes that have devices"
-    yield compare(code, text, str(known), str([*range(count)]), hint=OTHERS)
-    lost = {label(one): foreign(one.process_index, own) for one in local}
+    yield compare(code, text, str(indices), str([*range(count)]), hint=OTHERS)
+    lost = {label(device): foreign(device.process_index, own) for device in local}
     yield from tally("JAX-IDENTITY-LOCAL", "local devices of this process", lost, OTHERS)
     sizes = collections.Counter(device.process_index for device in devices)
-    found, each = str(sorted(set(sizes.values()))), str([len(devices) // len(sizes)])
-    yield compare("JAX-IDENTITY-EVEN", "devices of each process", found, each, hint=OTHERS)
+    actual, expected = str(sorted(set(sizes.values()))), str([len(devices) // len(sizes)])
+    yield compare("JAX-IDENTITY-EVEN", "devices of each process", actual, expected, hint=OTHERS)
 
 
 def foreign(process, own):

@@ -53,6 +53,8 @@ def run():
     lost = dict.fromkeys(map(label, devices), "")
     for seed in (numbers, ~numbers):
         own = jax.device_put(seed, x.sharding)
-        wrong = _collectives.held(read(write(own), own), devices)[:, 0]
-        lost |= {label(one): f"{n} words wrong" for one, n in zip(devices, wrong, strict=True) if n}
+        wrong = _collectives.shard_rows(read(write(own), own), devices)[:, 0]
+        lost |= {
+            label(device): f"{n} words wrong" for device, n in zip(devices, wrong, strict=True) if n
+        }
     yield from tally("JAX-MEMORY-PATTERN", "devices that hold 1 MiB as written", lost)

@@ -37,40 +37,40 @@ def programs(devices):
 
 def run():
     """Compare platform, count and kind with what this run asked for, then ask every device."""
-    asked, devices, platform = target(), jax.local_devices(), jax.default_backend()
-    why = WHY.format(asked.platform)
-    yield compare("JAX-DEVICES-PLATFORM", "JAX runs on", platform, asked.platform, hint=why)
+    requested, devices, platform = target(), jax.local_devices(), jax.default_backend()
+    why = WHY.format(requested.platform)
+    yield compare("JAX-DEVICES-PLATFORM", "JAX runs on", platform, requested.platform, hint=why)
 
     count = len(devices)
-    virtual = platform == "cpu" and (asked.virtual or count > 1)
+    virtual = platform == "cpu" and (requested.virtual or count > 1)
     unit = "virtual CPU devices" if virtual else f"{platform.upper()} devices"
-    expected = count if asked.devices is None else asked.devices
+    expected = count if requested.devices is None else requested.devices
     yield compare("JAX-DEVICES-COUNT", "devices", count, expected, unit=unit, hint=LIMITS)
 
     kinds = sorted({device.device_kind for device in devices})
     yield compare("JAX-DEVICES-ALIKE", "kinds of device", len(kinds), 1, hint=CHIPS)
     for kind in kinds:
-        yield generation(kind, asked.generation)
+        yield generation(kind, requested.generation)
     yield from tally("JAX-DEVICES-ANSWER", "devices that answer rightly", answers(devices), ALONE)
 
 
 def generation(kind, expected):
     """Compare the TPU generation that a device kind belongs to with the chips on PCI."""
-    known = tpus.by_device_kind(kind)
+    actual = tpus.by_device_kind(kind)
     code = "JAX-DEVICES-KIND"
-    if expected is None or known is None:
+    if expected is None or actual is None:
         return Finding(code, "device kind", "info", kind, expected)
-    return compare(code, f"TPU generation of {kind}", known.name, expected, hint=CHIPS)
+    return compare(code, f"TPU generation of {kind}", actual.name, expected, hint=CHIPS)
 
 
 def answers(devices):
     """Return for each device how its answer to numbers of its own differs, or an empty text."""
-    program, found = jax.jit(answer), {}
-    for place, device in enumerate(devices):
-        x = np.arange(8, dtype=np.int32) + 1000 * place
+    program, texts = jax.jit(answer), {}
+    for index, device in enumerate(devices):
+        x = np.arange(8, dtype=np.int32) + 1000 * index
         result = program(jax.device_put(x, device))
-        ran_on = ", ".join(f"device:{one.id}" for one in result.devices())
+        ran_on = ", ".join(f"device:{holder.id}" for holder in result.devices())
         right = np.array_equal(np.asarray(result), 3 * x + 7)
         text = f"{np.asarray(result).tolist()} from {ran_on}"
-        found[f"device:{device.id}"] = "" if right and result.devices() == {device} else text
-    return found
+        texts[f"device:{device.id}"] = "" if right and result.devices() == {device} else text
+    return texts

@@ -40,9 +40,9 @@ def add_one(x):
 
 def programs(devices):
     """Yield the program for one device and for all, with 4 KiB on each."""
-    for name, place in placements(devices):
-        shape = (len(place.device_set), 8, 128)
-        yield name, add_one, (jax.ShapeDtypeStruct(shape, np.int32, sharding=place),)
+    for name, sharding in placements(devices):
+        shape = (len(sharding.device_set), 8, 128)
+        yield name, add_one, (jax.ShapeDtypeStruct(shape, np.int32, sharding=sharding),)
 
 
 def time_calls(program, x):
@@ -68,8 +68,10 @@ def run():
         program, devices = jax.jit(function), row(like)
         x = program(jax.device_put(np.zeros(like.shape, like.dtype), like.sharding))  # compiles
         x, trips, queued = time_calls(program, jax.block_until_ready(x))
-        pairs = zip(devices, _collectives.held(x, devices), strict=True)
-        lost = {label(one): "" if (own == MADE).all() else f"{own.min()}" for one, own in pairs}
+        pairs = zip(devices, _collectives.shard_rows(x, devices), strict=True)
+        lost = {
+            label(device): "" if (own == MADE).all() else f"{own.min()}" for device, own in pairs
+        }
         where, code = WHERE[name], f"JAX-DISPATCH-{name.upper()}"
         yield from tally(f"{code}-MADE", f"devices that made {MADE} calls, {where}", lost)
         yield from figures(f"{code}-TRIP", f"start and wait, {where}", trips, "us", hint=WORK)

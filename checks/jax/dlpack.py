@@ -55,23 +55,23 @@ def run():
     device, cpu = jax.local_devices()[0], _handover.cpu()
     array = np.arange(1024, dtype=np.float32)
     refused = reason(lambda: to_numpy(jax.device_put(array, device)))
-    found, hint = (refused, HOST) if refused else ("handed over", None)
-    yield Finding("JAX-DLPACK-DEVICE", f"arrays on {device.platform}", "info", found, hint=hint)
+    actual, hint = (refused, HOST) if refused else ("handed over", None)
+    yield Finding("JAX-DLPACK-DEVICE", f"arrays on {device.platform}", "info", actual, hint=hint)
     if cpu is None:
         yield Finding("JAX-DLPACK-CPU", "arrays on cpu", "info", "not applicable: JAX has no cpu")
         return
     sent = {name: _arrays.ordinary(name) for name in _handover.DTYPES}
-    lost = {f"dtype:{name}": _arrays.difference(one, to_numpy(jax.device_put(one, cpu)))
-            for name, one in sent.items()}  # fmt: skip
+    lost = {f"dtype:{name}": _arrays.difference(x, to_numpy(jax.device_put(x, cpu)))
+            for name, x in sent.items()}  # fmt: skip
     yield from tally("JAX-DLPACK-OUT", "types from JAX to NumPy", lost)
-    lost = {f"dtype:{name}": _arrays.difference(one, np.array(from_numpy(one)))
-            for name, one in sent.items()}  # fmt: skip
+    lost = {f"dtype:{name}": _arrays.difference(x, np.array(from_numpy(x)))
+            for name, x in sent.items()}  # fmt: skip
     yield from tally("JAX-DLPACK-IN", "types from NumPy to JAX", lost)
     result = np.asarray(jax.jit(add_one)(jax.device_put(from_numpy(array), device)))
-    found = _arrays.difference(array + 1, result) or "right"
-    yield compare("JAX-DLPACK-USED", "result computed with it", found, "right", hint=AGAIN)
-    found = _handover.columns_first(from_numpy)
-    yield _handover.order(found, jax.__version_info__, ORDER)
+    actual = _arrays.difference(array + 1, result) or "right"
+    yield compare("JAX-DLPACK-USED", "result computed with it", actual, "right", hint=AGAIN)
+    actual = _handover.columns_first(from_numpy)
+    yield _handover.order(actual, jax.__version_info__, ORDER)
     if importlib.util.find_spec("torch") is None:
         yield Finding("JAX-DLPACK-TORCH", "PyTorch", "info", "not applicable: it is not installed")
         return

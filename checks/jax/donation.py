@@ -52,7 +52,7 @@ def donate(function, x):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = np.array(jax.jit(given, donate_argnums=0)(x))
-    return result, " ".join(str(one.message) for one in caught)
+    return result, " ".join(str(warning.message) for warning in caught)
 
 
 @with_defaults
@@ -61,20 +61,20 @@ def run():
     sent, numbers = np.arange(1024, dtype=np.float32), np.arange(1024, dtype=np.float32)
     x, y = jax.device_put((sent, numbers), jax.local_devices()[0])
     jax.block_until_ready(jax.jit(add_one)(x))
-    found = "gone" if x.is_deleted() else same(np.array(x), numbers)
-    yield compare("JAX-DONATION-LENT", "x after f(x)", found, "as it was", hint=AGAIN)
+    text = "gone" if x.is_deleted() else same(np.array(x), numbers)
+    yield compare("JAX-DONATION-LENT", "x after f(x)", text, "as it was", hint=AGAIN)
     result, _ = donate(add_one, x)
-    found = same(result - 1, numbers)
-    yield compare("JAX-DONATION-RESULT", "f(x) - 1, with x donated", found, "as it was", hint=AGAIN)
-    found, name = refusal(lambda: np.array(x)), "reading x after donating it"
-    yield compare("JAX-DONATION-GONE", name, found, "RuntimeError", hint=AGAIN)
-    found = same(sent, numbers)
-    yield compare("JAX-DONATION-NUMPY", "NumPy array x is from", found, "as it was", hint=AGAIN)
-    _, said = donate(total, y)
-    found, name = "warned of" if "not usable" in said else "silent", "donating what fits no result"
-    yield compare("JAX-DONATION-UNUSED", name, found, "warned of", hint=SHAPE)
+    text = same(result - 1, numbers)
+    yield compare("JAX-DONATION-RESULT", "f(x) - 1, with x donated", text, "as it was", hint=AGAIN)
+    text, name = refusal(lambda: np.array(x)), "reading x after donating it"
+    yield compare("JAX-DONATION-GONE", name, text, "RuntimeError", hint=AGAIN)
+    text = same(sent, numbers)
+    yield compare("JAX-DONATION-NUMPY", "NumPy array x is from", text, "as it was", hint=AGAIN)
+    _, warned = donate(total, y)
+    text, name = "warned of" if "not usable" in warned else "silent", "donating what fits no result"
+    yield compare("JAX-DONATION-UNUSED", name, text, "warned of", hint=SHAPE)
 
 
-def same(found, right):
+def same(actual, expected):
     """Return whether numbers are as they were."""
-    return "as it was" if np.array_equal(found, right) else "other numbers"
+    return "as it was" if np.array_equal(actual, expected) else "other numbers"

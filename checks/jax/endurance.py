@@ -38,34 +38,34 @@ def programs(devices):
 def run():
     """Repeat the same work and rewrite the memory until the time is up or the run should end."""
     devices, minutes = jax.local_devices(), target().minutes
-    asked_s = 60 * (MINUTES if minutes is None else minutes)
+    requested_s = 60 * (MINUTES if minutes is None else minutes)
     rounds, memory = _soak.Rounds(devices), _pattern.Memory(devices)
     yield from _evidence.at_the_start(rounds)
     began, ran_s = time.monotonic(), 0.0
-    while ran_s < asked_s:
-        next_s = min(every_s(asked_s), asked_s - ran_s)
+    while ran_s < requested_s:
+        next_s = min(every_s(requested_s), requested_s - ran_s)
         memory.leave_room(lambda: rounds.go_on(next_s))  # noqa: B023  called at once
         memory.go_on()
         ran_s = time.monotonic() - began
-        if (yield Progress(so_far(ran_s, asked_s, rounds, memory))):
+        if (yield Progress(so_far(ran_s, requested_s, rounds, memory))):
             break
-    if rounds.made:
+    if rounds.completed:
         yield from _evidence.of_rounds(rounds)
         yield from _evidence.of_memory(memory)
         yield from _evidence.of_speed(rounds)
-    yield _evidence.of_time(ran_s, asked_s, rounds.made)
+    yield _evidence.of_time(ran_s, requested_s, rounds.completed)
 
 
-def every_s(asked_s):
+def every_s(requested_s):
     """Return how many seconds the devices work between two looks."""
     least, most = LOOKS
-    seconds = min(max(EVERY_S[0], asked_s / most), EVERY_S[1])
-    return min(seconds, asked_s / least)
+    seconds = min(max(EVERY_S[0], requested_s / most), EVERY_S[1])
+    return min(seconds, requested_s / least)
 
 
-def so_far(ran_s, asked_s, rounds, memory):
+def so_far(ran_s, requested_s, rounds, memory):
     """Return in a few words how far it has come, and what was wrong."""
-    compared = rounds.made * sum(rounds.sizes) * len(rounds.devices) + memory.words
+    compared = rounds.completed * sum(rounds.sizes) * len(rounds.devices) + memory.words
     wrong = rounds.wrong.sum() + sum(memory.wrong)
-    text = f"{ran_s / 60:.1f} of {asked_s / 60:.4g} min, {rounds.made} rounds, "
+    text = f"{ran_s / 60:.1f} of {requested_s / 60:.4g} min, {rounds.completed} rounds, "
     return f"{text}{compared:.1e} comparisons" + (f", {wrong} wrong" if wrong else "")

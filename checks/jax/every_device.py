@@ -21,24 +21,24 @@ AFTER = ["jax.devices_visible"]
 WIDTH = 128
 
 
-def own_share(x, y):
-    """Return `(x + place) @ y` as `int32[1, w, w]` for `x: float32[1, w, w]`, `y: float32[w, w]`.
+def own_shard(x, y):
+    """Return `(x + index) @ y` as `int32[1, w, w]` for `x: float32[1, w, w]`, `y: float32[w, w]`.
 
     Whole numbers below 256 are exact in bfloat16, and sums of them below 2**24 in float32: at any
     precision there is one right answer, for up to 240 devices.
     """
-    place = jax.lax.axis_index("d").astype(x.dtype)
-    return jnp.matmul(x + place, y).astype(jnp.int32)
+    index = jax.lax.axis_index("d").astype(x.dtype)
+    return jnp.matmul(x + index, y).astype(jnp.int32)
 
 
-def total(share):
-    """Return the sum of all devices' `share: int32[1, w, w]`, on each of them."""
-    return jax.lax.psum(share, "d")
+def total(shard):
+    """Return the sum of all devices' `shard: int32[1, w, w]`, on each of them."""
+    return jax.lax.psum(shard, "d")
 
 
-def from_left(share, count):
-    """Return the `share: int32[1, w, w]` of the device before this one, round the ring."""
-    return jax.lax.ppermute(share, "d", [(place, (place + 1) % count) for place in range(count)])
+def from_left(shard, count):
+    """Return the `shard: int32[1, w, w]` of the device before this one, round the ring."""
+    return jax.lax.ppermute(shard, "d", [(index, (index + 1) % count) for index in range(count)])
 
 
 def programs(devices):
@@ -46,8 +46,8 @@ def programs(devices):
     mesh = Mesh(np.array(devices), ("d",))
 
     def exchange(x, y):
-        share = own_share(x, y)
-        return share, total(share), from_left(share, len(devices))
+        shard = own_shard(x, y)
+        return shard, total(shard), from_left(shard, len(devices))
 
     function = jax.shard_map(exchange, mesh=mesh, in_specs=(P("d"), P()), out_specs=P("d"))
     shape = (len(devices), WIDTH, WIDTH)
@@ -65,16 +65,16 @@ def run():
     for _, function, (x_shape, y_shape) in programs(devices):
         x_on_devices = jax.device_put(x.astype(np.float32), x_shape.sharding)
         y_on_devices = jax.device_put(y.astype(np.float32), y_shape.sharding)
-        shares, totals, lefts = jax.jit(function)(x_on_devices, y_on_devices)
+        shards, totals, lefts = jax.jit(function)(x_on_devices, y_on_devices)
 
-        right = (x + np.arange(len(devices))[:, None, None]) @ y
-        lost = differences(shares, right, right, devices)
+        expected = (x + np.arange(len(devices))[:, None, None]) @ y
+        lost = differences(shards, expected, expected, devices)
         yield from tally("JAX-EVERY-SHARE", "devices that did their share", lost)
 
-        held = np.asarray(shares, np.int64)
-        sums = np.broadcast_to(held.sum(axis=0), held.shape)
-        lost = differences(totals, sums, held, devices)
+        values = np.asarray(shards, np.int64)
+        sums = np.broadcast_to(values.sum(axis=0), values.shape)
+        lost = differences(totals, sums, values, devices)
         yield from tally("JAX-EVERY-TOTAL", "devices with the exact total", lost)
 
-        lost = differences(lefts, np.roll(held, 1, axis=0), held, devices)
+        lost = differences(lefts, np.roll(values, 1, axis=0), values, devices)
         yield from tally("JAX-EVERY-NEIGHBOUR", "devices reached by their neighbour", lost)

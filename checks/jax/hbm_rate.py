@@ -20,7 +20,7 @@ LESSON = "jax/measure-and-profile"
 SOURCE = "https://www.cs.virginia.edu/stream/ref.html"
 AFTER = ["jax.devices_visible"]
 
-CODE, CUTS = "JAX-HBM-RATE", (P("d"), P("d"), P("d"), P())
+CODE, SPECS = "JAX-HBM-RATE", (P("d"), P("d"), P("d"), P())
 SIZES, LARGE = {"cpu": (8, 128, 1024)}, (64, 2048, 1024)
 """Shape of `a` and `b` on one device elsewhere: 512 MiB, four times the largest VMEM of a TPU."""
 
@@ -60,7 +60,7 @@ def programs(devices):
             a = jax.lax.fori_loop(0, times[0], lambda _, a: step(a, b, s), a)
             return a, a[_stream.SAMPLE]
 
-        mapped = jax.shard_map(loop, mesh=mesh, in_specs=CUTS, out_specs=P("d"))
+        mapped = jax.shard_map(loop, mesh=mesh, in_specs=SPECS, out_specs=P("d"))
         yield step.__name__, mapped, (times, a, b, s)
 
 
@@ -70,8 +70,8 @@ def run():
     (_, fill, most), *loops = programs(devices := jax.local_devices())
     for name, loop, (times, *arrays) in loops:
         a, b = (jax.jit(fill)(*placed([np.int32(largest)], most)) for largest in _stream.LARGEST)
-        one, *others = placed([np.ones(times.shape), np.float32(-1)], [times, arrays[-1]])
-        _, first = jax.jit(loop)(one, a, b, *others)
+        ones, *others = placed([np.ones(times.shape), np.float32(-1)], [times, arrays[-1]])
+        _, first = jax.jit(loop)(ones, a, b, *others)
         timing = _timing.measure(loop, (times, a, b, *others), platform=devices[0].platform)
         for when, *end in [("one round", first, 1), ("all rounds", timing.sample, timing.rounds)]:
             lost = _stream.differences(name, *end, devices)

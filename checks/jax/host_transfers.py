@@ -40,24 +40,24 @@ def programs(devices):
     """Yield what turns over the bits of every size on every device."""
     mesh = Mesh(np.array(devices), ("d",))
     shapes = [((len(devices), *shape), kind) for shape, kind in SIZES]
-    row = NamedSharding(mesh, P("d"))
+    sharding = NamedSharding(mesh, P("d"))
     mapped = jax.shard_map(complement, mesh=mesh, in_specs=P("d"), out_specs=P("d"))
-    yield "complement", mapped, tuple(jax.ShapeDtypeStruct(*one, sharding=row) for one in shapes)
+    yield "complement", mapped, tuple(jax.ShapeDtypeStruct(*s, sharding=sharding) for s in shapes)
 
 
 @with_defaults
 def run():
     """Send each array alone, then all to all devices at once, then from device to device."""
     devices = jax.local_devices()
-    sent = {device: numbers(place) for place, device in enumerate(devices)}
-    lost = {label(one): difference(sent[one], [to_host(to_device(x, one)) for x in sent[one]])
-            for one in devices}  # fmt: skip
+    sent = {device: numbers(index) for index, device in enumerate(devices)}
+    lost = {label(d): difference(sent[d], [to_host(to_device(x, d)) for x in sent[d]])
+            for d in devices}  # fmt: skip
     yield from tally("JAX-TRANSFER-ALONE", "devices that give back each array", lost)
 
     [(_, function, shapes)] = programs(devices)
-    there = {one: [to_device(x, one) for x in sent[one]] for one in devices}
-    turned = fetched(apart(jax.jit(function)(*joined(there, shapes)), devices))
-    lost = {label(one): difference([~x for x in sent[one][:-1]], turned[one]) for one in devices}
+    placed = {d: [to_device(x, d) for x in sent[d]] for d in devices}
+    turned = fetched(apart(jax.jit(function)(*joined(placed, shapes)), devices))
+    lost = {label(d): difference([~x for x in sent[d][:-1]], turned[d]) for d in devices}
     yield from tally("JAX-TRANSFER-MANY", "devices that take all arrays at once", lost)
 
     if len(devices) == 1:
@@ -65,13 +65,13 @@ def run():
         yield Finding("JAX-TRANSFER-DIRECT", "from device to device", "info", text)
         return
     ends = dict(zip(devices, devices[1:] + devices[:1], strict=True))
-    moved = fetched({end: [to_device(x, end) for x in there[one]] for one, end in ends.items()})
-    lost = {label(end): difference(sent[one], moved[end]) for one, end in ends.items()}
+    moved = fetched({end: [to_device(x, end) for x in placed[d]] for d, end in ends.items()})
+    lost = {label(end): difference(sent[d], moved[end]) for d, end in ends.items()}
     yield from tally("JAX-TRANSFER-DIRECT", "devices that take their neighbour's arrays", lost)
 
 
-def fetched(shares):
+def fetched(shards):
     """Return the share of each device as NumPy arrays that were under way all at once."""
-    for array in (array for share in shares.values() for array in share):
+    for array in (array for shard in shards.values() for array in shard):
         array.copy_to_host_async()
-    return {device: [to_host(array) for array in share] for device, share in shares.items()}
+    return {device: [to_host(array) for array in shard] for device, shard in shards.items()}

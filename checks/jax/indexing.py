@@ -43,9 +43,9 @@ def pick(x, i):
 
 def programs(devices):
     """Yield all indices in one program."""
-    place = SingleDeviceSharding(devices[0])
-    x = jax.ShapeDtypeStruct((6, 4, 5), np.int32, sharding=place)
-    yield "pick", pick, (x, jax.ShapeDtypeStruct((2, 3), np.int32, sharding=place))
+    sharding = SingleDeviceSharding(devices[0])
+    x = jax.ShapeDtypeStruct((6, 4, 5), np.int32, sharding=sharding)
+    yield "pick", pick, (x, jax.ShapeDtypeStruct((2, 3), np.int32, sharding=sharding))
 
 
 @with_defaults
@@ -55,19 +55,19 @@ def run():
     x = np.arange(120, dtype=np.int32).reshape(6, 4, 5)
     i = np.array([[0, 1, 3], [2, 2, 1]], np.int32)
     y, j = jax.device_put((x, i), device)
-    found, right = jax.jit(pick)(y, j), pick(x, i)
-    lost = {f"index:{way}": differs(found[way], right[way]) for way in right}
+    actual, expected = jax.jit(pick)(y, j), pick(x, i)
+    lost = {f"index:{way}": differs(actual[way], expected[way]) for way in expected}
     yield from tally("JAX-INDEX-KINDS", "kinds of index that select as in NumPy", lost)
 
     few = x[:, 0, 0], i, x[:, 0, 0] > 30, np.int32(3)
-    found, right = mix(*few, lambda one: jax.device_put(one, device)), mix(*few, np.array)
-    lost = {f"index:{way}": differs(found[way], right[way]) or owner(way, found[way])
-            for way in right}  # fmt: skip
+    actual, expected = mix(*few, lambda array: jax.device_put(array, device)), mix(*few, np.array)
+    lost = {f"index:{way}": differs(actual[way], expected[way]) or owner(way, actual[way])
+            for way in expected}  # fmt: skip
     yield from tally("JAX-INDEX-MIXED", "NumPy and JAX arrays that index each other", lost)
 
     name = "x[[0, 2]], a Python list as index"
     yield compare("JAX-INDEX-LIST", name, refusal(lambda: y[[0, 2]]), "TypeError", hint=ARRAY)
-    found = refusal(lambda: y.__setitem__(0, 9))
-    yield compare("JAX-INDEX-WRITE", "x[0] = 9", found, "TypeError", hint=SET)
-    found = differs(y, x) or "as it was"
-    yield compare("JAX-INDEX-KEPT", "x after all that", found, "as it was", hint=AGAIN)
+    actual = refusal(lambda: y.__setitem__(0, 9))
+    yield compare("JAX-INDEX-WRITE", "x[0] = 9", actual, "TypeError", hint=SET)
+    actual = differs(y, x) or "as it was"
+    yield compare("JAX-INDEX-KEPT", "x after all that", actual, "as it was", hint=AGAIN)

@@ -46,35 +46,35 @@ def leave(x, y, bits, z):
 
 def programs(devices):
     """Yield the operations that wrap, and those whose result depends on the backend."""
-    place = SingleDeviceSharding(devices[0])
+    sharding = SingleDeviceSharding(devices[0])
     triples = [((81,), kind) for kind in TYPES for _ in range(3)]
     edges = [((2,), "int32")] * 3 + [((4,), "float32")]
     for function, arrays in ((wrap, triples), (leave, edges)):
-        shapes = (jax.ShapeDtypeStruct(n, np.dtype(t), sharding=place) for n, t in arrays)
+        shapes = (jax.ShapeDtypeStruct(n, np.dtype(t), sharding=sharding) for n, t in arrays)
         yield function.__name__, function, tuple(shapes)
 
 
 def run():
     """Compare every type at its ends with NumPy, then look at what is left to the backend."""
-    device, sent = jax.local_devices()[0], [one for kind in TYPES for one in ends(kind)]
-    found, lost = jax.jit(wrap)(*jax.device_put(sent, device)), {}
-    for place, kind in enumerate(TYPES):
-        right = compute(*sent[3 * place : 3 * place + 3])
-        pairs = zip(OPERATIONS, found[place], right, strict=True)
-        wrong = [name for name, one, other in pairs if not np.array_equal(one, other)]
-        lost[f"dtype:{kind}"] = f"wrong: {', '.join(wrong)}" if wrong else ""
+    device, sent = jax.local_devices()[0], [array for dtype in TYPES for array in ends(dtype)]
+    results, lost = jax.jit(wrap)(*jax.device_put(sent, device)), {}
+    for index, dtype in enumerate(TYPES):
+        references = compute(*sent[3 * index : 3 * index + 3])
+        pairs = zip(OPERATIONS, results[index], references, strict=True)
+        wrong = [name for name, actual, expected in pairs if not np.array_equal(actual, expected)]
+        lost[f"dtype:{dtype}"] = f"wrong: {', '.join(wrong)}" if wrong else ""
     yield from tally("JAX-INTEGER-WRAP", "integer types that wrap as in NumPy", lost)
 
     whole, shift = np.array([[7, -(2**31)], [0, -1]], "i4"), np.array([32, 33], "i4")
     sent = (*whole, shift, np.array([300, -1, np.nan, np.inf], "f4"))
-    found = jax.jit(leave)(*jax.device_put(sent, device))
-    for (code, name, hint), left in zip(LEFT, found, strict=True):
-        yield Finding(code, name, "info", ", ".join(map(str, np.asarray(left))), hint=hint)
+    results = jax.jit(leave)(*jax.device_put(sent, device))
+    for (code, name, hint), values in zip(LEFT, results, strict=True):
+        yield Finding(code, name, "info", ", ".join(map(str, np.asarray(values))), hint=hint)
 
 
-def ends(kind):
+def ends(dtype):
     """Return every pair of nine numbers at both ends of a type and round zero, and shifts."""
-    least, most, bits = np.iinfo(kind).min, np.iinfo(kind).max, np.iinfo(kind).bits
+    least, most, bits = np.iinfo(dtype).min, np.iinfo(dtype).max, np.iinfo(dtype).bits
     few = np.array([least, least + 1, least + 2, most // 3, most // 2, 0, 7, most - 1, most])
-    x, y = (one.ravel().astype(kind) for one in np.meshgrid(few, few))
-    return x, y, (np.arange(81) % bits).astype(kind)
+    x, y = (grid.ravel().astype(dtype) for grid in np.meshgrid(few, few))
+    return x, y, (np.arange(81) % bits).astype(dtype)

@@ -43,8 +43,8 @@ def transform(a):
 
 def programs(devices):
     """Yield the factors, and the transforms."""
-    shape, place = (_factors.SIZE, _factors.SIZE), SingleDeviceSharding(devices[0])
-    a = jax.ShapeDtypeStruct(shape, np.float32, sharding=place)
+    shape, sharding = (_factors.SIZE, _factors.SIZE), SingleDeviceSharding(devices[0])
+    a = jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
     yield "factor", factor, (a, a, a)
     yield "transform", transform, (a,)
 
@@ -52,12 +52,12 @@ def programs(devices):
 def run():
     """Put factors and waves together again in float64, and judge what is left."""
     a, c, b = jax.device_put(_factors.matrices(), jax.local_devices()[0])
-    found = jax.device_get({**jax.jit(factor)(a, c, b), **jax.jit(transform)(a)})
-    found = {name: [np.float64(one) for one in parts] for name, parts in found.items()}
-    real, imaginary, back_real, back_imaginary = found["fft"]
-    found["fft"] = [real + 1j * imaginary, back_real + 1j * back_imaginary]
-    matrices = (one.astype(np.float64) for one in _factors.matrices())
-    for name, ratio in _factors.residuals(found, *matrices).items():
+    results = jax.device_get({**jax.jit(factor)(a, c, b), **jax.jit(transform)(a)})
+    results = {name: [np.float64(part) for part in parts] for name, parts in results.items()}
+    real, imaginary, back_real, back_imaginary = results["fft"]
+    results["fft"] = [real + 1j * imaginary, back_real + 1j * back_imaginary]
+    matrices = (matrix.astype(np.float64) for matrix in _factors.matrices())
+    for name, ratio in _factors.residuals(results, *matrices).items():
         yield judge(name, ratio)
 
 
@@ -70,8 +70,8 @@ def judge(name, ratio):
         f"below {bound:.3g}",
         "ok" if bounded else "info",
     )
-    more = {"unit": "n * 2**-24", "entity": f"operation:{name}"}
+    tags = {"unit": "n * 2**-24", "entity": f"operation:{name}"}
     if not ratio < bound:
-        return Finding("JAX-FACTORS", f"error of {name}", "fail", figure, limit, hint=AGAIN, **more)
+        return Finding("JAX-FACTORS", f"error of {name}", "fail", figure, limit, hint=AGAIN, **tags)
     limit = limit if bounded else None
-    return Finding("JAX-FACTORS", f"error of {name}", verdict, figure, limit, **more)
+    return Finding("JAX-FACTORS", f"error of {name}", verdict, figure, limit, **tags)

@@ -31,8 +31,8 @@ def evaluate(x, b):
 
 def programs(devices):
     """Yield all functions, done on each device by itself."""
-    place, numbers = _everywhere.everywhere(devices), _accuracy.arguments()
-    shapes = [jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=place) for one in numbers]
+    sharding, numbers = _everywhere.everywhere(devices), _accuracy.arguments()
+    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding) for x in numbers]
     yield "evaluate", _everywhere.on_each(evaluate, devices), tuple(shapes)
 
 
@@ -48,11 +48,11 @@ def run():
 
     row = tpus.by_device_kind(devices[0].device_kind)
     generation = row.name if row else target().generation
-    exact = {one.dtype.name: one.astype(np.float64) for one in numbers}
+    exact = {x.dtype.name: x.astype(np.float64) for x in numbers}
     for name, dtype in _accuracy.tried():
         with np.errstate(all="ignore"):
-            right = _accuracy.FUNCTIONS[name].right(exact[dtype])
-        off = _accuracy.errors(common[f"{name}, {dtype}"], right, _accuracy.DIGITS[dtype])
+            expected = _accuracy.FUNCTIONS[name].right(exact[dtype])
+        off = _accuracy.errors(common[f"{name}, {dtype}"], expected, _accuracy.DIGITS[dtype])
         bound = _accuracy.bound(name, dtype, generation, jax.__version_info__)
         yield judge(name, dtype, off.max(), bound)
 
@@ -60,11 +60,11 @@ def run():
 def judge(name, dtype, error, bound):
     """Return a finding about an error in ULP; one of the size of the number fails everywhere."""
     what, figure = f"error of {name} in {dtype}", float(f"{error:.3g}")
-    more = {"unit": "ULP", "entity": f"function:{name}"}
+    tags = {"unit": "ULP", "entity": f"function:{name}"}
     code, limit = f"JAX-ACCURACY-{dtype.upper()}", bound or 2.0 ** (_accuracy.DIGITS[dtype] - 1)
     if not error <= limit:
-        return Finding(code, what, "fail", figure, f"at most {limit:g}", hint=AGAIN, **more)
+        return Finding(code, what, "fail", figure, f"at most {limit:g}", hint=AGAIN, **tags)
     if bound is None:
-        return Finding(code, what, "info", figure, **more)
+        return Finding(code, what, "info", figure, **tags)
     hint = TEACH if name == "exp" and dtype == "float32" else None
-    return Finding(code, what, "ok", figure, f"at most {bound:g}", hint=hint, **more)
+    return Finding(code, what, "ok", figure, f"at most {bound:g}", hint=hint, **tags)

@@ -38,12 +38,12 @@ def multiply_integers(x, y):
 
 def programs(devices):
     """Yield a product for each type that the first device multiplies without a cast."""
-    place = SingleDeviceSharding(devices[0])
+    sharding = SingleDeviceSharding(devices[0])
     functions = {"float32": multiply_floats, "int32": multiply_integers}
     for name in _matmul_types.native(devices[0]):
-        kind, rows, terms = _matmul_types.dtype(name), _matmul_types.ROWS, _matmul_types.TERMS
-        x = jax.ShapeDtypeStruct((rows, terms), kind, sharding=place)
-        y = jax.ShapeDtypeStruct((terms, rows), kind, sharding=place)
+        dtype, rows, terms = _matmul_types.dtype(name), _matmul_types.ROWS, _matmul_types.TERMS
+        x = jax.ShapeDtypeStruct((rows, terms), dtype, sharding=sharding)
+        y = jax.ShapeDtypeStruct((terms, rows), dtype, sharding=sharding)
         yield name, functions[_matmul_types.TYPES[name][0]], (x, y)
 
 
@@ -53,23 +53,23 @@ def run():
     lost, errors = {}, {}
     for name, function, _ in programs([device]):
         multiply, pair = jax.jit(function), _matmul_types.whole(name)
-        found = multiply(*jax.device_put(pair, device))
-        lost[f"dtype:{name}"] = _matmul_types.difference(found, _matmul_types.product(pair)[0])
+        actual = multiply(*jax.device_put(pair, device))
+        lost[f"dtype:{name}"] = _matmul_types.difference(actual, _matmul_types.product(pair)[0])
         if function is multiply_floats and name != "float32":
             errors[name] = largest_error(multiply, _matmul_types.normal(name), device)
     yield from tally("JAX-MATMUL-EXACT", "types that multiply whole numbers exactly", lost)
     for name, error in errors.items():
-        what, found, entity = f"error of {name} sums", float(f"{error:.2g}"), f"dtype:{name}"
+        what, actual, entity = f"error of {name} sums", float(f"{error:.2g}"), f"dtype:{name}"
         verdict, hint = ("ok", None) if error <= LIMIT else ("fail", AGAIN)
         limit = f"at most {LIMIT:.1e}"
-        yield Finding("JAX-MATMUL-SUMS", what, verdict, found, limit, entity=entity, hint=hint)
+        yield Finding("JAX-MATMUL-SUMS", what, verdict, actual, limit, entity=entity, hint=hint)
     for name in _matmul_types.TYPES:
         if f"dtype:{name}" not in lost:
             yield Finding("JAX-MATMUL-NATIVE", name, "info", OTHER, entity=f"dtype:{name}")
 
 
 def largest_error(multiply, pair, device):
-    """Return the largest `|found - x y| / |x| |y|` of any element; NaN where one is."""
+    """Return the largest `|actual - x y| / |x| |y|` of any element; NaN where one is."""
     exact, most = _matmul_types.product(pair)
-    found = np.asarray(multiply(*jax.device_put(pair, device)), np.float64)
-    return float((np.abs(found - exact) / most).max())
+    actual = np.asarray(multiply(*jax.device_put(pair, device)), np.float64)
+    return float((np.abs(actual - exact) / most).max())

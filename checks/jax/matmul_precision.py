@@ -36,8 +36,8 @@ def multiply_highest(x, y):
 
 def programs(devices):
     """Yield the same product at the three precisions."""
-    shape, place = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
-    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=place)
+    shape, sharding = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
+    x = jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
     yield "default", multiply_default, (x, x)
     yield "high", multiply_high, (x, x)
     yield "highest", multiply_highest, (x, x)
@@ -59,7 +59,7 @@ def run():
         product = np.asarray(multiply(*jax.device_put(dense, device)))
         yield _precision.measure(name, kind, _precision.relative_error(product, dense))
         if name == "default":
-            found = f"{np.asarray(multiply(*jax.device_put(issue, device)))[0, 0]:.8f}"
+            actual = f"{np.asarray(multiply(*jax.device_put(issue, device)))[0, 0]:.8f}"
             expected = _precision.ISSUE_RESULT.get(kind)
-            same = "ok" if found == expected else "info"
-            yield Finding("JAX-PRECISION-9973", "product of jax issue 9973", same, found, expected)
+            same = "ok" if actual == expected else "info"
+            yield Finding("JAX-PRECISION-9973", "product of jax issue 9973", same, actual, expected)

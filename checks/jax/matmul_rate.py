@@ -39,7 +39,7 @@ def multiply(x, w, precision):
 
 def programs(devices):
     """Yield for each type what makes its numbers, a product on one device, and a loop on each."""
-    mesh, here = Mesh(np.array(devices), ("d",)), SingleDeviceSharding(devices[0])
+    mesh, sharding = Mesh(np.array(devices), ("d",)), SingleDeviceSharding(devices[0])
     platform, many = devices[0].platform, len(devices)
     for name, dtype, precision in _hadamard.kinds(devices[0]):
         m, n = SIZES.get(platform, HIGHEST if precision == "highest" else LARGE)
@@ -54,8 +54,8 @@ def programs(devices):
         both, row = (P("d"), P()), P("d")
         make = jax.shard_map(_hadamard.maker(m, dtype), mesh=mesh, in_specs=P(), out_specs=both)
         yield f"{name} numbers", make, (argument(mesh, P(), _hadamard.ROWS, n, dtype=np.float32),)
-        one = [jax.ShapeDtypeStruct((rows, n), dtype, sharding=here) for rows in (m, n)]
-        yield f"{name} once", product, tuple(one)
+        pair = [jax.ShapeDtypeStruct((rows, n), dtype, sharding=sharding) for rows in (m, n)]
+        yield f"{name} once", product, tuple(pair)
         loop = jax.shard_map(loop, mesh=mesh, in_specs=(row, *both), out_specs=row)
         x, w = argument(mesh, row, many * m, n, dtype=dtype), argument(mesh, P(), n, n, dtype=dtype)
         yield f"{name} loop", loop, (argument(mesh, row, many), x, w)
@@ -69,10 +69,10 @@ def run():
     for (name, make, start), (_, once, pair), (_, loop, (times, *_)) in triples:
         kind, (m, n) = name.removesuffix(" numbers"), pair[0].shape
         first = _hadamard.numbers(n, pair[0].dtype)
-        made = jax.jit(make)(*placed([first], start))
-        found = jax.jit(once)(*(array.addressable_shards[0].data for array in made))
-        exact[f"dtype:{kind}"] = _hadamard.difference(found, _hadamard.product(first))
-        timing = measure(loop, (times, *made), platform=devices[0].platform)
+        arrays = jax.jit(make)(*placed([first], start))
+        actual = jax.jit(once)(*(array.addressable_shards[0].data for array in arrays))
+        exact[f"dtype:{kind}"] = _hadamard.difference(actual, _hadamard.product(first))
+        timing = measure(loop, (times, *arrays), platform=devices[0].platform)
         lost = _hadamard.differences(timing.sample, first, devices)
         yield from tally(f"{CODE}-SAME", f"devices whose {kind} is right after all rounds", lost)
         what, unit = f"products of {kind}", "TOP/s" if kind.startswith("int") else "TFLOP/s"

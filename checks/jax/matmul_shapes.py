@@ -22,34 +22,36 @@ AFTER = ["jax.devices_visible"]
 def multiply_all(*operands):
     """Return every product of `_products`; two operands `float32[...]` for each, in its order."""
     pairs = zip(operands[::2], operands[1::2], strict=True)
-    return [one.device(*pair) for one, pair in zip(_products.PRODUCTS.values(), pairs, strict=True)]
+    return [
+        kind.device(*pair) for kind, pair in zip(_products.PRODUCTS.values(), pairs, strict=True)
+    ]
 
 
 def programs(devices):
     """Yield one program with all products."""
-    place = SingleDeviceSharding(devices[0])
-    shapes = [shape for one in _products.PRODUCTS.values() for shape in (one.x, one.y)]
-    arguments = [jax.ShapeDtypeStruct(one, np.float32, sharding=place) for one in shapes]
+    sharding = SingleDeviceSharding(devices[0])
+    shapes = [shape for kind in _products.PRODUCTS.values() for shape in (kind.x, kind.y)]
+    arguments = [jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding) for shape in shapes]
     yield "multiply_all", multiply_all, tuple(arguments)
 
 
 def run():
     """Multiply whole numbers, which must be exact, then any numbers as exactly as documented."""
     device, multiply = jax.local_devices()[0], jax.jit(multiply_all)
-    random = np.random.default_rng(0)
-    operands = _products.draw(lambda shape: random.integers(-8, 9, shape))
-    found = multiply(*jax.device_put(operands, device))
-    lost = {f"shape:{name}": text for name, text in differences(found, operands)}
+    rng = np.random.default_rng(0)
+    operands = _products.draw(lambda shape: rng.integers(-8, 9, shape))
+    outputs = multiply(*jax.device_put(operands, device))
+    lost = {f"shape:{name}": text for name, text in differences(outputs, operands)}
     yield from tally("JAX-SHAPES-EXACT", "products of whole numbers as in NumPy", lost)
 
     setting = jax.config.values["jax_default_matmul_precision"]
     documented = "one bfloat16 pass" if setting else _precision.DOCUMENTED[target().platform][0]
     rounding = _products.ROUNDING[documented]
-    operands = _products.draw(random.standard_normal)
-    found = multiply(*jax.device_put(operands, device))
+    operands = _products.draw(rng.standard_normal)
+    outputs = multiply(*jax.device_put(operands, device))
     ratios = {}
-    for name, one, result, pair in results(found, operands):
-        ratios[f"shape:{name}"] = _products.excess(result, one, pair, rounding)
+    for name, kind, result, pair in results(outputs, operands):
+        ratios[f"shape:{name}"] = _products.excess(result, kind, pair, rounding)
     lost = {name: "" if ratio <= 1 else f"{ratio:.3g} times the error documented"
             for name, ratio in ratios.items()}  # fmt: skip
     yield from tally("JAX-SHAPES-ERROR", f"products as exact as {documented}", lost)
@@ -58,17 +60,17 @@ def run():
                   float(f"{ratios[worst]:.2g}"), entity=worst)  # fmt: skip
 
 
-def results(found, operands):
+def results(outputs, operands):
     """Yield name, kind, result and operands of each product."""
     pairs = zip(operands[::2], operands[1::2], strict=True)
-    for (name, one), result, pair in zip(_products.PRODUCTS.items(), found, pairs, strict=True):
-        yield name, one, result, pair
+    for (name, kind), result, pair in zip(_products.PRODUCTS.items(), outputs, pairs, strict=True):
+        yield name, kind, result, pair
 
 
-def differences(found, operands):
+def differences(outputs, operands):
     """Yield name, and how a product of whole numbers differs from NumPy's, or an empty text."""
-    for name, one, result, pair in results(found, operands):
-        expected = np.asarray(one.host(*pair))
+    for name, kind, result, pair in results(outputs, operands):
+        expected = np.asarray(kind.host(*pair))
         if result.shape != expected.shape:
             yield name, f"{list(result.shape)} in place of {list(expected.shape)}"
         else:

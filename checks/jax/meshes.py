@@ -31,8 +31,8 @@ MOST = 8
 def shapes(count):
     """Return by name every way to lay devices along one, two and three axes, even ones first."""
     sizes = [size for size in range(2, count + 1) if count % size == 0]
-    every = itertools.chain(*(itertools.product(sizes, repeat=axes) for axes in (2, 3)))
-    fitting = [(count,), *sorted((one for one in every if np.prod(one) == count), key=max)]
+    grids = itertools.chain(*(itertools.product(sizes, repeat=axes) for axes in (2, 3)))
+    fitting = [(count,), *sorted((shape for shape in grids if np.prod(shape) == count), key=max)]
     return {"x".join(map(str, shape)): shape for shape in fitting}
 
 
@@ -56,9 +56,9 @@ def programs(devices):
         def multiply(x, y, axes=mesh.axis_names):
             return product(x, y), order(axes)
 
-        cuts, results = (P(m, "k"), P("k", n)), (P(m, n), P(mesh.axis_names))
-        function = jax.shard_map(multiply, mesh=mesh, in_specs=cuts, out_specs=results)
-        sides = [argument(mesh, cut, size, size, dtype=np.float32) for cut in cuts]
+        in_specs, out_specs = (P(m, "k"), P("k", n)), (P(m, n), P(mesh.axis_names))
+        function = jax.shard_map(multiply, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
+        sides = [argument(mesh, spec, size, size, dtype=np.float32) for spec in in_specs]
         yield name, function, tuple(sides)
 
 
@@ -70,10 +70,10 @@ def run():
     in_order = np.broadcast_to(np.arange(count), (count, count))
     products, places = {}, {}
     for name, function, arguments in programs(devices):
-        found, gathered = jax.jit(function)(*placed((x, y), arguments))
-        products[f"mesh:{name}"] = wrong_shards(found, x @ y)
+        actual, gathered = jax.jit(function)(*placed((x, y), arguments))
+        products[f"mesh:{name}"] = wrong_shards(actual, x @ y)
         places[f"mesh:{name}"] = wrong_shards(gathered, in_order)
     yield from tally("JAX-MESH-PRODUCT", "mesh shapes with the exact product", products)
     yield from tally("JAX-MESH-ORDER", "mesh shapes in row-major order", places)
-    left = ", ".join(list(shapes(count))[MOST:])
-    yield Finding("JAX-MESH-SKIPPED", "mesh shapes not tried", "info", left or "none")
+    skipped = ", ".join(list(shapes(count))[MOST:])
+    yield Finding("JAX-MESH-SKIPPED", "mesh shapes not tried", "info", skipped or "none")

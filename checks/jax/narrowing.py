@@ -50,8 +50,8 @@ def run():
     yield from tally("JAX-NARROWING-DTYPE", "types as wide as documented", lost)
     yield from too_large(wide, fits)
     array, warned = convert([1.0], "float64")
-    found = f"{array.dtype}, {warned} warning{'s' * (warned != 1)}"
-    yield Finding("JAX-NARROWING-ASKED", "asking for float64 gives", "info", found, hint=keep)
+    actual = f"{array.dtype}, {warned} warning{'s' * (warned != 1)}"
+    yield Finding("JAX-NARROWING-ASKED", "asking for float64 gives", "info", actual, hint=keep)
     last = int(jax.jit(add_one)(np.full(8, 2**31 - 1, np.int32))[0])
     yield Finding("JAX-NARROWING-END", "int32 2**31 - 1 plus 1", "info", last, hint=fits)
 
@@ -69,12 +69,12 @@ def too_large(wide, fits):
     """Convert 41 bits, of which the low 32 are 7, from NumPy, which hides that, and from Python."""
     big = 2**40 + 7
     array, warned = convert(np.array([big]))
-    found, expected = int(array[0]), big if wide else "OverflowError"
-    verdict, hint = ("info", fits) if found in (big, big if wide else 7) else ("fail", AGAIN)
-    yield Finding("JAX-NARROWING-NUMPY-INT", "2**40 + 7 from NumPy", verdict, found, hint=hint)
+    actual, expected = int(array[0]), big if wide else "OverflowError"
+    verdict, hint = ("info", fits) if actual in (big, big if wide else 7) else ("fail", AGAIN)
+    yield Finding("JAX-NARROWING-NUMPY-INT", "2**40 + 7 from NumPy", verdict, actual, hint=hint)
     yield Finding("JAX-NARROWING-SILENT", "warnings about it", "info", warned, hint=fits)
     try:
-        found = int(convert([big])[0][0])
+        actual = int(convert([big])[0][0])
     except OverflowError:
-        found = "OverflowError"
-    yield compare("JAX-NARROWING-PYTHON-INT", "2**40 + 7 from Python", found, expected, hint=AGAIN)
+        actual = "OverflowError"
+    yield compare("JAX-NARROWING-PYTHON-INT", "2**40 + 7 from Python", actual, expected, hint=AGAIN)

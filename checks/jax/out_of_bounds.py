@@ -51,9 +51,9 @@ def write(x, i):
 
 def programs(devices):
     """Yield the two programs, with indices that the compiler does not know."""
-    place = SingleDeviceSharding(devices[0])
-    x = jax.ShapeDtypeStruct((_indices.COUNT,), np.int32, sharding=place)
-    i = jax.ShapeDtypeStruct((len(_indices.READ),), np.int32, sharding=place)
+    sharding = SingleDeviceSharding(devices[0])
+    x = jax.ShapeDtypeStruct((_indices.COUNT,), np.int32, sharding=sharding)
+    i = jax.ShapeDtypeStruct((len(_indices.READ),), np.int32, sharding=sharding)
     yield "read", read, (x, i)
     yield "write", write, (x, i)
 
@@ -68,8 +68,8 @@ def run():
 
 def compare(program, rules, x, i):
     """Yield how many ways do as the rules say, and each that does not."""
-    found = jax.jit(program)(*jax.device_put((x, i), jax.local_devices()[0]))
-    right, kind = rules(x, i), rules.__name__.removesuffix("s")
-    lost = {f"way:{way}": _indices.differs(found[way], right[way]) for way in right}
+    actual = jax.jit(program)(*jax.device_put((x, i), jax.local_devices()[0]))
+    expected, kind = rules(x, i), rules.__name__.removesuffix("s")
+    lost = {f"way:{way}": _indices.differs(actual[way], expected[way]) for way in expected}
     name = f"ways to {kind} past the end, as documented"
     yield from tally(f"JAX-BOUNDS-{kind.upper()}", name, lost, HINT)

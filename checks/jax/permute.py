@@ -27,9 +27,9 @@ def routes(count):
     """Return who sends to whom, in the order of `ROUTES`; devices by their place in the row."""
     places = range(count)
     return (
-        [(place, (place + 1) % count) for place in places],
-        [((place + 1) % count, place) for place in places],
-        [(place, count - 1 - place) for place in places],
+        [(index, (index + 1) % count) for index in places],
+        [((index + 1) % count, index) for index in places],
+        [(index, count - 1 - index) for index in places],
         [(0, count - 1)],
     )
 
@@ -59,6 +59,6 @@ def run():
     alone[-1] = numbers[0]
     right = (np.roll(numbers, 1, axis=0), np.roll(numbers, -1, axis=0), numbers[::-1], alone)
     for (code, name), output, expected in zip(ROUTES.items(), outputs, right, strict=True):
-        found = _collectives.held(output, devices)
-        lost = _collectives.wrong(found[:, None], expected[:, None], named, devices)
+        actual = _collectives.shard_rows(output, devices)
+        lost = _collectives.wrong(actual[:, None], expected[:, None], named, devices)
         yield from tally(f"JAX-PERMUTE-{code}", name, lost)

@@ -53,15 +53,15 @@ def run():
         plain = mapped(devices)(x, y)
         within = _collectives.execute(programs(devices), x, y)
     named = _collectives.owners(x, devices)
-    for (code, expected), found in zip(right.items(), plain, strict=True):
-        rows = _collectives.held(found, devices).reshape(len(devices), 1, -1)
+    for (code, expected), actual in zip(right.items(), plain, strict=True):
+        rows = _collectives.shard_rows(actual, devices).reshape(len(devices), 1, -1)
         lost = _collectives.wrong(rows, expected[:, None], named, devices)
         yield from tally(f"JAX-PMAP-{code}", names[code], lost)
     whole = zip(within, right.values(), strict=True)
     lost = {"program:jit of pmap": "".join(_collectives.wrong_shards(*pair) for pair in whole)}
     yield from tally("JAX-PMAP-WITHIN", "pmap called within jax.jit", lost)
     new = isinstance(plain[0].sharding, NamedSharding)
-    found = "jit and shard_map" if new else "an implementation of its own"
-    yield Finding("JAX-PMAP-BUILT", "pmap is built on", "info", found, hint=NEW)
-    told = sorted({warning.category.__name__ for warning in caught}) or ["nothing"]
-    yield Finding("JAX-PMAP-WARNS", "pmap warns with", "info", ", ".join(told))
+    actual = "jit and shard_map" if new else "an implementation of its own"
+    yield Finding("JAX-PMAP-BUILT", "pmap is built on", "info", actual, hint=NEW)
+    categories = sorted({warning.category.__name__ for warning in caught}) or ["nothing"]
+    yield Finding("JAX-PMAP-WARNS", "pmap warns with", "info", ", ".join(categories))

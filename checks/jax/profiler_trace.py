@@ -30,9 +30,13 @@ def profiled_work(x):
 
 def programs(devices):
     """Yield what is traced on every device."""
-    row = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
+    sharding = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
     shape = len(devices), 128, 128
-    yield "profiled_work", profiled_work, (jax.ShapeDtypeStruct(shape, np.float32, sharding=row),)
+    yield (
+        "profiled_work",
+        profiled_work,
+        (jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding),),
+    )
 
 
 @with_defaults
@@ -52,8 +56,8 @@ def run():
     sizes = ", ".join(f"{kind} {size / 1024:.1f} KiB" for kind, size in trace.sizes.items())
     yield Finding("JAX-PROFILE-SIZE", "trace of one call", "info", sizes)
 
-    found = marks(trace.events, MARK)
-    yield compare("JAX-PROFILE-MARK", "our mark in the JSON", found, 1, hint=AGAIN)
+    count = marks(trace.events, MARK)
+    yield compare("JAX-PROFILE-MARK", "our mark in the JSON", count, 1, hint=AGAIN)
     code, name = "JAX-PROFILE-SPACE", "our mark in xplane.pb"
     if trace.planes is None:
         yield Finding(code, name, "info", "not read: this JAX has no jax.profiler.ProfileData")

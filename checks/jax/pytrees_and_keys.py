@@ -36,16 +36,16 @@ def use(words):
     """Return numbers drawn from a key in the forms that a key takes; `words: uint32[2]`."""
     key = jax.random.wrap_key_data(words, impl=IMPL)
     many = jnp.stack([key, key]).reshape(1, 2)
-    drawn = [jax.random.bits(one, (16,), np.uint32) for one in (key, many[0, 1])]
+    drawn = [jax.random.bits(k, (16,), np.uint32) for k in (key, many[0, 1])]
     return *drawn, jax.random.key_data(key)
 
 
 def programs(devices):
     """Yield the program that builds the tree, and the one that uses a key."""
-    place = SingleDeviceSharding(devices[0])
-    leaves = [jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=place) for one in numbers()]
+    sharding = SingleDeviceSharding(devices[0])
+    leaves = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding) for leaf in numbers()]
     yield "tree", tree, tuple(leaves)
-    yield "use", use, (jax.ShapeDtypeStruct((2,), np.uint32, sharding=place),)
+    yield "use", use, (jax.ShapeDtypeStruct((2,), np.uint32, sharding=sharding),)
 
 
 @with_defaults
@@ -53,11 +53,11 @@ def run():
     """Send a tree to the device, through a program and back; then keys in all their forms."""
     device, leaves = jax.local_devices()[0], numbers()
     sent = tree(*leaves)
-    there = jax.device_put(sent, device)
-    made = jax.jit(tree)(*jax.device_put(leaves, device))
-    ways = {"device_put": there, "device_get": jax.device_get(there), "jit": made,
-            "jax.tree.map": jax.tree.map(lambda one: one, there)}  # fmt: skip
-    lost = {f"way:{name}": differs(sent, found) for name, found in ways.items()}
+    on_device = jax.device_put(sent, device)
+    built = jax.jit(tree)(*jax.device_put(leaves, device))
+    ways = {"device_put": on_device, "device_get": jax.device_get(on_device), "jit": built,
+            "jax.tree.map": jax.tree.map(lambda leaf: leaf, on_device)}  # fmt: skip
+    lost = {f"way:{name}": differs(sent, result) for name, result in ways.items()}
     yield from tally("JAX-TREE-WAYS", "ways that keep a tree as it is", lost)
     key = jax.random.key(1701, impl=IMPL)
     words = np.asarray(jax.random.key_data(key))
@@ -70,11 +70,11 @@ def run():
     first, second, inside = jax.jit(use)(jax.device_put(words, device))
     yield same("JAX-KEY-INSIDE", "key inside a program", inside, words)
     yield same("JAX-KEY-STACKED", "numbers from a key out of a stack", second, first)
-    found = refusal(lambda: np.asarray(key))
-    yield compare("JAX-KEY-NUMPY", "np.asarray(key)", found, "TypeError", hint=DATA)
+    actual = refusal(lambda: np.asarray(key))
+    yield compare("JAX-KEY-NUMPY", "np.asarray(key)", actual, "TypeError", hint=DATA)
 
 
-def same(code, name, found, right):
+def same(code, name, actual, expected):
     """Return the finding that two arrays are equal."""
-    text = "the same" if np.array_equal(np.asarray(found), np.asarray(right)) else "another"
+    text = "the same" if np.array_equal(np.asarray(actual), np.asarray(expected)) else "another"
     return compare(code, name, text, "the same", hint=AGAIN)

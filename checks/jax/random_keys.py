@@ -52,11 +52,11 @@ def programs(devices):
 
     def on_each(words, words_of_rbg, keys, counters):
         results = draw(words), cipher(keys, counters), draw_by_hardware(words_of_rbg)
-        return jax.tree.map(lambda one: one[None], results)
+        return jax.tree.map(lambda x: x[None], results)
 
     function = jax.shard_map(on_each, mesh=mesh, in_specs=P(), out_specs=P("d"), check_vma=False)
-    place, shapes = NamedSharding(mesh, P()), ((2,), (4,), (3, 2), (3, 2))
-    arguments = [jax.ShapeDtypeStruct(shape, np.uint32, sharding=place) for shape in shapes]
+    sharding, shapes = NamedSharding(mesh, P()), ((2,), (4,), (3, 2), (3, 2))
+    arguments = [jax.ShapeDtypeStruct(shape, np.uint32, sharding=sharding) for shape in shapes]
     yield "on_each", function, tuple(arguments)
 
 
@@ -64,17 +64,17 @@ def programs(devices):
 def run():
     """Compare each device's numbers with Threefry in NumPy, and the cipher with its authors'."""
     devices, (keys, counters, results) = jax.local_devices(), zip(*_threefry.VECTORS, strict=True)
-    values = [np.array(one, np.uint32) for one in (KEY, (*KEY, *KEY), keys, counters)]
+    values = [np.array(words, np.uint32) for words in (KEY, (*KEY, *KEY), keys, counters)]
     [(_, function, shapes)] = programs(devices)
     program, values = jax.jit(function), jax.device_put(values, shapes[0].sharding)
-    (found, hashed, hardware), (again, *_) = program(*values), program(*values)
+    (drawn, hashed, hardware), (again, *_) = program(*values), program(*values)
     lost = _threefry.differences(hashed, np.array(results, np.uint32), devices)
     yield from tally("JAX-RANDOM-VECTORS", "devices with the published Threefry numbers", lost)
-    for name, right in _threefry.drawn(KEY, COUNT).items():
-        lost = _threefry.differences(found[name], right, devices)
+    for name, expected in _threefry.drawn(KEY, COUNT).items():
+        lost = _threefry.differences(drawn[name], expected, devices)
         code = f"JAX-RANDOM-{name.upper().replace('_', '-')}"
         yield from tally(code, f"devices whose {name} is right", lost)
-    lost = _threefry.differences(again["bits"], np.asarray(found["bits"])[0], devices)
+    lost = _threefry.differences(again["bits"], np.asarray(drawn["bits"])[0], devices)
     yield from tally("JAX-RANDOM-AGAIN", "devices with the same numbers again", lost)
     first, name = int(np.asarray(hardware).ravel()[0]), "first number of rbg here"
     yield Finding("JAX-RANDOM-RBG", name, "info", first, hint=RBG)

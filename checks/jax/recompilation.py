@@ -30,10 +30,10 @@ def twice(x):
 
 def programs(devices):
     """Yield the function for each shape and type it is called with."""
-    place = SingleDeviceSharding(devices[0])
+    sharding = SingleDeviceSharding(devices[0])
     for name, x, _ in (call for call in calls() if call[2]):
-        weak, kind = isinstance(x, float), getattr(x, "dtype", np.float32)
-        like = jax.ShapeDtypeStruct(np.shape(x), kind, sharding=place, weak_type=weak)
+        weak, dtype = isinstance(x, float), getattr(x, "dtype", np.float32)
+        like = jax.ShapeDtypeStruct(np.shape(x), dtype, sharding=sharding, weak_type=weak)
         yield name, twice, (like,)
 
 

@@ -53,12 +53,12 @@ def run():
     sums = numbers.sum(0).reshape(len(devices), ROWS, -1)
     named = _collectives.owners(sums, devices) | _collectives.owners(numbers, devices)
     outputs = _collectives.execute(programs(devices), numbers)
-    rows, tiled, columns = (_collectives.held(output, devices) for output in outputs)
+    rows, tiled, columns = (_collectives.shard_rows(output, devices) for output in outputs)
     layouts = {
         "STACKED": ("devices that keep their part", rows),
         "TILED": ("devices that keep their rows (tiled)", tiled),
         "COLUMNS": ("devices that keep their columns (tiled)", columns.swapaxes(1, 2)),
     }
-    for code, (name, found) in layouts.items():
-        lost = _collectives.wrong(found, sums, named, devices)
+    for code, (name, actual) in layouts.items():
+        lost = _collectives.wrong(actual, sums, named, devices)
         yield from tally(f"JAX-SCATTER-{code}", name, lost)

@@ -39,11 +39,12 @@ def reduce_all(ones, few, powers, normal, wide):
 
 def programs(devices):
     """Yield all reductions, done on each device by itself."""
-    place = _everywhere.everywhere(devices)
+    sharding = _everywhere.everywhere(devices)
     shapes = [
-        jax.ShapeDtypeStruct(one, np.float32, sharding=place) for one in _reductions.SHAPES.values()
+        jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
+        for shape in _reductions.SHAPES.values()
     ]
-    wide = jax.ShapeDtypeStruct(_reductions.SHAPES["few"], np.int32, sharding=place)
+    wide = jax.ShapeDtypeStruct(_reductions.SHAPES["few"], np.int32, sharding=sharding)
     yield "reduce_all", _everywhere.on_each(reduce_all, devices), (*shapes, wide)
 
 
@@ -54,9 +55,10 @@ def run():
         work = jax.jit(function)
         sent = jax.device_put(numbers, _everywhere.everywhere(devices))
         results, again = jax.device_get(work(*sent)), jax.device_get(work(*sent))
-    common, right = _everywhere.answers(results), _reductions.expected(*numbers)
+    common, expected = _everywhere.answers(results), _reductions.expected(*numbers)
     lost = {
-        f"operation:{name}": _reductions.difference(common[name], right[name]) for name in right
+        f"operation:{name}": _reductions.difference(common[name], expected[name])
+        for name in expected
     }
     yield from tally("JAX-REDUCE-EXACT", "reductions with the one right answer", lost)
     lost = _everywhere.outsiders(results, common, devices)

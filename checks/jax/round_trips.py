@@ -36,23 +36,23 @@ def next_step(weights, momentum):
 
 def programs(devices):
     """Yield the step that goes on from a file."""
-    place = SingleDeviceSharding(devices[0])
-    kinds = np.float32, jnp.bfloat16
-    like = [jax.ShapeDtypeStruct((1024,), kind, sharding=place) for kind in kinds]
+    sharding = SingleDeviceSharding(devices[0])
+    dtypes = np.float32, jnp.bfloat16
+    like = [jax.ShapeDtypeStruct((1024,), dtype, sharding=sharding) for dtype in dtypes]
     yield "next_step", next_step, tuple(like)
 
 
 def arrays(devices):
     """Return an array of each type on the first device, the words of a key, and a sharded array."""
-    made = {name: jax.device_put(_arrays.ordinary(name), devices[0]) for name in _arrays.CORE}
+    result = {name: jax.device_put(_arrays.ordinary(name), devices[0]) for name in _arrays.CORE}
     line = np.linspace(-1, 1, 1024, dtype=np.float32)
-    made["weights"], made["momentum"] = jax.device_put(
+    result["weights"], result["momentum"] = jax.device_put(
         (line, line.astype(jnp.bfloat16)), devices[0]
     )
-    made["key"] = jax.random.key_data(jax.random.key(1701))
-    spread = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
-    made["sharded"] = jax.device_put(np.arange(8 * len(devices), dtype=np.int32), spread)
-    return made
+    result["key"] = jax.random.key_data(jax.random.key(1701))
+    sharding = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
+    result["sharded"] = jax.device_put(np.arange(8 * len(devices), dtype=np.int32), sharding)
+    return result
 
 
 @with_defaults
@@ -67,12 +67,14 @@ def run():
                 yield Finding(code, name, "info", "not applicable: it is not installed")
                 continue
             back = through(sent, Path(folder))
-            lost = {f"array:{one}": _files.difference(sent[one], back.get(one)) for one in sent}
+            lost = {f"array:{key}": _files.difference(sent[key], back.get(key)) for key in sent}
             yield from tally(code, name, lost)
-            state = [jax.device_put(back[one], devices[0]) for one in STATE]
-            pairs = zip(step(*(sent[one] for one in STATE)), step(*state), strict=True)
-            found = ", ".join(filter(None, (_files.difference(*pair) for pair in pairs)))
-            found, name = found or "the same", f"training step after {library} files"
-            yield compare(f"{code}-STEP", name, found, "the same", hint=AGAIN)
-        found = _files.plain_type(sent["bfloat16"], Path(folder))
-    yield Finding("JAX-FILE-TYPE", "bfloat16 from np.save and np.load is", "info", found, hint=VIEW)
+            state = [jax.device_put(back[key], devices[0]) for key in STATE]
+            pairs = zip(step(*(sent[key] for key in STATE)), step(*state), strict=True)
+            actual = ", ".join(filter(None, (_files.difference(*pair) for pair in pairs)))
+            actual, name = actual or "the same", f"training step after {library} files"
+            yield compare(f"{code}-STEP", name, actual, "the same", hint=AGAIN)
+        actual = _files.plain_type(sent["bfloat16"], Path(folder))
+    yield Finding(
+        "JAX-FILE-TYPE", "bfloat16 from np.save and np.load is", "info", actual, hint=VIEW
+    )

@@ -57,20 +57,20 @@ def run():
     numbers = np.random.default_rng(0).standard_normal((SIZE, SIZE), np.float32)
     outputs = _collectives.execute(programs(devices), numbers)
     for (code, name), output in zip(PARTS.items(), outputs, strict=True):
-        found = _collectives.held(output, devices)
-        common, lost = odd_ones(found, devices)
+        rows = _collectives.shard_rows(output, devices)
+        common, lost = odd_ones(rows, devices)
         yield from tally(f"JAX-SAME-{code}", f"devices with the same {name}", lost)
         yield Finding(f"JAX-SAME-{code}-CRC", f"CRC-32 of the {name}", "info", f"{common:08x}")
 
 
-def odd_ones(found, devices):
+def odd_ones(rows, devices):
     """Return the checksum that most devices have, and for each device how its bits differ."""
-    sums = [zlib.crc32(one.tobytes()) for one in found]
+    sums = [zlib.crc32(row.tobytes()) for row in rows]
     common, count = collections.Counter(sums).most_common(1)[0]
-    usual, lost = found[sums.index(common)], {}
-    for device, checksum, one in zip(devices, sums, found, strict=True):
-        bits = np.count_nonzero(one.view(np.uint32) != usual.view(np.uint32))
-        lost[label(device)] = f"{bits} of {one.size} numbers differ" if checksum != common else ""
+    usual, lost = rows[sums.index(common)], {}
+    for device, checksum, row in zip(devices, sums, rows, strict=True):
+        bits = np.count_nonzero(row.view(np.uint32) != usual.view(np.uint32))
+        lost[label(device)] = f"{bits} of {row.size} numbers differ" if checksum != common else ""
         if count * 2 <= len(devices) and len(devices) > 1:
             lost[label(device)] = f"checksum {checksum:08x}, and no majority"
     return common, lost

@@ -36,24 +36,24 @@ def programs(devices):
 def run():
     """Spread numbers in each way, and compare every part, the whole, and its transpose."""
     devices, program = jax.local_devices(), jax.jit(turned)
-    count, there, back = len(devices), {}, {}
+    count, parts, back = len(devices), {}, {}
     numbers = np.arange(6 * count * count, dtype=np.int32).reshape(2 * count, 3 * count)
     for name, sharding in shardings(devices).items():
         for way, spread in WAYS.items():
-            there[f"sharding:{name}, {way}"] = difference(numbers, spread(numbers, sharding), count)
-        found = np.asarray(program(jax.device_put(numbers, sharding)))
-        wrong = found.shape != numbers.T.shape or (found != numbers.T).any()
+            parts[f"sharding:{name}, {way}"] = difference(numbers, spread(numbers, sharding), count)
+        actual = np.asarray(program(jax.device_put(numbers, sharding)))
+        wrong = actual.shape != numbers.T.shape or (actual != numbers.T).any()
         back[f"sharding:{name}"] = "other numbers" if wrong else ""
-    yield from tally("JAX-SHARDED-PARTS", "shardings there and back", there)
+    yield from tally("JAX-SHARDED-PARTS", "shardings there and back", parts)
     yield from tally("JAX-SHARDED-TURNED", "shardings computed with, and back", back)
 
     if count > 1:
         uneven = np.zeros(count + 1, np.int32)
         try:
             jax.device_put(uneven, shardings(devices)["rows"])
-            found = "is spread"
+            actual = "is spread"
         except ValueError:
-            found = "is refused"
+            actual = "is refused"
         name = f"an axis of {count + 1} over {count} devices"
-        hint = PAD if found == "is refused" else None
-        yield Finding("JAX-SHARDED-UNEVEN", name, "info", found, hint=hint)
+        hint = PAD if actual == "is refused" else None
+        yield Finding("JAX-SHARDED-UNEVEN", name, "info", actual, hint=hint)

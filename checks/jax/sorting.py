@@ -35,31 +35,31 @@ def orders(x, number):
 
 def programs(devices):
     """Yield one program for all types."""
-    place = SingleDeviceSharding(devices[0])
+    sharding = SingleDeviceSharding(devices[0])
     types = [np.dtype(getattr(jnp, name)) for name in TYPES]
-    yield "order", order, tuple(jax.ShapeDtypeStruct((SIZE,), t, sharding=place) for t in types)
+    yield "order", order, tuple(jax.ShapeDtypeStruct((SIZE,), t, sharding=sharding) for t in types)
 
 
 def run():
     """Sort numbers with many ties, both zeros, infinities and NaN, and compare with NumPy."""
     numbers = [draw(name) for name in TYPES]
     with jax.debug_nans(new_val=False), jax.debug_infs(new_val=False):  # sent on purpose
-        found = jax.device_get(jax.jit(order)(*jax.device_put(numbers, jax.local_devices()[0])))
+        results = jax.device_get(jax.jit(order)(*jax.device_put(numbers, jax.local_devices()[0])))
     lost = {}
-    for name, x, one in zip(TYPES, numbers, found, strict=True):
+    for name, x, result in zip(TYPES, numbers, results, strict=True):
         right = expected(x)
-        wrong = [what for what in right if not equal(one[what], right[what])]
+        wrong = [what for what in right if not equal(result[what], right[what])]
         lost[f"dtype:{name}"] = f"wrong: {', '.join(wrong)}" if wrong else ""
     yield from tally("JAX-SORT-TYPE", "types in the order of NumPy", lost, AGAIN)
 
 
 def draw(name):
     """Return 1000 numbers of a type, each many times; of floats also -0, infinities and NaN."""
-    random = np.random.default_rng(0)
-    x = random.integers(0, 100, SIZE)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 100, SIZE)
     if name in ("float32", "bfloat16"):
-        x = x - 50 + random.choice([0.0, 0.5], SIZE)
-        x[random.permutation(SIZE)[:100]] = np.repeat([np.nan, np.inf, -np.inf, 0.0, -0.0], 20)
+        x = x - 50 + rng.choice([0.0, 0.5], SIZE)
+        x[rng.permutation(SIZE)[:100]] = np.repeat([np.nan, np.inf, -np.inf, 0.0, -0.0], 20)
     return x.astype(getattr(jnp, name))
 
 
@@ -73,6 +73,6 @@ def expected(x):
     return dict(zip(ORDERS, right, strict=True))
 
 
-def equal(found, right):
+def equal(actual, expected):
     """Return whether two arrays hold the same numbers, where any NaN is as good as another."""
-    return np.array_equal(np.float64(found), np.float64(right), equal_nan=True)
+    return np.array_equal(np.float64(actual), np.float64(expected), equal_nan=True)

@@ -49,18 +49,22 @@ def run():
     """Compare each operation with NumPy, then see that no product hides what is not finite."""
     x, device = _special.special(), jax.local_devices()[0]
     with np.errstate(all="ignore"):
-        right = _special.inside(np, x)
+        expected = _special.inside(np, x)
     with jax.debug_nans(new_val=False), jax.debug_infs(new_val=False):  # made on purpose
-        found = jax.device_get(jax.jit(propagate)(jax.device_put(x, device)))
+        actual = jax.device_get(jax.jit(propagate)(jax.device_put(x, device)))
         pair = jax.device_put((x, np.ones_like(x)), device)
         functions = {"default": multiply_default, "highest": multiply_highest}
         products = {name: np.asarray(jax.jit(f)(*pair)) for name, f in functions.items()}
 
-    lost = {f"operation:{name}": _special.difference(found[name], right[name]) for name in right}
+    lost = {
+        f"operation:{name}": _special.difference(actual[name], expected[name]) for name in expected
+    }
     yield from tally("JAX-SPECIAL-OPERATION", "operations that keep NaN and infinity", lost)
-    lost = {f"precision:{name}": _special.spoilt(products[name], right["sum"]) for name in products}
+    lost = {
+        f"precision:{name}": _special.spoilt(products[name], expected["sum"]) for name in products
+    }
     yield from tally("JAX-SPECIAL-MATMUL", "precisions whose products keep them", lost)
     for name, product in products.items():
-        found, what = str(product[2, 0]), f"infinity in a product, {name} precision"
-        hint = None if found == "inf" else GUARD
-        yield Finding("JAX-SPECIAL-INFINITY", what, "info", found, hint=hint)
+        actual, what = str(product[2, 0]), f"infinity in a product, {name} precision"
+        hint = None if actual == "inf" else GUARD
+        yield Finding("JAX-SPECIAL-INFINITY", what, "info", actual, hint=hint)

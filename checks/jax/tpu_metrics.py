@@ -23,7 +23,7 @@ UPGRADE = '`pip install -U "jax[tpu]"` brings a libtpu that can be asked'
 
 def ring(count):
     """Return the function that sends blocks round a ring of so many devices."""
-    neighbours = [(place, (place + 1) % count) for place in range(count)]
+    neighbours = [(index, (index + 1) % count) for index in range(count)]
 
     def go_round(block):
         """Return a device's `block: int32[1, w]` once it has been on every device."""
@@ -49,9 +49,9 @@ def library():
 def run():
     """Let every chip work and send, then ask libtpu for links, throttling and memory."""
     devices, sent = jax.local_devices(), _collectives.blocks(len(jax.local_devices()))
-    found = _collectives.held(_collectives.execute(programs(devices), sent), devices)
+    rows = _collectives.shard_rows(_collectives.execute(programs(devices), sent), devices)
     lost = {label(device): "" if np.array_equal(got, own) else "other numbers"
-            for device, got, own in zip(devices, found, sent, strict=True)}  # fmt: skip
+            for device, got, own in zip(devices, rows, sent, strict=True)}  # fmt: skip
     yield from tally("JAX-METRICS-RING", "blocks that come back from round the ring", lost)
 
     source, text = library()

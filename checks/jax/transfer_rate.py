@@ -34,11 +34,11 @@ HINTS = {
 def programs(devices):
     """Yield the fingerprint of one device's array `uint32[1, r, w]`, and of an array on all."""
     sizes = dict(zip(WHERE, MIB.get(devices[0].platform, (256, 64)), strict=True))
-    for name, place in placements(devices):
-        whole, cut = _transfers.fingerprint, place.spec
-        function = jax.shard_map(whole, mesh=place.mesh, in_specs=cut, out_specs=cut)
-        shape = (len(place.device_set), sizes[name] * 2**11, _transfers.WIDTH)
-        yield name, function, (jax.ShapeDtypeStruct(shape, np.uint32, sharding=place),)
+    for name, sharding in placements(devices):
+        whole, spec = _transfers.fingerprint, sharding.spec
+        function = jax.shard_map(whole, mesh=sharding.mesh, in_specs=spec, out_specs=spec)
+        shape = (len(sharding.device_set), sizes[name] * 2**11, _transfers.WIDTH)
+        yield name, function, (jax.ShapeDtypeStruct(shape, np.uint32, sharding=sharding),)
 
 
 @with_defaults
@@ -49,17 +49,17 @@ def run():
     for name, function, (like,) in programs(devices):
         trips = _transfers.travel(jax.jit(function), like)
         where, code = WHERE[name], f"JAX-TRANSFER-{name.upper()}"
-        named = f"devices with the bits that were sent, {where}"
-        yield from tally(f"{code}-ARRIVED", named, trips.lost)
-        named, repeats = f"arrays back bit for bit, {where}", _transfers.REPEATS
-        yield compare(f"{code}-RETURNED", named, trips.returned, repeats, hint=AGAIN)
-        yield from rates(f"{code}-THERE", f"NumPy to {where}", trips.there, hint)
-        yield from rates(f"{code}-BACK", f"{where} to NumPy", trips.back, hint)
+        title = f"devices with the bits that were sent, {where}"
+        yield from tally(f"{code}-ARRIVED", title, trips.lost)
+        title, repeats = f"arrays back bit for bit, {where}", _transfers.REPEATS
+        yield compare(f"{code}-RETURNED", title, trips.returned, repeats, hint=AGAIN)
+        yield from rates(f"{code}-THERE", f"NumPy to {where}", trips.to_device, hint)
+        yield from rates(f"{code}-BACK", f"{where} to NumPy", trips.to_host, hint)
 
 
-def rates(code, name, found, hint):
+def rates(code, name, values, hint):
     """Yield the best and the median rate, or that nothing was copied."""
-    if found:
-        yield from figures(code, name, found, "GB/s", best=max, hint=hint)
+    if values:
+        yield from figures(code, name, values, "GB/s", best=max, hint=hint)
     else:
         yield Finding(code, name, "info", SHARED, hint=hint)

@@ -24,9 +24,9 @@ AFTER = ["jax.devices_visible"]
 PAD = "pad the axis to a multiple of the devices: `jnp.pad(x, (0, -len(x) % jax.device_count()))`"
 
 
-def doubled(x, place):
+def doubled(x, sharding):
     """Return `2 x`, cut over devices that do not divide it; `x: int32[d + 1]`."""
-    return jax.lax.with_sharding_constraint(2 * x, place)
+    return jax.lax.with_sharding_constraint(2 * x, sharding)
 
 
 def programs(devices):
@@ -35,13 +35,13 @@ def programs(devices):
     JAX 0.12.0.1 refuses such a result where its length shares a factor with d, as 10 does with 8.
     """
     mesh = Mesh(np.array(devices), ("d",))
-    x, place = argument(mesh, P(), len(devices) + 1), NamedSharding(mesh, P("d"))
+    x, sharding = argument(mesh, P(), len(devices) + 1), NamedSharding(mesh, P("d"))
 
     def within(numbers):
-        return jax.lax.with_sharding_constraint(jnp.cumsum(doubled(numbers, place)), x.sharding)
+        return jax.lax.with_sharding_constraint(jnp.cumsum(doubled(numbers, sharding)), x.sharding)
 
     def last(numbers):
-        return doubled(numbers, place)
+        return doubled(numbers, sharding)
 
     yield "within", within, (x,)
     yield "last", last, (x,)
@@ -50,30 +50,30 @@ def programs(devices):
 def attempt(action, expected):
     """Return `refused` where JAX says that a size does not divide, else what came out."""
     try:
-        found = np.asarray(action())
+        actual = np.asarray(action())
     except ValueError:
         return "refused"
-    return "right" if np.array_equal(found, expected) else "wrong numbers"
+    return "right" if np.array_equal(actual, expected) else "wrong numbers"
 
 
 def run():
     """Cut numbers unevenly as an argument, within a program and at its end."""
     devices = jax.local_devices()
-    count, place = len(devices), NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
+    count, sharding = len(devices), NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
     x = np.arange(count + 1, dtype=np.int32)
-    found = attempt(functools.partial(jax.device_put, x, place), x)
+    actual = attempt(functools.partial(jax.device_put, x, sharding), x)
     expected = "refused" if len(x) % count else "right"
-    yield judge("ARGUMENT", f"{len(x)} numbers over {count} devices", found, expected)
+    yield judge("ARGUMENT", f"{len(x)} numbers over {count} devices", actual, expected)
     right = {"within": np.cumsum(2 * x), "last": 2 * x}
     names = {"within": "uneven within a program", "last": "uneven as its result"}
     for name, function, arguments in programs(devices):
         call = functools.partial(jax.jit(function), *placed([x], arguments))
-        found = attempt(call, right[name])
-        yield judge(name.upper(), names[name], found, "right")
+        actual = attempt(call, right[name])
+        yield judge(name.upper(), names[name], actual, "right")
 
 
-def judge(code, name, found, expected):
+def judge(code, name, actual, expected):
     """Return a finding that fails for wrong numbers only: JAX may refuse what it once took."""
-    verdict = "fail" if found == "wrong numbers" else "ok" if found == expected else "info"
-    hint = {"wrong numbers": AGAIN, "refused": PAD}.get(found)
-    return Finding(f"JAX-UNEVEN-{code}", name, verdict, found, expected, hint=hint)
+    verdict = "fail" if actual == "wrong numbers" else "ok" if actual == expected else "info"
+    hint = {"wrong numbers": AGAIN, "refused": PAD}.get(actual)
+    return Finding(f"JAX-UNEVEN-{code}", name, verdict, actual, expected, hint=hint)

@@ -25,9 +25,9 @@ WEAK = "write `x + 1.0`, or `x + scale.astype(x.dtype)`: a NumPy number has a ty
 
 def with_python_numbers(*arrays):
     """Return each array plus an integer, and each of floats times a float; arrays `[8]`."""
-    floats = [one for one in arrays if jnp.issubdtype(one.dtype, jnp.floating)]
-    times = {f"{one.dtype} * 2.5": one * 2.5 for one in floats}
-    return {**times, **{f"{one.dtype} + 1": one + 1 for one in arrays}}
+    floats = [x for x in arrays if jnp.issubdtype(x.dtype, jnp.floating)]
+    times = {f"{x.dtype} * 2.5": x * 2.5 for x in floats}
+    return {**times, **{f"{x.dtype} + 1": x + 1 for x in arrays}}
 
 
 def with_other_arrays(*arrays):
@@ -48,8 +48,8 @@ DOCUMENTED = {  # types of sums, from the table in the source
 
 def programs(devices):
     """Yield both programs, which take an array of each type."""
-    place = SingleDeviceSharding(devices[0])
-    arrays = [jax.ShapeDtypeStruct((8,), one.dtype, sharding=place) for one in numbers()]
+    sharding = SingleDeviceSharding(devices[0])
+    arrays = [jax.ShapeDtypeStruct((8,), x.dtype, sharding=sharding) for x in numbers()]
     for function in (with_python_numbers, with_other_arrays):
         yield function.__name__, function, tuple(arrays)
 
@@ -63,18 +63,18 @@ def numbers():
 def run():
     """Compute with numbers of Python, of NumPy and of other arrays, and look at the types."""
     plain, arrays = np.arange(8), jax.device_put(numbers(), jax.local_devices()[0])
-    lost = {f"sum:{name}": differs(one, name.split()[0], plain * 2.5 if "*" in name else plain + 1)
-            for name, one in jax.jit(with_python_numbers)(*arrays).items()}  # fmt: skip
+    lost = {f"sum:{name}": differs(x, name.split()[0], plain * 2.5 if "*" in name else plain + 1)
+            for name, x in jax.jit(with_python_numbers)(*arrays).items()}  # fmt: skip
     yield from tally("JAX-WEAK-PYTHON", "types that a Python number leaves alone", lost, REPORT)
-    found = dict(zip(DOCUMENTED, jax.jit(with_other_arrays)(*arrays), strict=True))
-    lost = {f"sum:{name}": differs(one, DOCUMENTED[name], plain + (1 if "np." in name else plain))
-            for name, one in found.items()}  # fmt: skip
+    sums = dict(zip(DOCUMENTED, jax.jit(with_other_arrays)(*arrays), strict=True))
+    lost = {f"sum:{name}": differs(x, DOCUMENTED[name], plain + (1 if "np." in name else plain))
+            for name, x in sums.items()}  # fmt: skip
     yield from tally("JAX-WEAK-ARRAYS", "sums of two types, as documented", lost, REPORT)
     name = "bfloat16 + np.float32(1)"
-    yield Finding("JAX-WEAK-NUMPY", name, "info", found[name].dtype.name, hint=WEAK)
+    yield Finding("JAX-WEAK-NUMPY", name, "info", sums[name].dtype.name, hint=WEAK)
 
 
-def differs(found, dtype, right):
+def differs(actual, dtype, expected):
     """Return type and numbers of a result where they are not the right ones, else empty text."""
-    text = f"{found.dtype} {np.asarray(found, np.float64).tolist()}"
-    return "" if text == f"{dtype} {right.astype(np.float64).tolist()}" else text
+    text = f"{actual.dtype} {np.asarray(actual, np.float64).tolist()}"
+    return "" if text == f"{dtype} {expected.astype(np.float64).tolist()}" else text

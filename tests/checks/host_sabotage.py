@@ -40,8 +40,8 @@ def installed(folder: Path, *packages: tuple[str, str, list[str]]) -> list[str]:
 def needing(part: str) -> list[tuple[str, str, list[str]]]:
     """Return a JAX that asks for a newer version of `part` than there is beside it."""
     name, version, requires = JAX
-    asked = part.replace("-", "_")
-    return [(name, version, [*requires, f"{asked}>=2.2"]), JAXLIB, (asked, "1.26.4", [])]
+    package = part.replace("-", "_")
+    return [(name, version, [*requires, f"{package}>=2.2"]), JAXLIB, (package, "1.26.4", [])]
 
 
 def usage(free_gib: float) -> Callable[[Path], tuple[int, int, int]]:
@@ -49,26 +49,26 @@ def usage(free_gib: float) -> Callable[[Path], tuple[int, int, int]]:
     return lambda _: (0, 0, int(free_gib * 2**30))
 
 
-def sound(root: Path, **more: Any) -> host.Machine:
+def sound(root: Path, **options: Any) -> host.Machine:
     """Lay out a TPU VM with 8 chips where everything is in order."""
-    return lay_out(root, "v5e", chips=8, **more)
+    return lay_out(root, "v5e", chips=8, **options)
 
 
-def served(name: str, root: Path, known: Mapping[str, str], **more: Any) -> Findings:
+def served(name: str, root: Path, metadata: Mapping[str, str], **options: Any) -> Findings:
     """Run a check on a machine with 8 chips and a metadata server."""
-    with serve(known) as address:
-        env = {"GCE_METADATA_HOST": address, **more.pop("env", {})}
-        return run(name, sound(root, env=env, **more))
+    with serve(metadata) as address:
+        env = {"GCE_METADATA_HOST": address, **options.pop("env", {})}
+        return run(name, sound(root, env=env, **options))
 
 
-def container(root: Path, **more: Any) -> Findings:
+def container(root: Path, **options: Any) -> Findings:
     """Run the container check in a Docker container."""
-    return run("container", sound(root, container="docker", **more))
+    return run("container", sound(root, container="docker", **options))
 
 
-def frameworks(root: Path, *packages: tuple[str, str, list[str]], **more: Any) -> Findings:
+def frameworks(root: Path, *packages: tuple[str, str, list[str]], **options: Any) -> Findings:
     """Run the frameworks check on a TPU VM with these distributions."""
-    return run("frameworks", sound(root, **more), path=installed(root / "site", *packages))
+    return run("frameworks", sound(root, **options), path=installed(root / "site", *packages))
 
 
 def logs(root: Path, mode: int = 0o755, **env: str) -> Findings:
@@ -81,10 +81,10 @@ def logs(root: Path, mode: int = 0o755, **env: str) -> Findings:
 
 
 def locking(
-    root: Path, limit: int | str, *, rights: int = 0, generation: str = "v6e", **more: Any
+    root: Path, limit: int | str, *, rights: int = 0, generation: str = "v6e", **options: Any
 ) -> Findings:
     """Run the locked-memory check under a limit, on a machine with 1 GiB of memory."""
-    machine = lay_out(root, generation, chips=4, **more)
+    machine = lay_out(root, generation, chips=4, **options)
     own = root / "proc/self"
     own.mkdir(parents=True, exist_ok=True)
     (own / "limits").write_text(f"Max locked memory         {limit}   {limit}   bytes\n")
@@ -140,11 +140,18 @@ def forbidden_nodes(root: Path) -> Findings:
     return run("device_nodes", host.Machine(root, {}, uid=user))
 
 
-def foreign(root: Path, **more: Any) -> host.Machine:
+def foreign(root: Path, **options: Any) -> host.Machine:
     """Lay out a machine whose lock file belongs to somebody else and is held by nobody."""
-    machine = sound(root, lock="foreign", **more)
+    machine = sound(root, lock="foreign", **options)
     uid = (root / "tmp/libtpu_lockfile").stat().st_uid + 1
     return host.Machine(root, machine.env, uid)
+
+
+def lock_is_a_folder(root: Path) -> host.Machine:
+    """Lay out a machine where `docker -v` made a folder of libtpu's lock file."""
+    machine = sound(root)
+    (root / "tmp/libtpu_lockfile").mkdir()
+    return machine
 
 
 SABOTAGE: dict[str, list[Case]] = {
@@ -318,6 +325,7 @@ SABOTAGE: dict[str, list[Case]] = {
         ),
         ("HOST-HOLDER-LOCK", "warn", lambda root: run("holder", sound(root, lock="live"))),
         ("HOST-HOLDER-LOCK", "fail", lambda root: run("holder", foreign(root))),
+        ("HOST-HOLDER-LOCK", "fail", lambda root: run("holder", lock_is_a_folder(root))),
     ],
     "huge_pages": [
         (

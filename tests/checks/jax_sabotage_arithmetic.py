@@ -38,8 +38,8 @@ def float8_sums_are_kept_in_bfloat16(patch: pytest.MonkeyPatch, module: ModuleTy
 def one_convolution_is_shifted(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Let the strided convolution start one place further on."""
     products = module._products.PRODUCTS
-    one = products["convolution, strided"]
-    shifted = one._replace(device=lambda x, y: one.device(jnp.roll(x, -1, axis=3), y))
+    product = products["convolution, strided"]
+    shifted = product._replace(device=lambda x, y: product.device(jnp.roll(x, -1, axis=3), y))
     patch.setitem(products, "convolution, strided", shifted)
     trace_again(patch, module, "multiply_all")
 
@@ -102,9 +102,9 @@ def device_five_adds_in_another_order(patch: pytest.MonkeyPatch, module: ModuleT
     honest = module.reduce_all
 
     def reduce_all(*arrays: jax.Array) -> dict[str, jax.Array]:
-        found = honest(*arrays)
+        results = honest(*arrays)
         name, place = "sum of normal numbers", jax.lax.axis_index("d")
-        return {**found, name: jnp.where(place == 5, found[name] * (1 + 2**-22), found[name])}
+        return {**results, name: jnp.where(place == 5, results[name] * (1 + 2**-22), results[name])}
 
     patch.setattr(module, "reduce_all", reduce_all)
 

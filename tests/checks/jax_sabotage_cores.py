@@ -20,8 +20,8 @@ def at(place: int) -> jax.Array:
 
 def swapped(x: jax.Array) -> jax.Array:
     """Return `x` with what the devices at places 2 and 3 hold exchanged; traced."""
-    there = jax.lax.ppermute(x, "d", [(2, 3), (3, 2)])
-    return jnp.where(at(2) | at(3), there, x)
+    received = jax.lax.ppermute(x, "d", [(2, 3), (3, 2)])
+    return jnp.where(at(2) | at(3), received, x)
 
 
 def after(name: str, change: Callable[..., Any]) -> Break:
@@ -107,12 +107,12 @@ SABOTAGE: dict[str, Break] = {
     "all_to_all": after("stacked", exchange_rows),
     "axis_types": after("combine", lambda results, *_: (results[0], results[1] + 1)),
     "coordinates": ring_skips_one,
-    "device_identity": after("answer", lambda found, _: swapped(found)),
+    "device_identity": after("answer", lambda result, _: swapped(result)),
     "device_memory": after("fill", lose_a_word),
     "meshes": half_of_k_is_lost,
     "permute": one_neighbour_too_far,
     "pmap": after("own_row", lambda rows, *_: (jnp.where(at(5), 0, rows[0]), rows[1])),
     "reduce_scatter": after("kept", lambda part, _: swapped(part)),
     "same_everywhere": after("compute", flip_a_bit),
-    "uneven_sizes": after("doubled", lambda found, x, _: found + (x == x[-1])),
+    "uneven_sizes": after("doubled", lambda result, x, _: result + (x == x[-1])),
 }

@@ -31,8 +31,8 @@ def change(patch: pytest.MonkeyPatch, module: ModuleType, name: str, wrong: Wron
     honest = module.evaluate
 
     def evaluate(x: jax.Array, b: jax.Array) -> dict[str, jax.Array]:
-        found = honest(x, b)
-        return {**found, name: wrong(found[name])}
+        results = honest(x, b)
+        return {**results, name: wrong(results[name])}
 
     patch.setattr(module, "evaluate", evaluate)
 

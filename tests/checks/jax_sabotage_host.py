@@ -46,10 +46,10 @@ def every_run_is_another_program(patch: pytest.MonkeyPatch, module: ModuleType) 
     honest, times = module.program, itertools.count()
 
     def program() -> Callable[[jax.Array], jax.Array]:
-        made, now = honest(), next(times)
+        original, now = honest(), next(times)
 
         def step(x: jax.Array) -> jax.Array:
-            return made(x) + now - now * jax.numpy.ones_like(x)
+            return original(x) + now - now * jax.numpy.ones_like(x)
 
         return step
 
@@ -61,7 +61,7 @@ def the_mark_is_not_written(patch: pytest.MonkeyPatch, module: ModuleType) -> No
     honest = module.record
 
     def without(events: Iterable[tuple[str, str]] | None) -> list[tuple[str, str]] | None:
-        return None if events is None else [one for one in events if one[1] != module.MARK]
+        return None if events is None else [event for event in events if event[1] != module.MARK]
 
     def record(work: Callable[[], None]) -> Any:
         trace = honest(work)
@@ -73,35 +73,35 @@ def the_mark_is_not_written(patch: pytest.MonkeyPatch, module: ModuleType) -> No
 class Library:
     """What libtpu's `sdk.tpumonitoring` offers, with the texts of each metric that it has."""
 
-    def __init__(self, told: dict[str, list[str]]) -> None:
+    def __init__(self, texts: dict[str, list[str]]) -> None:
         """Keep what is to be told."""
-        self.told = told
+        self.texts = texts
 
     def list_supported_metrics(self) -> list[str]:
         """Return the names of the metrics."""
-        return list(self.told)
+        return list(self.texts)
 
     def get_metric(self, name: str) -> Metric:
         """Return one metric."""
-        return Metric(self.told[name])
+        return Metric(self.texts[name])
 
 
 class Metric:
     """What `get_metric` returns."""
 
-    def __init__(self, told: list[str]) -> None:
+    def __init__(self, texts: list[str]) -> None:
         """Keep what is to be told."""
-        self.told = told
+        self.texts = texts
 
     def data(self) -> list[str]:
         """Return the texts."""
-        return self.told
+        return self.texts
 
 
 def a_link_cannot_be_used(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Let libtpu say what its documentation has as an example."""
-    told = {"ici_link_health": ["tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 10"]}
-    patch.setattr(module, "library", lambda: (Library(told), "libtpu"))
+    texts = {"ici_link_health": ["tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 10"]}
+    patch.setattr(module, "library", lambda: (Library(texts), "libtpu"))
 
 
 SABOTAGE: dict[str, Break] = {

@@ -37,10 +37,10 @@ def dlpack_flips_a_bit(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Change the last bit of one float32 on its way to JAX."""
 
     def from_numpy(array: np.ndarray) -> jax.Array:
-        found = array.copy()
+        result = array.copy()
         if array.dtype == np.float32:
-            found.reshape(-1).view(np.uint32)[7] ^= 1
-        return jnp.asarray(found)
+            result.reshape(-1).view(np.uint32)[7] ^= 1
+        return jnp.asarray(result)
 
     patch.setattr(module, "from_numpy", from_numpy)
 
@@ -55,10 +55,10 @@ def a_mixed_index_keeps_its_order(patch: pytest.MonkeyPatch, module: ModuleType)
     honest = module.pick
 
     def pick(x: Any, i: Any) -> dict[str, Any]:
-        found = honest(x, i)
+        result = honest(x, i)
         if not isinstance(x, np.ndarray):
-            found["x[i, :, i]"] = jnp.moveaxis(found["x[i, :, i]"], -1, 0)
-        return found
+            result["x[i, :, i]"] = jnp.moveaxis(result["x[i, :, i]"], -1, 0)
+        return result
 
     patch.setattr(module, "pick", pick)
 
@@ -103,10 +103,10 @@ def a_file_loses_a_bit(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     honest = module._files.npz
 
     def npz(arrays: dict[str, jax.Array], folder: Path) -> dict[str, np.ndarray]:
-        found = honest(arrays, folder)
-        found["bfloat16"] = found["bfloat16"].copy()
-        found["bfloat16"].view(np.uint16)[7] ^= 1
-        return found
+        result = honest(arrays, folder)
+        result["bfloat16"] = result["bfloat16"].copy()
+        result["bfloat16"].view(np.uint16)[7] ^= 1
+        return result
 
     patch.setitem(module._files.WAYS, "npz", npz)
 

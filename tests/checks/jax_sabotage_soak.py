@@ -27,9 +27,9 @@ def flip(kind: int, when: Callable[[Any, Any], Any]) -> Break:
         honest = work.one_round
 
         def one_round(number: Any, bits: jax.Array, names: list[str]) -> list[jax.Array]:
-            found = honest(number, bits, names)
-            found[kind] = flipped(found[kind], when(number, jax.lax.axis_index("d")))
-            return found
+            results = honest(number, bits, names)
+            results[kind] = flipped(results[kind], when(number, jax.lax.axis_index("d")))
+            return results
 
         patch.setattr(work, "one_round", one_round)
 

@@ -36,8 +36,8 @@ def spoilt_on(place: int, function: Callable[..., jax.Array]) -> Callable[..., j
     """Return a function that flips the lowest bit of one float32 of its result on one device."""
 
     def spoilt(*arguments: Any) -> jax.Array:
-        found = function(*arguments)
-        bits = jax.lax.bitcast_convert_type(found, jnp.uint32)
+        result = function(*arguments)
+        bits = jax.lax.bitcast_convert_type(result, jnp.uint32)
         bits = bits.at[(1,) * bits.ndim].add(at(place).astype(jnp.uint32))
         return jax.lax.bitcast_convert_type(bits, jnp.float32)
 

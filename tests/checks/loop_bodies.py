@@ -53,39 +53,39 @@ class Round(NamedTuple):
 
 def computations(text: str) -> Computations:
     """Return the instructions of each computation by name, without those of the loop's tables."""
-    found: Computations = {}
+    result: Computations = {}
     for heading, body in blocks(text):
         name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
         lines = (instruction(line.strip().removeprefix("ROOT ")) for line in body)
-        found[name] = {line.name: line for line in lines if line}
-    return found
+        result[name] = {line.name: line for line in lines if line}
+    return result
 
 
 def read(text: str) -> Round | None:
     """Return the work of the one loop in a compiled program; None where there is no loop left."""
-    every = computations(text)
-    loops = [line for body in every.values() for line in body.values() if line.op == "while"]
+    program = computations(text)
+    loops = [line for body in program.values() for line in body.values() if line.op == "while"]
     if not loops:
         return None
     [loop] = loops
-    body = every[_called(loop, "body")]
+    body = program[_called(loop, "body")]
     counted = [line for line in body.values() if line.op not in FREE]
     traffic = [_traffic(line, body) for line in counted]
     kept = [shape for line in body.values() for shape in _ARRAY.findall(line.shape)
             if space(shape) and _bytes(shape, anywhere=True)]  # fmt: skip
     return Round(
-        sum(_operations(line, body, every) for line in counted),
+        sum(_operations(line, body, program) for line in counted),
         sum(read for read, _ in traffic),
         sum(written for _, written in traffic),
-        tuple(found for line in counted for found in _exchanges(line, body, every)),
+        tuple(exchange for line in counted for exchange in _exchanges(line, body, program)),
         tuple(kept),
         tuple(line.op for line in counted if line.op not in PLAIN | STARTS | ENDS),
     )
 
 
 def _called(line: Line, key: str) -> str:
-    found = re.search(rf"\b{key}=%?([\w.\-]+)", line.rest)
-    return found[1] if found else ""
+    match = re.search(rf"\b{key}=%?([\w.\-]+)", line.rest)
+    return match[1] if match else ""
 
 
 def _operands(line: Line, body: dict[str, Line]) -> list[Line]:
@@ -105,7 +105,9 @@ def _traffic(line: Line, body: dict[str, Line]) -> tuple[int, int]:
         return 0, 0
     results = _ARRAY.findall(line.shape)
     sources = [
-        _bytes(shape) for one in _operands(line, body) for shape in _ARRAY.findall(one.shape)
+        _bytes(shape)
+        for operand in _operands(line, body)
+        for shape in _ARRAY.findall(operand.shape)
     ]
     if line.op == "copy-start":
         return _bytes(results[1]), _bytes(results[0])
@@ -115,35 +117,37 @@ def _traffic(line: Line, body: dict[str, Line]) -> tuple[int, int]:
     return sum(sources), sum(map(_bytes, results))
 
 
-def _operations(line: Line, body: dict[str, Line], every: Computations) -> int:
+def _operations(line: Line, body: dict[str, Line], program: Computations) -> int:
     """Return the operations of the products in an instruction and in what it calls."""
     if line.op in ("dot", "convolution"):
         return 2 * math.prod(_dimensions(line.shape)) * _summed(line, _operands(line, body))
-    called = every.get(_called(line, "calls"), {}) | every.get(_called(line, "to_apply"), {})
-    return sum(_operations(one, called, every) for one in called.values())
+    called = program.get(_called(line, "calls"), {}) | program.get(_called(line, "to_apply"), {})
+    return sum(_operations(inner, called, program) for inner in called.values())
 
 
-def _exchanges(line: Line, body: dict[str, Line], every: Computations) -> Iterator[tuple[str, int]]:
+def _exchanges(
+    line: Line, body: dict[str, Line], program: Computations
+) -> Iterator[tuple[str, int]]:
     """Yield the collectives in an instruction and in what it calls."""
     op = line.op.removesuffix("-start")
     if op in COLLECTIVES:
-        shapes = [line.shape, *(one.shape for one in _operands(line, body))]
-        found = [sizes(shape) or (0, 0) for text in shapes for shape in _ARRAY.findall(text)]
-        yield op, max(asked for asked, _ in found)
+        shapes = [line.shape, *(operand.shape for operand in _operands(line, body))]
+        pairs = [sizes(shape) or (0, 0) for text in shapes for shape in _ARRAY.findall(text)]
+        yield op, max(nbytes for nbytes, _ in pairs)
         return
-    called = every.get(_called(line, "calls"), {}) | every.get(_called(line, "to_apply"), {})
-    for one in called.values():
-        yield from _exchanges(one, called, every)
+    called = program.get(_called(line, "calls"), {}) | program.get(_called(line, "to_apply"), {})
+    for inner in called.values():
+        yield from _exchanges(inner, called, program)
 
 
 def _summed(line: Line, operands: list[Line]) -> int:
     """Return how many products are added up for each number of the result."""
-    left, right = (_dimensions(one.shape) for one in operands)
+    lhs, rhs = (_dimensions(operand.shape) for operand in operands)
     if line.op == "dot":
         axes = integers(re.findall(r"lhs_contracting_dims=\{([\d,]*)\}", line.rest)[0]) or []
-        return math.prod(left[axis] for axis in axes)
+        return math.prod(lhs[axis] for axis in axes)
     [kernel] = re.findall(r"dim_labels=\w+_(\w+)->", line.rest)
-    return math.prod(size for size, label in zip(right, kernel, strict=True) if label != "o")
+    return math.prod(size for size, label in zip(rhs, kernel, strict=True) if label != "o")
 
 
 def _dimensions(shape: str) -> list[int]:

@@ -44,7 +44,7 @@ def passes(count: int, rounding: Round = bfloat16) -> Callable[[jax.Array, jax.A
     """Return the product of two matrices `float32[n, n]` in 1, 3 or 6 passes."""
 
     def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
-        parts = 1 + max(left for left, _ in PRODUCTS[count])
+        parts = 1 + max(lhs for lhs, _ in PRODUCTS[count])
         lefts, rights = split(x, parts, rounding), split(y, parts, rounding)
         return sum(_exactly(lefts[i], rights[j]) for i, j in PRODUCTS[count])  # type: ignore[return-value]
 
@@ -53,7 +53,9 @@ def passes(count: int, rounding: Round = bfloat16) -> Callable[[jax.Array, jax.A
 
 def tensor_float_32(x: jax.Array, y: jax.Array) -> jax.Array:
     """Return the product of two matrices `float32[n, n]` as an NVIDIA GPU makes it by default."""
-    x, y = (jax.lax.reduce_precision(one, exponent_bits=8, mantissa_bits=10) for one in (x, y))
+    x, y = (
+        jax.lax.reduce_precision(operand, exponent_bits=8, mantissa_bits=10) for operand in (x, y)
+    )
     return _exactly(x, y)
 
 

@@ -46,10 +46,10 @@ def test_every_check_has_a_sound_machine_and_a_sabotage() -> None:
 @pytest.mark.parametrize("name", SOUND)
 def test_a_check_passes_on_a_sound_machine(name: str, tmp_path: Path) -> None:
     """Nothing is warned of where all is well."""
-    found = SOUND[name](tmp_path)
+    results = SOUND[name](tmp_path)
 
-    assert found
-    assert [f for f in found if f.verdict in ("warn", "fail")] == []
+    assert results
+    assert [f for f in results if f.verdict in ("warn", "fail")] == []
 
 
 CASES = [
@@ -102,39 +102,43 @@ def test_a_setting_that_jax_refuses_is_a_failure(
     name: str, value: str, expected: str, tmp_path: Path
 ) -> None:
     """On a laptop too: the value breaks every program, and the one to write is near it."""
-    [found] = run("environment", lay_out(tmp_path, env={name: value}))
+    [finding] = run("environment", lay_out(tmp_path, env={name: value}))
 
-    assert "fail" == found.verdict
-    assert str(found.expected).startswith(expected)
-    assert f"run `unset {name}`" == found.hint
+    assert "fail" == finding.verdict
+    assert str(finding.expected).startswith(expected)
+    assert f"run `unset {name}`" == finding.hint
 
 
 def test_a_setting_that_jax_takes_is_no_mistake(tmp_path: Path) -> None:
     """Every word of the tables, switches in capitals, and numbers as Python reads them."""
     settings = importlib.import_module("tpustarter.checks.host._settings")
-    taken = [(name, word) for name, words in settings.WORDS.items() for word in words]
-    taken += [("JAX_ENABLE_X64", "True"), ("JAX_DEBUG_NANS", "OFF"), ("JAX_NUM_CPU_DEVICES", "8")]
-    taken += [("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5"), ("JAX_PLATFORMS", "")]
+    accepted = [(name, word) for name, words in settings.WORDS.items() for word in words]
+    accepted += [
+        ("JAX_ENABLE_X64", "True"),
+        ("JAX_DEBUG_NANS", "OFF"),
+        ("JAX_NUM_CPU_DEVICES", "8"),
+    ]
+    accepted += [("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5"), ("JAX_PLATFORMS", "")]
     lay_out(tmp_path)
-    found = [run("environment", host.Machine(tmp_path, dict([one])))[0].code for one in taken]
+    codes = [run("environment", host.Machine(tmp_path, dict([pair])))[0].code for pair in accepted]
 
-    assert {"HOST-ENVIRONMENT-CLEAN"} == set(found)
+    assert {"HOST-ENVIRONMENT-CLEAN"} == set(codes)
 
 
 @pytest.mark.parametrize("value", ["tpus", "TPU", "tpu, cpu"])
 def test_a_misspelt_platform_has_a_command_that_mends_it(value: str, tmp_path: Path) -> None:
     """One line sets it right, whatever is wrong in it."""
-    found = run("environment", sound(tmp_path, env={"JAX_PLATFORMS": value}))
-    hints = {one.hint for one in found if one.verdict == "fail"}
+    results = run("environment", sound(tmp_path, env={"JAX_PLATFORMS": value}))
+    hints = {finding.hint for finding in results if finding.verdict == "fail"}
 
     assert {"run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=tpu,cpu`"} == hints
 
 
 def test_a_laptop_is_not_told_to_ask_for_a_tpu(tmp_path: Path) -> None:
     """The same mistake has another remedy where there is none."""
-    found = run("environment", lay_out(tmp_path, env={"JAX_PLATFORMS": "tpus"}))
+    results = run("environment", lay_out(tmp_path, env={"JAX_PLATFORMS": "tpus"}))
 
-    assert "run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=cpu`" == found[0].hint
+    assert "run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=cpu`" == results[0].hint
 
 
 def test_a_tpu_asked_for_where_there_is_none_is_told(tmp_path: Path) -> None:
@@ -162,11 +166,11 @@ def test_a_check_raises_nothing_on_an_empty_machine(name: str, tmp_path: Path) -
 
 def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
     """Somebody's job is a warning with a name, an age and a command line."""
-    found = run("holder", sound(tmp_path, holder={"pid": 4242, "age_s": 125}, lock="live"))
+    results = run("holder", sound(tmp_path, holder={"pid": 4242, "age_s": 125}, lock="live"))
 
-    assert {f.verdict for f in found} == {"warn"}
-    assert found[0].found == "pid 4242, alice for 2 min 5 s: python train.py"
-    assert found[0].hint == "wait for it, or end it if it is yours: `kill 4242`"
+    assert {f.verdict for f in results} == {"warn"}
+    assert results[0].found == "pid 4242, alice for 2 min 5 s: python train.py"
+    assert results[0].hint == "wait for it, or end it if it is yours: `kill 4242`"
 
 
 def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
@@ -196,31 +200,31 @@ def test_secrets_in_variables_are_never_shown(tmp_path: Path) -> None:
         "TPU_NAME": f"grpc://{secret}",
         "MEGASCALE_COORDINATOR_ADDRESS": secret,
     }
-    found = environment(tmp_path, **env)
+    results = environment(tmp_path, **env)
 
-    assert len(found) == len(env)
-    assert secret not in repr(found)
+    assert len(results) == len(env)
+    assert secret not in repr(results)
 
 
 def test_variables_for_tpus_are_only_told_on_a_laptop(tmp_path: Path) -> None:
     """A leftover that a CPU run does not mind is no warning there."""
     env = {"TPU_LOAD_LIBRARY": "0", "JAX_PLATFORMS": "cpu"}
-    found = run("environment", lay_out(tmp_path, env=env))
+    results = run("environment", lay_out(tmp_path, env=env))
 
-    assert {f.verdict for f in found} == {"info"}
+    assert {f.verdict for f in results} == {"info"}
 
 
 def test_the_missing_libtpu_has_an_exact_command(tmp_path: Path) -> None:
     """The command names this Python, keeps the JAX that is there, and adds its libtpu."""
-    found = frameworks(tmp_path, JAX, JAXLIB)
-    hint = next(f.hint for f in found if f.code == "HOST-FRAMEWORKS-LIBTPU")
+    results = frameworks(tmp_path, JAX, JAXLIB)
+    hint = next(f.hint for f in results if f.code == "HOST-FRAMEWORKS-LIBTPU")
 
     assert hint is not None
     assert hint.endswith("'jax[tpu]==0.12.0.1'`")
 
 
 @pytest.mark.parametrize(
-    ("wanted", "version", "allowed"),
+    ("specifier", "version", "allowed"),
     [
         ("==0.0.50.*", "0.0.50.1", True),
         ("==0.0.50.*", "0.0.5", False),
@@ -234,35 +238,37 @@ def test_the_missing_libtpu_has_an_exact_command(tmp_path: Path) -> None:
         (">=1", "unknown", None),
     ],
 )
-def test_versions_are_compared_as_pip_does(wanted: str, version: str, allowed: bool | None) -> None:
+def test_versions_are_compared_as_pip_does(
+    specifier: str, version: str, allowed: bool | None
+) -> None:
     """What is not understood is unknown, never a match."""
     versions = importlib.import_module("tpustarter.checks.host._versions")
 
-    assert versions.allows(wanted, version) is allowed
+    assert versions.allows(specifier, version) is allowed
 
 
 def test_a_python_without_a_framework_is_told_how_to_make_an_environment(tmp_path: Path) -> None:
     """One command, the same on every machine: it looks for what is there itself."""
-    found = list(run("frameworks", sound(tmp_path), path=[str(tmp_path)]))
+    results = list(run("frameworks", sound(tmp_path), path=[str(tmp_path)]))
 
-    assert "run `tpustarter setup jax`" == found[0].hint
+    assert "run `tpustarter setup jax`" == results[0].hint
 
 
 def test_worker_of_a_slice_gets_the_command_for_all(tmp_path: Path) -> None:
     """The zone comes from metadata; the name is a placeholder where nothing tells it."""
-    found = served("one_host", tmp_path, values("v5litepod-32", worker=0, hosts=4))
+    results = served("one_host", tmp_path, values("v5litepod-32", worker=0, hosts=4))
 
-    assert found[0].found == 4
-    assert "ssh NAME --zone=us-central1-b --worker=all" in (found[0].hint or "")
+    assert results[0].found == 4
+    assert "ssh NAME --zone=us-central1-b --worker=all" in (results[0].hint or "")
 
 
 def test_every_hint_of_a_sabotage_is_one_line(tmp_path: Path) -> None:
     """A hint is one command or one sentence, and prints nothing but text."""
     for name, broken in SABOTAGE.items():
         for index, (_, _, make) in enumerate(broken):
-            for found in make(tmp_path / f"{name}{index}"):
-                assert (found.hint or "x").isprintable()
-                assert found.name.isprintable()
+            for finding in make(tmp_path / f"{name}{index}"):
+                assert (finding.hint or "x").isprintable()
+                assert finding.name.isprintable()
 
 
 def test_a_colab_notebook_is_in_order(tmp_path: Path) -> None:
@@ -279,19 +285,19 @@ def test_a_colab_notebook_is_in_order(tmp_path: Path) -> None:
     layout = {"chips": 1, "container": "docker", "host_network": False, "env": colab}
     machine = lay_out(tmp_path, "v5e", **layout)  # type: ignore[arg-type]
     names = SOUND.keys() - {"python", "space", "frameworks"}
-    found = [finding for name in names for finding in run(name, machine)]
+    results = [finding for name in names for finding in run(name, machine)]
 
     assert host.visible_devices(machine) == 1
-    assert [finding for finding in found if finding.verdict in ("warn", "fail")] == []
+    assert [finding for finding in results if finding.verdict in ("warn", "fail")] == []
 
 
 def test_one_host_by_choice_is_not_a_missing_chip(tmp_path: Path) -> None:
     """On one of four hosts, TPU_WORKER_HOSTNAMES=localhost only confines a process."""
     env = {"TPU_WORKER_HOSTNAMES": "localhost"}
-    known = values("v5litepod-32", worker=1, hosts=4)
-    found = served("metadata", tmp_path, known, env=env)
+    metadata = values("v5litepod-32", worker=1, hosts=4)
+    results = served("metadata", tmp_path, metadata, env=env)
 
-    assert [finding.code for finding in found if finding.verdict == "fail"] == []
+    assert [finding.code for finding in results if finding.verdict == "fail"] == []
 
 
 FLAGS_TAKEN = [
@@ -310,16 +316,16 @@ FLAGS_TAKEN = [
 @pytest.mark.parametrize("env", FLAGS_TAKEN)
 def test_flags_that_are_taken_are_no_mistake(env: dict[str, str], tmp_path: Path) -> None:
     """What XLA and libtpu read without a word is not complained about."""
-    assert ["HOST-ENVIRONMENT-CLEAN"] == [one.code for one in environment(tmp_path, **env)]
+    assert ["HOST-ENVIRONMENT-CLEAN"] == [finding.code for finding in environment(tmp_path, **env)]
 
 
 def test_a_flag_of_libtpu_among_those_of_xla_is_told_once(tmp_path: Path) -> None:
     """The table of variables names it and where it belongs; it is not unknown as well."""
     for flag in ("--xla_tpu_x=1", "--megascale_x=1", "--2a886c8_x=1", "--xla_jf_x=1"):
         (tmp_path / flag).mkdir()
-        found = run("environment", lay_out(tmp_path / flag, env={"XLA_FLAGS": flag}))
+        results = run("environment", lay_out(tmp_path / flag, env={"XLA_FLAGS": flag}))
 
-        assert ["HOST-ENVIRONMENT-VARIABLE"] == [one.code for one in found], flag
+        assert ["HOST-ENVIRONMENT-VARIABLE"] == [finding.code for finding in results], flag
 
 
 def test_values_of_flags_are_never_shown(tmp_path: Path) -> None:
@@ -329,19 +335,19 @@ def test_values_of_flags_are_never_shown(tmp_path: Path) -> None:
         "XLA_FLAGS": f"--xla_a={secret},--xla_b={secret} {secret} --xla_{secret}-x --c='{secret}",
         "LIBTPU_INIT_ARGS": f"{secret} '--{secret}' --xla_tpu_a='7' --a={secret};--b={secret}",
     }
-    found = environment(tmp_path, **env)
+    results = environment(tmp_path, **env)
 
-    assert len(found) > 6
-    assert secret not in repr(found)
+    assert len(results) > 6
+    assert secret not in repr(results)
 
 
 def test_flags_for_libtpu_are_only_told_on_a_laptop(tmp_path: Path) -> None:
     """Nothing reads them there; XLA's own are read everywhere."""
     env = {"LIBTPU_INIT_ARGS": "xla_tpu_a=1", "XLA_FLAGS": "xla_dump_to=/x"}
-    found = run("environment", lay_out(tmp_path, env=env))
+    results = run("environment", lay_out(tmp_path, env=env))
 
     assert [("variable:XLA_FLAGS", "fail"), ("variable:LIBTPU_INIT_ARGS", "info")] == [
-        (one.entity, one.verdict) for one in found
+        (finding.entity, finding.verdict) for finding in results
     ]
 
 
@@ -359,18 +365,18 @@ LOCKING = [
 ]
 
 
-@pytest.mark.parametrize(("limit", "more", "verdict"), LOCKING)
+@pytest.mark.parametrize(("limit", "options", "verdict"), LOCKING)
 def test_a_limit_of_locked_memory_matters_in_containers_with_vfio(
-    limit: int | str, more: dict[str, Any], verdict: Verdict, tmp_path: Path
+    limit: int | str, options: dict[str, Any], verdict: Verdict, tmp_path: Path
 ) -> None:
     """More than this machine's memory is never locked; a right or no VFIO makes it moot."""
-    [found] = locking(tmp_path, limit, **more)
+    [finding] = locking(tmp_path, limit, **options)
 
-    assert verdict == found.verdict
+    assert verdict == finding.verdict
 
 
 @pytest.mark.parametrize(
-    ("mode", "env", "verdict", "found"),
+    ("mode", "env", "verdict", "expected"),
     [
         (0o777, {}, "ok", "writable"),
         (0o755, {"TPU_LOG_DIR": "disabled"}, "info", "logs are disabled"),
@@ -382,24 +388,26 @@ def test_a_limit_of_locked_memory_matters_in_containers_with_vfio(
     ],
 )
 def test_the_folder_of_logs_is_the_one_libtpu_would_use(
-    mode: int, env: dict[str, str], verdict: Verdict, found: str | None, tmp_path: Path
+    mode: int, env: dict[str, str], verdict: Verdict, expected: str | None, tmp_path: Path
 ) -> None:
     """TPU_LOG_DIR names another one, or turns logs off."""
-    [told] = logs(tmp_path, mode, **env)
+    [finding] = logs(tmp_path, mode, **env)
 
-    assert verdict == told.verdict
-    assert found in (None, told.found)
+    assert verdict == finding.verdict
+    assert expected in (None, finding.found)
 
 
 def test_packages_that_fit_are_not_told_of(tmp_path: Path) -> None:
     """NumPy and its kind are named where a framework asks for another version."""
-    found = frameworks(tmp_path, *needing("numpy")[:2], ("numpy", "2.5.5", []), LIBTPU)
+    results = frameworks(tmp_path, *needing("numpy")[:2], ("numpy", "2.5.5", []), LIBTPU)
 
-    assert [] == [one.code for one in found if "NUMPY" in one.code or one.name == "numpy"]
+    assert [] == [
+        finding.code for finding in results if "NUMPY" in finding.code or finding.name == "numpy"
+    ]
 
 
 def test_tensorflow_for_input_is_no_mistake_beside_jax(tmp_path: Path) -> None:
     """Many read their data with it; the TPU is JAX's."""
-    found = frameworks(tmp_path, JAX, JAXLIB, LIBTPU, ("tensorflow", "2.21.0", []))
+    results = frameworks(tmp_path, JAX, JAXLIB, LIBTPU, ("tensorflow", "2.21.0", []))
 
-    assert [] == [one.code for one in found if one.verdict not in ("ok", "info")]
+    assert [] == [finding.code for finding in results if finding.verdict not in ("ok", "info")]

@@ -34,13 +34,15 @@ def check(name: str) -> ModuleType:
 
 def findings(name: str, code: str = "") -> list[Finding]:
     """Run a check and return its findings whose code starts with `code`."""
-    told = [one for one in check(name).run() if isinstance(one, Finding)]  # and no Progress
-    return [finding for finding in told if finding.code.startswith(code)]
+    results = [item for item in check(name).run() if isinstance(item, Finding)]  # and no Progress
+    return [finding for finding in results if finding.code.startswith(code)]
 
 
 def failures(name: str) -> list[tuple[str, str | None]]:
     """Run a check and return code and entity of what failed."""
-    return [(one.code, one.entity) for one in findings(name) if one.verdict == "fail"]
+    return [
+        (finding.code, finding.entity) for finding in findings(name) if finding.verdict == "fail"
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +71,10 @@ def bfloat16_loses_a_bit(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Flip the last bit of one bfloat16 number on its way back."""
 
     def to_numpy(array: jax.Array) -> np.ndarray:
-        found = np.array(array)
+        result = np.array(array)
         if array.dtype == jnp.bfloat16:
-            found.view(np.uint16)[7] ^= 1
-        return found
+            result.view(np.uint16)[7] ^= 1
+        return result
 
     patch.setattr(module, "to_numpy", to_numpy)
 
@@ -82,9 +84,9 @@ def float64_becomes_float16(patch: pytest.MonkeyPatch, module: ModuleType) -> No
     convert = module.convert
 
     def narrower(numbers: Any, dtype: Any = None) -> tuple[np.ndarray, int]:
-        found, warned = convert(numbers, dtype)
+        result, warned = convert(numbers, dtype)
         with np.errstate(over="ignore"):
-            narrow = found.astype(np.float16) if found.dtype == np.float32 else found
+            narrow = result.astype(np.float16) if result.dtype == np.float32 else result
         return narrow, warned
 
     patch.setattr(module, "convert", narrower)
@@ -97,9 +99,9 @@ def jax_keeps_the_numpy_memory(patch: pytest.MonkeyPatch, module: ModuleType) ->
 
 def device_five_does_nothing(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Let the device at place 5 return zeros for its share."""
-    share = module.own_share
+    shard = module.own_shard
     place = jax.lax.axis_index
-    patch.setattr(module, "own_share", lambda x, y: jnp.where(place("d") == 5, 0, share(x, y)))
+    patch.setattr(module, "own_shard", lambda x, y: jnp.where(place("d") == 5, 0, shard(x, y)))
 
 
 SABOTAGE: dict[str, Break] = {
@@ -143,11 +145,11 @@ def test_a_check_passes_on_eight_virtual_devices(
 
     with monkeypatch.context() as patch:
         patch.setattr(jax, "jit", recording)
-        found = findings(name)
+        results = findings(name)
 
-    assert {one.verdict for one in found} <= {"ok", "info"}
-    assert any(one.verdict == "ok" for one in found)
-    assert all(isinstance(one.found, str | int | float) for one in found)
+    assert {finding.verdict for finding in results} <= {"ok", "info"}
+    assert any(finding.verdict == "ok" for finding in results)
+    assert all(isinstance(finding.found, str | int | float) for finding in results)
     assert before == dict(jax.config.values)
     assert {signature(program, shapes) for _, program, shapes in programs(name)} == ran
 
@@ -156,15 +158,15 @@ def test_a_check_passes_on_eight_virtual_devices(
 def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The claim can be seen to be false, and whoever reads that is told what to do."""
     SABOTAGE[name](monkeypatch, check(name))
-    failed = [one for one in findings(name) if one.verdict == "fail"]
+    failed = [finding for finding in findings(name) if finding.verdict == "fail"]
 
     assert failed
-    assert all(one.hint for one in failed)
+    assert all(finding.hint for finding in failed)
 
 
 def signature(function: Callable[..., Any], arguments: Any) -> tuple[str, str]:
     """Return the name of a function and the types of its arguments."""
-    return function.__name__, str([(one.dtype.name, one.shape) for one in arguments])
+    return function.__name__, str([(array.dtype.name, array.shape) for array in arguments])
 
 
 def programs(name: str) -> list[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
@@ -186,8 +188,8 @@ def test_programs_compile_from_abstract_arguments(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_check_has_a_form_for_one_device(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A v5e-1 and a laptop are healthy machines too."""
-    one = jax.local_devices()[:1]
-    monkeypatch.setattr(jax, "local_devices", lambda **_: one)
+    devices = jax.local_devices()[:1]
+    monkeypatch.setattr(jax, "local_devices", lambda **_: devices)
     set_target(Target("cpu", 1, virtual=True, minutes=MINUTES))
 
     assert failures(name) == []
@@ -219,12 +221,12 @@ def test_the_settings_of_a_user_make_no_claim_false(name: str) -> None:
     try:
         for setting, value in OTHER.items():
             jax.config.update(setting, value)
-        found = failures(name)
+        failed = failures(name)
     finally:
         for setting, value in before.items():
             jax.config.update(setting, value)
 
-    assert [] == found
+    assert [] == failed
 
 
 # the settings that host.environment knows, which run without JAX
@@ -232,15 +234,15 @@ def test_the_settings_of_a_user_make_no_claim_false(name: str) -> None:
 
 def test_jax_has_every_setting_that_host_environment_knows() -> None:
     """A name misspelt in the table would guard nothing."""
-    known = importlib.import_module("tpustarter.checks.host._settings")
-    names = {*known.SWITCHES, *known.NUMBERS, *known.WORDS}
+    settings = importlib.import_module("tpustarter.checks.host._settings")
+    names = {*settings.SWITCHES, *settings.NUMBERS, *settings.WORDS}
 
     assert set() == {name for name in names if name.lower() not in jax.config.values}
 
 
 def test_jax_takes_the_words_that_host_environment_takes() -> None:
     """JAX's own configuration refuses another word, and takes those of its version."""
-    known = importlib.import_module("tpustarter.checks.host._settings")
+    settings = importlib.import_module("tpustarter.checks.host._settings")
 
     def takes(name: str, word: str) -> bool:
         before = jax.config.values[name.lower()]
@@ -252,11 +254,11 @@ def test_jax_takes_the_words_that_host_environment_takes() -> None:
         return True
 
     newer = {"threefry4x32", "philox2x32", "philox4x32"}  # JAX 0.12 has these as well
-    refused = [(name, word) for name, words in known.WORDS.items()
+    refused = [(name, word) for name, words in settings.WORDS.items()
                for word in words if word not in newer and not takes(name, word)]  # fmt: skip
 
     assert [] == refused
-    assert [] == [name for name in known.WORDS if takes(name, "bogus")]
+    assert [] == [name for name in settings.WORDS if takes(name, "bogus")]
 
 
 # jax.devices_visible
@@ -265,27 +267,27 @@ def test_jax_takes_the_words_that_host_environment_takes() -> None:
 def test_a_silent_fall_back_to_the_cpu_is_caught_and_named() -> None:
     """The newcomer's first trap: a TPU asked for, a CPU used, and no message."""
     set_target(TPU)
-    [found] = findings("devices_visible", "JAX-DEVICES-PLATFORM")
+    [finding] = findings("devices_visible", "JAX-DEVICES-PLATFORM")
 
-    assert (found.verdict, found.found, found.expected) == ("fail", "cpu", "tpu")
-    assert "JAX_PLATFORMS=tpu python -c" in str(found.hint)
+    assert (finding.verdict, finding.found, finding.expected) == ("fail", "cpu", "tpu")
+    assert "JAX_PLATFORMS=tpu python -c" in str(finding.hint)
 
 
 def test_a_wrong_count_of_devices_is_caught() -> None:
     """Eight devices where four were expected, and the text says that they are virtual."""
     set_target(Target("cpu", 4, virtual=True))
-    [found] = findings("devices_visible", "JAX-DEVICES-COUNT")
+    [finding] = findings("devices_visible", "JAX-DEVICES-COUNT")
 
-    assert (found.verdict, found.found, found.expected) == ("fail", 8, 4)
-    assert found.unit == "virtual CPU devices"
+    assert (finding.verdict, finding.found, finding.expected) == ("fail", 8, 4)
+    assert finding.unit == "virtual CPU devices"
 
 
 def test_an_unknown_count_of_devices_is_not_judged() -> None:
     """Where the machine does not say how many there should be, the count found stands."""
     set_target(Target("cpu", None, virtual=True))
-    [found] = findings("devices_visible", "JAX-DEVICES-COUNT")
+    [finding] = findings("devices_visible", "JAX-DEVICES-COUNT")
 
-    assert (found.verdict, found.found) == ("ok", 8)
+    assert (finding.verdict, finding.found) == ("ok", 8)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +323,7 @@ def test_a_device_that_does_nothing_is_named_and_the_exchange_is_not_blamed(
 ) -> None:
     """Seven of eight shares; the total of what they had is still right."""
     device_five_does_nothing(monkeypatch, check("every_device"))
-    count, device = [one for one in findings("every_device") if one.verdict == "fail"]
+    count, device = [finding for finding in findings("every_device") if finding.verdict == "fail"]
 
     assert (count.code, count.found, count.expected) == ("JAX-EVERY-SHARE", 7, 8)
     assert (device.entity, device.found) == ("device:5", "zeros")
@@ -330,18 +332,18 @@ def test_a_device_that_does_nothing_is_named_and_the_exchange_is_not_blamed(
 def broken(patch: pytest.MonkeyPatch, name: str, function: Callable[..., Any]) -> list[Finding]:
     """Run `every_device` with one function broken, and return what failed."""
     patch.setattr(check("every_device"), name, function)
-    return [one for one in findings("every_device") if one.verdict == "fail"]
+    return [finding for finding in findings("every_device") if finding.verdict == "fail"]
 
 
 def test_a_device_that_does_anothers_share_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Device 2 computes what device 3 should: its own share is missing."""
-    share = check("every_device").own_share
+    shard = check("every_device").own_shard
 
     def swapped(x: jax.Array, y: jax.Array) -> jax.Array:
-        honest, place = share(x, y), jax.lax.axis_index("d")
+        honest, place = shard(x, y), jax.lax.axis_index("d")
         return jnp.where(place == 2, jax.lax.ppermute(honest, "d", [(3, 2)]), honest)
 
-    _, device = broken(monkeypatch, "own_share", swapped)
+    _, device = broken(monkeypatch, "own_shard", swapped)
 
     assert (device.entity, device.found) == ("device:2", "the share of device:3")
 
@@ -349,20 +351,20 @@ def test_a_device_that_does_anothers_share_is_named(monkeypatch: pytest.MonkeyPa
 def test_a_total_without_one_share_names_whose(monkeypatch: pytest.MonkeyPatch) -> None:
     """All eight copies of the total lack the share of device 3."""
 
-    def without_three(share: jax.Array) -> jax.Array:
-        return jax.lax.psum(jnp.where(jax.lax.axis_index("d") == 3, 0, share), "d")
+    def without_three(shard: jax.Array) -> jax.Array:
+        return jax.lax.psum(jnp.where(jax.lax.axis_index("d") == 3, 0, shard), "d")
 
     count, *devices = broken(monkeypatch, "total", without_three)
 
     assert (count.code, count.found, count.expected) == ("JAX-EVERY-TOTAL", 0, 8)
-    assert [one.found for one in devices] == ["lacks the share of device:3"] * 8
+    assert [device.found for device in devices] == ["lacks the share of device:3"] * 8
 
 
 def test_one_wrong_copy_of_the_total_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven devices have the total, and device 6 is off by one in every number."""
 
-    def one_off(share: jax.Array) -> jax.Array:
-        return jax.lax.psum(share, "d") + (jax.lax.axis_index("d") == 6)
+    def one_off(shard: jax.Array) -> jax.Array:
+        return jax.lax.psum(shard, "d") + (jax.lax.axis_index("d") == 6)
 
     count, device = broken(monkeypatch, "total", one_off)
 
@@ -373,8 +375,8 @@ def test_one_wrong_copy_of_the_total_is_named(monkeypatch: pytest.MonkeyPatch) -
 def test_the_wrong_neighbour_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Data that went two devices on came from somebody else."""
 
-    def two_on(share: jax.Array, count: int) -> jax.Array:
-        return jax.lax.ppermute(share, "d", [(i, (i + 2) % count) for i in range(count)])
+    def two_on(shard: jax.Array, count: int) -> jax.Array:
+        return jax.lax.ppermute(shard, "d", [(i, (i + 2) % count) for i in range(count)])
 
     count, first, *_ = broken(monkeypatch, "from_left", two_on)
 

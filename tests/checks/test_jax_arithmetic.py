@@ -35,20 +35,20 @@ def _asked() -> Iterator[None]:
 
 def failed(name: str) -> list[tuple[str, str | None, Any]]:
     """Run a check and return code, entity and value of each part that failed."""
-    found = [one for one in findings(name) if one.verdict == "fail"]
-    return [(one.code, one.entity, one.found) for one in found if one.entity]
+    results = [finding for finding in findings(name) if finding.verdict == "fail"]
+    return [(finding.code, finding.entity, finding.found) for finding in results if finding.entity]
 
 
 def verdicts(name: str) -> set[str]:
     """Run a check and return its verdicts."""
-    return {one.verdict for one in findings(name)}
+    return {finding.verdict for finding in findings(name)}
 
 
 def in_passes(count: int, product: Product) -> Product:
     """Return any product of two arrays as an MXU makes it, in 1, 3 or 6 passes."""
 
     def multiply(x: jax.Array, y: jax.Array) -> Any:
-        parts = 1 + max(left for left, _ in mxu.PRODUCTS[count])
+        parts = 1 + max(lhs for lhs, _ in mxu.PRODUCTS[count])
         lefts, rights = mxu.split(x, parts), mxu.split(y, parts)
         return sum(product(lefts[i], rights[j]) for i, j in mxu.PRODUCTS[count])
 
@@ -74,7 +74,7 @@ def test_programs_leave_out_what_a_generation_lacks() -> None:
     """A v3 is never asked for int8, and the report says that it was not."""
     [cpu] = jax.local_devices()[:1]
     listed = [name for name, _, _ in check("matmul_dtypes").programs([cpu])]
-    left_out = [one.entity for one in findings("matmul_dtypes", "JAX-MATMUL-NATIVE")]
+    left_out = [finding.entity for finding in findings("matmul_dtypes", "JAX-MATMUL-NATIVE")]
 
     assert "int4" not in listed
     assert left_out == ["dtype:int4"]
@@ -99,7 +99,7 @@ def test_a_tpu_multiplies_whole_numbers_exactly_in_one_pass(
 def test_float8_sums_in_bfloat16_are_caught_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each float8 type fails, both with whole numbers and with others, and no other type."""
     sabotage.float8_sums_are_kept_in_bfloat16(monkeypatch, check("matmul_dtypes"))
-    exact = [one for one in failed("matmul_dtypes") if one[0] == "JAX-MATMUL-EXACT"]
+    exact = [failure for failure in failed("matmul_dtypes") if failure[0] == "JAX-MATMUL-EXACT"]
     sums = [entity for code, entity, _ in failed("matmul_dtypes") if code == "JAX-MATMUL-SUMS"]
     float8 = ["dtype:float8_e5m2", "dtype:float8_e4m3fn", "dtype:float8_e4m3b11fnuz"]
 
@@ -149,9 +149,9 @@ def test_bfloat16_sums_of_ordinary_numbers_are_judged_by_the_bound(
         return jax.lax.scan(lambda s, t: (mxu.bfloat16(s + t), None), start, terms)[0]
 
     monkeypatch.setattr(check("matmul_dtypes"), "multiply_floats", multiply_floats)
-    found = {(code, entity) for code, entity, _ in failed("matmul_dtypes")}
+    failures = {(code, entity) for code, entity, _ in failed("matmul_dtypes")}
 
-    assert found == {(f"JAX-MATMUL-{code}", "dtype:bfloat16") for code in ("EXACT", "SUMS")}
+    assert failures == {(f"JAX-MATMUL-{code}", "dtype:bfloat16") for code in ("EXACT", "SUMS")}
 
 
 # jax.matmul_shapes
@@ -159,26 +159,26 @@ def test_bfloat16_sums_of_ordinary_numbers_are_judged_by_the_bound(
 
 def multiply_shapes_in_passes(patch: pytest.MonkeyPatch, count: int, coarse: str = "") -> None:
     """Let every product go through so many passes, and one with operands of three bits."""
-    for name, one in list(check("_products").PRODUCTS.items()):
-        device = in_passes(count, one.device)
+    for name, product in list(check("_products").PRODUCTS.items()):
+        device = in_passes(count, product.device)
         if name == coarse:
 
-            def device(x: jax.Array, y: jax.Array, honest: Any = one.device) -> Any:
+            def device(x: jax.Array, y: jax.Array, honest: Any = product.device) -> Any:
                 few = [jax.lax.reduce_precision(operand, 8, 2) for operand in (x, y)]
                 return honest(*few)
 
-        patch.setitem(check("_products").PRODUCTS, name, one._replace(device=device))
+        patch.setitem(check("_products").PRODUCTS, name, product._replace(device=device))
     sabotage.trace_again(patch, check("matmul_shapes"), "multiply_all")
 
 
 def test_the_bound_of_a_product_is_reached_and_not_passed() -> None:
     """Two operands half way between bfloat16 numbers are as far off as rounding can be."""
     products = check("_products")
-    one, pair = products.PRODUCTS["outer"], (np.full(1, 1 + 2**-8), np.full(1, 1 + 2**-8))
+    product, pair = products.PRODUCTS["outer"], (np.full(1, 1 + 2**-8), np.full(1, 1 + 2**-8))
     allowed = products.ROUNDING["one bfloat16 pass"]
 
-    assert products.excess(jnp.ones((1, 1)), one, pair, allowed) <= 1
-    assert products.excess(jnp.ones((1, 1)), one, pair, allowed / 1.1) > 1
+    assert products.excess(jnp.ones((1, 1)), product, pair, allowed) <= 1
+    assert products.excess(jnp.ones((1, 1)), product, pair, allowed / 1.1) > 1
 
 
 @pytest.mark.parametrize("count", [1, 3, 6])
@@ -229,33 +229,33 @@ def test_a_result_of_the_wrong_shape_is_named(monkeypatch: pytest.MonkeyPatch) -
 # jax.asked_precision
 
 
-def emulate_requests(patch: pytest.MonkeyPatch, **other: int) -> list[Finding]:
-    """Run the check on a TPU that makes the passes each way asks for, but for the `other` ones."""
+def emulate_requests(patch: pytest.MonkeyPatch, **changes: int) -> list[Finding]:
+    """Run the check on a TPU that makes the passes each way asks for, but for the `changes`."""
     set_target(TPU)
     module, requests = check("asked_precision"), check("_requests")
-    passes = {**PASSES, **other}
+    passes = {**PASSES, **changes}
 
     def multiply_all_ways(x: jax.Array, y: jax.Array) -> list[jax.Array]:
-        asked = [requests.asked(way.multiply, x, y) for way in requests.WAYS.values()]
+        precisions = [requests.requested(way.multiply, x, y) for way in requests.WAYS.values()]
         products = {count: mxu.passes(count)(x, y) for count in set(passes.values())}
-        return [products[passes[one]] for one in asked]
+        return [products[passes[precision]] for precision in precisions]
 
     patch.setattr(module, "multiply_all_ways", multiply_all_ways)
     return list(module.run())
 
 
-def named(found: list[Finding], code: str) -> dict[str | None, Any]:
+def named(results: list[Finding], code: str) -> dict[str | None, Any]:
     """Return what was found of the parts that failed with this code."""
-    return {one.entity: one.found for one in found if one.entity and one.verdict == "fail"
-            and one.code == code}  # fmt: skip
+    return {finding.entity: finding.found for finding in results
+            if finding.entity and finding.verdict == "fail" and finding.code == code}  # fmt: skip
 
 
 def test_every_way_to_ask_passes_on_a_healthy_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """One, three and six passes, as asked."""
-    found = emulate_requests(monkeypatch)
-    presets = [one.found for one in found if one.code == "JAX-REQUEST-PRESET"]
+    results = emulate_requests(monkeypatch)
+    presets = [finding.found for finding in results if finding.code == "JAX-REQUEST-PRESET"]
 
-    assert {one.verdict for one in found} == {"ok", "info"}
+    assert {finding.verdict for finding in results} == {"ok", "info"}
     assert presets == ["three bfloat16 passes", "one bfloat16 pass",
                        "three bfloat16 passes", "float32"]  # fmt: skip
 
@@ -264,20 +264,20 @@ def test_highest_with_three_passes_is_caught_in_every_way_to_ask(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The fault is the device's: what was asked for was right."""
-    found = emulate_requests(monkeypatch, HIGHEST=3)
+    results = emulate_requests(monkeypatch, HIGHEST=3)
     ways = {f"way:{name}" for name, way in check("_requests").WAYS.items() if way.asks == "HIGHEST"}
 
-    assert named(found, "JAX-REQUEST-ASKED") == {}
-    assert named(found, "JAX-REQUEST-DONE") == dict.fromkeys(
+    assert named(results, "JAX-REQUEST-ASKED") == {}
+    assert named(results, "JAX-REQUEST-DONE") == dict.fromkeys(
         ways, "three bfloat16 passes, not float32"
     )
 
 
 def test_a_preset_with_too_few_passes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """`BF16_BF16_F32_X6` promises six."""
-    found = emulate_requests(monkeypatch, BF16_BF16_F32_X6=3)
+    results = emulate_requests(monkeypatch, BF16_BF16_F32_X6=3)
 
-    assert named(found, "JAX-REQUEST-DONE") == {
+    assert named(results, "JAX-REQUEST-DONE") == {
         "way:preset BF16_BF16_F32_X6": "three bfloat16 passes, not float32"
     }
 
@@ -285,11 +285,11 @@ def test_a_preset_with_too_few_passes_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_an_ignored_context_manager_is_named_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program does not ask, so the device does one pass: both findings name the way."""
     sabotage.the_context_manager_is_ignored(monkeypatch, check("asked_precision"))
-    found = emulate_requests(monkeypatch)
+    results = emulate_requests(monkeypatch)
     way = "way:context 'highest'"
 
-    assert named(found, "JAX-REQUEST-ASKED") == {way: "asks for nothing, not HIGHEST"}
-    assert named(found, "JAX-REQUEST-DONE") == {way: "one bfloat16 pass, not float32"}
+    assert named(results, "JAX-REQUEST-ASKED") == {way: "asks for nothing, not HIGHEST"}
+    assert named(results, "JAX-REQUEST-DONE") == {way: "one bfloat16 pass, not float32"}
 
 
 def test_a_call_that_loses_to_its_context_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,14 +306,14 @@ def test_a_call_that_loses_to_its_context_is_named(monkeypatch: pytest.MonkeyPat
 
 def test_what_a_program_asks_for_is_found_inside_inner_programs() -> None:
     """Products in a jitted function and in a loop, products that differ, and none at all."""
-    asked, x = check("_requests").asked, np.ones((4, 4), np.float32)
+    requested, x = check("_requests").requested, np.ones((4, 4), np.float32)
     highest = jax.jit(lambda x, y: jnp.matmul(x, y, precision="highest"))
 
     def mixed(x: jax.Array, y: jax.Array) -> jax.Array:
         return jax.lax.fori_loop(0, 2, lambda _, z: highest(z, y), x) + x @ y
 
-    assert asked(mixed, x, x) == "HIGHEST and nothing"
-    assert asked(jnp.add, x, x) == "no product at all"
+    assert requested(mixed, x, x) == "HIGHEST and nothing"
+    assert requested(jnp.add, x, x) == "no product at all"
 
 
 # jax.default_precision
@@ -324,41 +324,43 @@ def environment(patch: pytest.MonkeyPatch, setting: str | None, count: int) -> d
     set_target(TPU)
     module, passes = check("default_precision"), mxu.passes(count)
     patch.setenv("JAX_DEFAULT_MATMUL_PRECISION", "highest")
-    asked = module._requests.asked
+    requested = module._requests.requested
     plain = module.multiply_plain
-    patch.setattr(module._requests, "asked", lambda _, *pair: asked(plain, *pair))
+    patch.setattr(module._requests, "requested", lambda _, *pair: requested(plain, *pair))
     patch.setattr(module, "multiply_plain", passes)
     jax.config.update("jax_default_matmul_precision", setting)
     try:
-        return {one.code: one for one in module.run()}
+        return {finding.code: finding for finding in module.run()}
     finally:
         jax.config.update("jax_default_matmul_precision", None)
 
 
 def test_the_variable_reaches_a_healthy_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Set, asked for, and done in six passes."""
-    found = environment(monkeypatch, "highest", 6)
+    results = environment(monkeypatch, "highest", 6)
 
-    assert {"ok"} == {one.verdict for one in found.values()}
-    assert found["JAX-ENVIRONMENT-ASKED"].found == "HIGHEST"
+    assert {"ok"} == {finding.verdict for finding in results.values()}
+    assert results["JAX-ENVIRONMENT-ASKED"].found == "HIGHEST"
 
 
 def test_a_variable_that_is_ignored_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """JAX has no setting, the program does not ask, and the TPU makes one pass."""
-    found = environment(monkeypatch, None, 1)
+    results = environment(monkeypatch, None, 1)
 
-    assert {"fail"} == {one.verdict for one in found.values()}
-    assert found["JAX-ENVIRONMENT-SETTING"].found == "not set"
-    assert found["JAX-ENVIRONMENT-DONE"].found == "one bfloat16 pass"
+    assert {"fail"} == {finding.verdict for finding in results.values()}
+    assert results["JAX-ENVIRONMENT-SETTING"].found == "not set"
+    assert results["JAX-ENVIRONMENT-DONE"].found == "one bfloat16 pass"
 
 
 def test_a_tpu_that_does_not_do_what_the_variable_asks_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The program asks, and the device makes three passes."""
-    found = environment(monkeypatch, "highest", 3)
+    results = environment(monkeypatch, "highest", 3)
 
-    assert [one.code for one in found.values() if one.verdict == "fail"] == ["JAX-ENVIRONMENT-DONE"]
+    assert [finding.code for finding in results.values() if finding.verdict == "fail"] == [
+        "JAX-ENVIRONMENT-DONE"
+    ]
 
 
 def test_the_table_knows_every_type_that_a_generation_multiplies() -> None:

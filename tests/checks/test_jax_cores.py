@@ -36,7 +36,11 @@ def _asked() -> Iterator[None]:
 def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tuple[Any, ...]]:
     """Return code, entity and text of what fails when a check is broken."""
     (breaks or SABOTAGE[name])(patch, check(name))
-    return [(one.code, one.entity, one.found) for one in findings(name) if one.verdict == "fail"]
+    return [
+        (finding.code, finding.entity, finding.found)
+        for finding in findings(name)
+        if finding.verdict == "fail"
+    ]
 
 
 # what the collectives do
@@ -44,11 +48,11 @@ def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tup
 
 def test_a_share_that_is_missing_in_a_sum_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """All eight devices lack what the fourth one should have added."""
-    found = failed("all_reduce", monkeypatch)
+    faults = failed("all_reduce", monkeypatch)
 
-    assert ("JAX-REDUCE-SUM", None, 0) in found
-    assert ("JAX-REDUCE-SUM", "device:7", "lacks device:3") in found
-    assert ("JAX-REDUCE-FLOAT", "device:7", "lacks device:3") in found
+    assert ("JAX-REDUCE-SUM", None, 0) in faults
+    assert ("JAX-REDUCE-SUM", "device:7", "lacks device:3") in faults
+    assert ("JAX-REDUCE-FLOAT", "device:7", "lacks device:3") in faults
 
 
 def test_one_bad_copy_of_eight_is_counted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,10 +61,10 @@ def test_one_bad_copy_of_eight_is_counted_and_named(monkeypatch: pytest.MonkeyPa
     def own(total: jax.Array, x: jax.Array) -> jax.Array:
         return jnp.where(at(6), x, total)
 
-    found = failed("all_reduce", monkeypatch, after("total", own))
+    faults = failed("all_reduce", monkeypatch, after("total", own))
 
-    assert ("JAX-REDUCE-SUM", None, 7) in found
-    assert ("JAX-REDUCE-SUM", "device:6", "device:6") in found
+    assert ("JAX-REDUCE-SUM", None, 7) in faults
+    assert ("JAX-REDUCE-SUM", "device:6", "device:6") in faults
 
 
 def test_a_wrong_extreme_is_not_taken_for_a_wrong_sum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,17 +80,17 @@ def test_a_wrong_extreme_is_not_taken_for_a_wrong_sum(monkeypatch: pytest.Monkey
 
 def test_a_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows two and three stand in each other's place, on every device."""
-    found = failed("all_gather", monkeypatch)
+    faults = failed("all_gather", monkeypatch)
 
-    assert ("JAX-GATHER-STACKED", "device:0", "place 2: device:3 (2 of 8)") in found
+    assert ("JAX-GATHER-STACKED", "device:0", "place 2: device:3 (2 of 8)") in faults
 
 
 def test_a_tiled_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of one row have moved by one place."""
-    found = failed("all_gather", monkeypatch, after("joined", lambda row, _: jnp.roll(row, 128)))
+    faults = failed("all_gather", monkeypatch, after("joined", lambda row, _: jnp.roll(row, 128)))
 
-    assert ("JAX-GATHER-TILED", None, 0) == found[0]
-    assert ("JAX-GATHER-TILED", "device:5", "place 0: device:7 (8 of 8)") in found
+    assert ("JAX-GATHER-TILED", None, 0) == faults[0]
+    assert ("JAX-GATHER-TILED", "device:5", "place 0: device:7 (8 of 8)") in faults
 
 
 def test_parts_of_a_sum_on_swapped_devices_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,25 +107,25 @@ def test_every_layout_of_a_scattered_sum_is_judged(
     name: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sum without the share of one device is caught in each layout."""
-    found = failed("reduce_scatter", monkeypatch, before(name, without_three))
+    faults = failed("reduce_scatter", monkeypatch, before(name, without_three))
 
-    assert (f"JAX-SCATTER-{code}", None, 0) in found
-    assert "lacks block 0 of device:3" in str(found[1])
+    assert (f"JAX-SCATTER-{code}", None, 0) in faults
+    assert "lacks block 0 of device:3" in str(faults[1])
 
 
 def test_a_wrong_neighbour_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """What should come from one device before comes from two before; other routes are right."""
-    found = failed("permute", monkeypatch)
+    faults = failed("permute", monkeypatch)
 
-    assert {"JAX-PERMUTE-NEXT"} == {code for code, _, _ in found}
-    assert ("JAX-PERMUTE-NEXT", "device:0", "device:6") in found
+    assert {"JAX-PERMUTE-NEXT"} == {code for code, _, _ in faults}
+    assert ("JAX-PERMUTE-NEXT", "device:0", "device:6") in faults
 
 
 def test_a_device_that_is_sent_nothing_must_hold_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that keeps its own block where zeros are documented is named."""
 
-    def keep(found: jax.Array, x: jax.Array, route: Any) -> jax.Array:
-        return jnp.where(at(4), x, found) if len(route) == 1 else found
+    def keep(result: jax.Array, x: jax.Array, route: Any) -> jax.Array:
+        return jnp.where(at(4), x, result) if len(route) == 1 else result
 
     assert [
         ("JAX-PERMUTE-ONE", None, 7),
@@ -131,33 +135,33 @@ def test_a_device_that_is_sent_nothing_must_hold_zeros(monkeypatch: pytest.Monke
 
 def test_two_swapped_devices_are_named_by_every_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices 2 and 3 get each other's blocks."""
-    found = failed("all_to_all", monkeypatch, after("joined", lambda row, _: swapped(row)))
+    faults = failed("all_to_all", monkeypatch, after("joined", lambda row, _: swapped(row)))
 
     assert [
         ("JAX-EXCHANGE-TILED", None, 6),
         ("JAX-EXCHANGE-TILED", "device:2", "place 0: block 3 of device:0 (8 of 8)"),
         ("JAX-EXCHANGE-TILED", "device:3", "place 0: block 2 of device:0 (8 of 8)"),
-    ] == found
+    ] == faults
 
 
 def test_blocks_in_the_wrong_order_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each device has the right blocks, from the wrong senders."""
-    found = failed("all_to_all", monkeypatch, after("stacked", exchange_rows))
+    faults = failed("all_to_all", monkeypatch, after("stacked", exchange_rows))
 
-    assert ("JAX-EXCHANGE-STACKED", "device:1", "place 2: block 1 of device:3 (2 of 8)") in found
+    assert ("JAX-EXCHANGE-STACKED", "device:1", "place 2: block 1 of device:3 (2 of 8)") in faults
 
 
 def test_a_result_of_another_shape_is_told() -> None:
     """Seven blocks where eight are documented have no order to judge."""
     module, devices = check("_collectives"), jax.local_devices()
     expected = module.blocks(8, 8)
-    found = module.wrong(expected[:, :7], expected, {}, devices)
+    texts = module.wrong(expected[:, :7], expected, {}, devices)
 
-    assert {"shape [7, 128]"} == set(found.values())
+    assert {"shape [7, 128]"} == set(texts.values())
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         (lambda sheet: sheet * 0, "place 0: zeros (8 of 8)"),
         (lambda sheet: sheet + [[1]] * 8, "place 0: 128 of 128 numbers wrong (8 of 8)"),
@@ -165,13 +169,13 @@ def test_a_result_of_another_shape_is_told() -> None:
         (lambda sheet: sheet, ""),
     ],
 )
-def test_what_a_device_holds_is_described(change: Callable[..., Any], said: str) -> None:
+def test_what_a_device_holds_is_described(change: Callable[..., Any], text: str) -> None:
     """Zeros, a block that counts twice, and wrong numbers are told apart."""
     module, devices = check("_collectives"), jax.local_devices()
     expected = module.blocks(8, 8)
     named = module.owners(expected, devices)
 
-    assert said == module.difference(change(expected[1]), expected[1], named)
+    assert text == module.difference(change(expected[1]), expected[1], named)
 
 
 def test_no_two_blocks_are_alike() -> None:
@@ -202,13 +206,13 @@ def test_every_shape_that_fits_is_there_once(count: int, shapes: str) -> None:
     assert shapes.split() == list(check("meshes").shapes(count))
 
 
-@pytest.mark.parametrize(("count", "every"), [(16, 7), (64, 16), (256, 29)])
-def test_at_most_eight_shapes_are_compiled(count: int, every: int) -> None:
+@pytest.mark.parametrize(("count", "total"), [(16, 7), (64, 16), (256, 29)])
+def test_at_most_eight_shapes_are_compiled(count: int, total: int) -> None:
     """Of many, those with one, two and three axes are among the first."""
     module = check("meshes")
     shapes = list(module.shapes(count))
 
-    assert every == len(shapes) == len(set(shapes))
+    assert total == len(shapes) == len(set(shapes))
     assert {0, 1, 2} == {shape.count("x") for shape in shapes[: module.MOST]}
 
 
@@ -220,21 +224,21 @@ def test_the_mesh_and_the_device_that_are_wrong_are_named(monkeypatch: pytest.Mo
         last = jax.lax.axis_index(axes) == 7
         return product + jax.lax.psum(last.astype(product.dtype), "k")
 
-    found = failed("meshes", monkeypatch, after("product", off))
+    faults = failed("meshes", monkeypatch, after("product", off))
 
-    assert ("JAX-MESH-PRODUCT", None, 0) in found
+    assert ("JAX-MESH-PRODUCT", None, 0) in faults
     assert (
         "JAX-MESH-PRODUCT",
         "mesh:4x2",
         "wrong on device:1, device:3, device:5, device:7",
-    ) in found
+    ) in faults
 
 
 def test_meshes_in_another_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Places that are gathered from the last to the first are not row-major."""
-    found = failed("meshes", monkeypatch, after("order", lambda places, _: places[:, ::-1]))
+    faults = failed("meshes", monkeypatch, after("order", lambda places, _: places[:, ::-1]))
 
-    assert ("JAX-MESH-ORDER", None, 0) == found[0]
+    assert ("JAX-MESH-ORDER", None, 0) == faults[0]
 
 
 def test_wrong_results_on_one_type_of_axis_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,10 +248,10 @@ def test_wrong_results_on_one_type_of_axis_are_named(monkeypatch: pytest.MonkeyP
         explicit = "d" in str(jax.typeof(x)).partition("@")[2]
         return (results[0] + explicit, results[1])
 
-    found = failed("axis_types", monkeypatch, after("combine", off))
+    faults = failed("axis_types", monkeypatch, after("combine", off))
 
-    assert ("JAX-AXIS-RESULT", None, 1) == found[0]
-    assert "axis:explicit" == found[1][1]
+    assert ("JAX-AXIS-RESULT", None, 1) == faults[0]
+    assert "axis:explicit" == faults[1][1]
 
 
 def test_the_wrong_type_on_explicit_axes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +263,7 @@ def test_the_wrong_type_on_explicit_axes_is_caught(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "verdict"),
+    ("actual", "expected", "verdict"),
     [
         ("refused", "refused", "ok"),
         ("right", "right", "ok"),
@@ -269,9 +273,9 @@ def test_the_wrong_type_on_explicit_axes_is_caught(monkeypatch: pytest.MonkeyPat
         ("wrong numbers", "right", "fail"),
     ],
 )
-def test_only_wrong_numbers_fail_for_uneven_sizes(found: str, expected: str, verdict: str) -> None:
+def test_only_wrong_numbers_fail_for_uneven_sizes(actual: str, expected: str, verdict: str) -> None:
     """What JAX takes has changed and may again; what it computes must be right."""
-    assert verdict == check("uneven_sizes").judge("LAST", "", found, expected).verdict
+    assert verdict == check("uneven_sizes").judge("LAST", "", actual, expected).verdict
 
 
 def test_both_ways_to_call_pmap_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,8 +300,8 @@ def test_one_flipped_bit_names_the_device(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_without_a_majority_nobody_is_called_right() -> None:
     """Of two devices that differ, either may be wrong."""
-    found = np.arange(4, dtype=np.float32).reshape(2, 2)
-    _, lost = check("same_everywhere").odd_ones(found, jax.local_devices()[:2])
+    rows = np.arange(4, dtype=np.float32).reshape(2, 2)
+    _, lost = check("same_everywhere").odd_ones(rows, jax.local_devices()[:2])
 
     assert ["device:0", "device:1"] == [
         name for name, text in lost.items() if "no majority" in text
@@ -306,15 +310,15 @@ def test_without_a_majority_nobody_is_called_right() -> None:
 
 def test_one_device_is_the_same_as_itself() -> None:
     """There is nothing to compare, and nothing to complain about."""
-    found = np.zeros((1, 4), np.float32)
+    rows = np.zeros((1, 4), np.float32)
 
-    assert {"device:0": ""} == check("same_everywhere").odd_ones(found, jax.local_devices()[:1])[1]
+    assert {"device:0": ""} == check("same_everywhere").odd_ones(rows, jax.local_devices()[:1])[1]
 
 
 def test_zeros_of_both_signs_are_not_the_same() -> None:
     """Bits are compared, and a NaN equals itself."""
-    found = np.array([[0.0, np.nan], [0.0, np.nan], [-0.0, np.nan]], np.float32)
-    _, lost = check("same_everywhere").odd_ones(found, jax.local_devices()[:3])
+    rows = np.array([[0.0, np.nan], [0.0, np.nan], [-0.0, np.nan]], np.float32)
+    _, lost = check("same_everywhere").odd_ones(rows, jax.local_devices()[:3])
 
     assert ["", "", "1 of 2 numbers differ"] == list(lost.values())
 
@@ -338,10 +342,10 @@ def slice_of(kind: str, sides: tuple[int, int, int], cores: int = 1) -> list[Sim
     return [device(n, kind, coords=s, core_on_chip=c) for n, (s, c) in enumerate(seats)]
 
 
-def told(code: str, listed: Iterator[Finding]) -> tuple[Any, ...]:
+def outcome(code: str, listed: Iterator[Finding]) -> tuple[Any, ...]:
     """Return verdict, found and expected of the first finding with a code."""
-    one = next(finding for finding in listed if finding.code == code)
-    return one.verdict, one.found, one.expected
+    first = next(finding for finding in listed if finding.code == code)
+    return first.verdict, first.found, first.expected
 
 
 @pytest.mark.parametrize(
@@ -364,10 +368,10 @@ def test_slices_as_they_are_built_pass(
     kind: str, sides: tuple[int, int, int], cores: int, shape: str
 ) -> None:
     """The coordinates that the TPU compiler gives each type; odd shapes are no fault."""
-    found = list(check("_hardware").places(slice_of(kind, sides, cores)))
+    results = list(check("_hardware").places(slice_of(kind, sides, cores)))
 
-    assert {"ok", "info"} >= {one.verdict for one in found}
-    assert shape == told("JAX-PLACE-SHAPE", iter(found))[0]
+    assert {"ok", "info"} >= {finding.verdict for finding in results}
+    assert shape == outcome("JAX-PLACE-SHAPE", iter(results))[0]
 
 
 def test_a_chip_that_is_missing_leaves_a_hole() -> None:
@@ -375,48 +379,50 @@ def test_a_chip_that_is_missing_leaves_a_hole() -> None:
     devices = slice_of("TPU v6 lite", (2, 4, 1))
     del devices[3]
 
-    assert ("fail", 7, 8) == told("JAX-PLACE-BOX", check("_hardware").places(devices))
+    assert ("fail", 7, 8) == outcome("JAX-PLACE-BOX", check("_hardware").places(devices))
 
 
 def test_two_devices_at_one_place_are_named() -> None:
     """Both say that they sit where only one can."""
     devices = slice_of("TPU v6 lite", (2, 4, 1))
     devices[5].coords = devices[4].coords
-    found = [one for one in check("_hardware").places(devices) if one.code == "JAX-PLACE-OWN"]
+    results = [
+        finding for finding in check("_hardware").places(devices) if finding.code == "JAX-PLACE-OWN"
+    ]
 
-    assert [None, "device:4", "device:5"] == [one.entity for one in found]
+    assert [None, "device:4", "device:5"] == [finding.entity for finding in results]
 
 
 def test_half_devices_of_a_v4_are_caught() -> None:
     """A v4 chip is one device; without megacore it shows two."""
-    found = check("_hardware").places(slice_of("TPU v4", (2, 2, 1), cores=2))
+    results = check("_hardware").places(slice_of("TPU v4", (2, 2, 1), cores=2))
 
-    assert ("fail", 2, 1) == told("JAX-PLACE-CORES", found)
+    assert ("fail", 2, 1) == outcome("JAX-PLACE-CORES", results)
 
 
 def test_an_unknown_generation_is_placed_but_not_judged() -> None:
     """A box is a box on any TPU."""
-    found = check("_hardware").places(slice_of("TPU v99", (2, 2, 1), cores=2))
+    results = check("_hardware").places(slice_of("TPU v99", (2, 2, 1), cores=2))
 
-    assert ("info", "2, no reference", None) == told("JAX-PLACE-CORES", found)
+    assert ("info", "2, no reference", None) == outcome("JAX-PLACE-CORES", results)
 
 
 def test_several_joined_slices_have_places_of_their_own() -> None:
     """Coordinates begin anew in each slice."""
     devices = [*slice_of("TPU v6 lite", (2, 4, 1)), *slice_of("TPU v6 lite", (2, 4, 1))]
-    for place, one in enumerate(devices):
-        one.id, one.slice_index = place, place // 8
+    for place, member in enumerate(devices):
+        member.id, member.slice_index = place, place // 8
 
-    assert ("ok", 8, 8) == told("JAX-PLACE-OWN", check("_hardware").places(devices))
+    assert ("ok", 8, 8) == outcome("JAX-PLACE-OWN", check("_hardware").places(devices))
 
 
 def test_a_slice_inside_a_larger_one_starts_anywhere() -> None:
     """The chips of the sixth host of a v6e-256."""
     devices = slice_of("TPU v6 lite", (2, 2, 1))
-    for one in devices:
-        one.coords = (one.coords[0] + 10, one.coords[1], 0)
+    for member in devices:
+        member.coords = (member.coords[0] + 10, member.coords[1], 0)
 
-    assert ("ok", 4, 4) == told("JAX-PLACE-BOX", check("_hardware").places(devices))
+    assert ("ok", 4, 4) == outcome("JAX-PLACE-BOX", check("_hardware").places(devices))
 
 
 def memory(kind: str, *limits: float) -> list[Finding]:
@@ -443,29 +449,31 @@ def memory(kind: str, *limits: float) -> list[Finding]:
 )
 def test_memory_as_people_and_the_compiler_show_it_passes(kind: str, gib: float) -> None:
     """Limits from jax issue 1491, pytorch/xla 7086 and vllm 16211, and those of the compiler."""
-    assert {"ok", "info"} == {one.verdict for one in memory(kind, gib, gib)}
+    assert {"ok", "info"} == {finding.verdict for finding in memory(kind, gib, gib)}
 
 
 @pytest.mark.parametrize("gib", [8.0, 17.5])
 def test_a_device_with_another_memory_is_named(gib: float) -> None:
     """Half the memory, or more than the chip has."""
-    count, one = [
-        found for found in memory("TPU v5 lite", 15.75, gib, 15.75) if found.verdict == "fail"
+    count, named = [
+        finding for finding in memory("TPU v5 lite", 15.75, gib, 15.75) if finding.verdict == "fail"
     ]
 
     assert (2, 3, None) == (count.found, count.expected, count.entity)
-    assert ("device:1", f"{gib:.2f} GiB") == (one.entity, one.found)
+    assert ("device:1", f"{gib:.2f} GiB") == (named.entity, named.found)
 
 
 def test_memory_without_a_reference_must_be_the_same_everywhere() -> None:
     """What an unknown device has is told, and the odd one out is named."""
-    assert ["info", "ok"] == [one.verdict for one in memory("TPU v99", 100, 100)]
+    assert ["info", "ok"] == [finding.verdict for finding in memory("TPU v99", 100, 100)]
     assert "device:2" == memory("TPU v99", 100, 100, 50)[-1].entity
 
 
 def test_a_device_that_does_not_tell_its_memory_is_not_judged() -> None:
     """A CPU has no statistics."""
-    assert ["info"] == [one.verdict for one in check("_hardware").memory(jax.local_devices())]
+    assert ["info"] == [
+        finding.verdict for finding in check("_hardware").memory(jax.local_devices())
+    ]
 
 
 def test_a_lost_word_names_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,8 +502,8 @@ def test_an_id_that_two_devices_share_is_caught() -> None:
 
 def processes(devices: list[Any], local: list[Any], count: int) -> list[str]:
     """Return the codes that fail for devices of several processes."""
-    found = check("device_identity").processes(devices, local, 0, count)
-    return sorted({one.code for one in found if one.verdict == "fail"})
+    results = check("device_identity").processes(devices, local, 0, count)
+    return sorted({finding.code for finding in results if finding.verdict == "fail"})
 
 
 def test_processes_are_compared_with_the_devices_they_have() -> None:

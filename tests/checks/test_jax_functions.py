@@ -48,10 +48,10 @@ def emulate(patch: pytest.MonkeyPatch, generation: str, off: dict[str, int]) -> 
 def test_a_tpu_at_its_bounds_passes(generation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounding adds half an ULP to what each function is off."""
     off = {name: int(bound - 0.5) for name, bound in documented(generation).items()}
-    found = emulate(monkeypatch, generation, off)
+    results = emulate(monkeypatch, generation, off)
 
-    assert {"ok"} == {one.verdict for one in found}
-    assert len(off) == len(found)
+    assert {"ok"} == {finding.verdict for finding in results}
+    assert len(off) == len(results)
 
 
 @pytest.mark.parametrize("generation", COLUMNS)
@@ -60,21 +60,29 @@ def test_each_function_beyond_its_bound_is_named(
 ) -> None:
     """One ULP too many, in every function and type."""
     off = {name: int(bound) + 1 for name, bound in documented(generation).items()}
-    found = emulate(monkeypatch, generation, off)
+    results = emulate(monkeypatch, generation, off)
 
-    assert {"fail"} == {one.verdict for one in found}
-    assert {f"function:{name}" for name in accuracy.FUNCTIONS} == {one.entity for one in found}
-    assert all(one.hint for one in found)
+    assert {"fail"} == {finding.verdict for finding in results}
+    assert {f"function:{name}" for name in accuracy.FUNCTIONS} == {
+        finding.entity for finding in results
+    }
+    assert all(finding.hint for finding in results)
 
 
 def test_only_the_function_that_is_off_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figure, the bound and the unit are told; 116 ULP is right on a v5e and wrong on a v6e."""
-    [found] = [
-        one for one in emulate(monkeypatch, "v6e", {"exp, float32": 115}) if one.verdict == "fail"
+    [failure] = [
+        finding
+        for finding in emulate(monkeypatch, "v6e", {"exp, float32": 115})
+        if finding.verdict == "fail"
     ]
 
-    assert ("function:exp", "at most 64.5", "ULP") == (found.entity, found.expected, found.unit)
-    assert 115 <= float(str(found.found)) <= 116
+    assert ("function:exp", "at most 64.5", "ULP") == (
+        failure.entity,
+        failure.expected,
+        failure.unit,
+    )
+    assert 115 <= float(str(failure.found)) <= 116
 
 
 def test_an_accuracy_that_was_asked_for_and_not_given_is_caught(
@@ -83,16 +91,20 @@ def test_an_accuracy_that_was_asked_for_and_not_given_is_caught(
     """`highest` that does what the default does: 64 ULP where 1.5 are documented."""
     if not hasattr(jax.lax, "AccuracyMode"):
         pytest.skip("This JAX has no public `AccuracyMode`, so nothing more exact can be asked.")
-    found = emulate(monkeypatch, "v6e", {"exp, float32": 64, "exp, highest, float32": 64})
+    results = emulate(monkeypatch, "v6e", {"exp, float32": 64, "exp, highest, float32": 64})
 
-    assert ["function:exp, highest"] == [one.entity for one in found if one.verdict == "fail"]
+    assert ["function:exp, highest"] == [
+        finding.entity for finding in results if finding.verdict == "fail"
+    ]
 
 
 def test_whoever_reads_of_exp_is_told_of_the_more_exact_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A bound that surprises newcomers comes with the way out."""
-    hints = {one.entity: one.hint for one in emulate(monkeypatch, "v5e", {}) if one.hint}
+    hints = {
+        finding.entity: finding.hint for finding in emulate(monkeypatch, "v5e", {}) if finding.hint
+    }
 
     assert ["function:exp"] == list(hints)
     assert "AccuracyMode.HIGHEST" in str(hints["function:exp"])
@@ -101,9 +113,9 @@ def test_whoever_reads_of_exp_is_told_of_the_more_exact_one(
 def test_the_kind_of_the_device_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """What JAX calls the device goes before what the machine says."""
     monkeypatch.setattr(tpus, "by_device_kind", lambda _kind: tpus.generation("v6e"))
-    found = {one.name: one.expected for one in emulate(monkeypatch, "v2", {})}
+    expected = {finding.name: finding.expected for finding in emulate(monkeypatch, "v2", {})}
 
-    assert "at most 64.5" == found["error of exp in float32"]
+    assert "at most 64.5" == expected["error of exp in float32"]
 
 
 @pytest.mark.parametrize(
@@ -130,8 +142,8 @@ def test_every_generation_with_measured_bounds_is_in_the_table_of_tpus() -> None
     """A name that is none would never be judged."""
     assert set(accuracy.COLUMNS) <= {row.name for row in generations.GENERATIONS}
     assert set(accuracy.COLUMNS.values()) == {accuracy.COLUMNS[name] for name in COLUMNS}
-    assert {4} == {len(one.float32) for one in accuracy.FUNCTIONS.values()}
-    assert {0, 4} == {len(one.bfloat16) for one in accuracy.FUNCTIONS.values()}
+    assert {4} == {len(function.float32) for function in accuracy.FUNCTIONS.values()}
+    assert {0, 4} == {len(function.bfloat16) for function in accuracy.FUNCTIONS.values()}
 
 
 # on any device
@@ -149,10 +161,10 @@ def test_the_device_with_other_bits_is_named(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_nan_that_becomes_a_number_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No bound is needed to know that it is wrong."""
     change(monkeypatch, check(NAME), name, jnp.nan_to_num)
-    [found] = [one for one in findings(NAME) if one.verdict == "fail"]
+    [failure] = [finding for finding in findings(NAME) if finding.verdict == "fail"]
 
-    assert f"error of {name.replace(', ', ' in ')}" == found.name
-    assert "inf" == str(found.found)
+    assert f"error of {name.replace(', ', ' in ')}" == failure.name
+    assert "inf" == str(failure.found)
 
 
 def test_results_with_no_right_digit_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +178,7 @@ def test_results_with_no_right_digit_are_caught(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("found", "right", "ulps"),
+    ("actual", "expected", "ulps"),
     [
         (1.0, 1.0, 0),
         (1 + 2.0**-23, 1.0, 1),
@@ -191,19 +203,19 @@ def test_results_with_no_right_digit_are_caught(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_errors_are_counted_as_their_source_counts_them(
-    found: float, right: float, ulps: float
+    actual: float, expected: float, ulps: float
 ) -> None:
     """Zero and infinity are the neighbours of the smallest and the largest ordinary number."""
-    pair = np.array([found], np.float32), np.array([right], np.float64)
+    pair = np.array([actual], np.float32), np.array([expected], np.float64)
 
     assert [ulps] == accuracy.errors(*pair, 24).tolist()
 
 
 def test_errors_of_bfloat16_are_counted_in_its_own_ulp() -> None:
     """Its numbers next to 1 are 2**-7 apart."""
-    found = np.array([1 + 2.0**-7], jnp.bfloat16)
+    actual = np.array([1 + 2.0**-7], jnp.bfloat16)
 
-    assert [1] == accuracy.errors(found, np.array([1.0]), 8).tolist()
+    assert [1] == accuracy.errors(actual, np.array([1.0]), 8).tolist()
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -225,14 +237,16 @@ def test_what_is_tried_does_not_change_from_run_to_run() -> None:
     """A figure of today can be compared with one of last week."""
     first, second = accuracy.arguments(), accuracy.arguments()
 
-    assert [one.tobytes() for one in first] == [one.tobytes() for one in second]
+    assert [array.tobytes() for array in first] == [array.tobytes() for array in second]
     assert 128 in first[0]
     assert 128 not in first[1]
 
 
 def test_the_functions_of_jax_are_the_functions_of_numpy() -> None:
     """Each pair agrees on an ordinary number, so that no error is one of mixing them up."""
-    for name, one in accuracy.FUNCTIONS.items():
+    for name, function in accuracy.FUNCTIONS.items():
         x = np.float32(0.75)
 
-        assert np.isclose(one.right(np.float64(x)), jax.jit(one.device)(x), rtol=1e-5), name
+        assert np.isclose(function.right(np.float64(x)), jax.jit(function.device)(x), rtol=1e-5), (
+            name
+        )

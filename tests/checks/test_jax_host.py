@@ -34,10 +34,10 @@ def _asked() -> Iterator[None]:
     set_target(before)
 
 
-def one(code: str, name: str) -> Finding:
+def only(code: str, name: str) -> Finding:
     """Return the only finding of a check with a code."""
-    [found] = findings(name, code)
-    return found
+    [finding] = findings(name, code)
+    return finding
 
 
 def named(name: str) -> list[tuple[str, str | None, Any]]:
@@ -89,8 +89,8 @@ def test_a_wrong_path_between_two_devices_is_named(monkeypatch: pytest.MonkeyPat
     honest = module.to_device
 
     def to_device(array: Any, device: Any) -> jax.Array:
-        there = isinstance(array, jax.Array)
-        return honest(~np.asarray(array) if there and device.id == 3 else array, device)
+        on_device = isinstance(array, jax.Array)
+        return honest(~np.asarray(array) if on_device and device.id == 3 else array, device)
 
     monkeypatch.setattr(module, "to_device", to_device)
     [(code, entity, text)] = named("host_transfers")
@@ -107,9 +107,9 @@ def test_a_device_that_holds_something_else_is_named(monkeypatch: pytest.MonkeyP
         return tuple(~array ^ flip.astype(array.dtype) for array in arrays)
 
     monkeypatch.setattr(check("host_transfers"), "complement", complement)
-    found = named("host_transfers")
+    failed = named("host_transfers")
 
-    assert [("JAX-TRANSFER-MANY", "device:6")] == [(code, entity) for code, entity, _ in found]
+    assert [("JAX-TRANSFER-MANY", "device:6")] == [(code, entity) for code, entity, _ in failed]
 
 
 def test_a_copy_that_comes_back_too_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,16 +118,16 @@ def test_a_copy_that_comes_back_too_early_is_caught(monkeypatch: pytest.MonkeyPa
     honest = module.to_host
 
     def to_host(array: jax.Array) -> np.ndarray:
-        found = np.array(honest(array))
-        if found.size > 2**21:
-            found[:, -1000:] = 0
-        return found
+        result = np.array(honest(array))
+        if result.size > 2**21:
+            result[:, -1000:] = 0
+        return result
 
     monkeypatch.setattr(module, "to_host", to_host)
-    found = named("host_transfers")
+    failed = named("host_transfers")
 
-    assert 3 * 8 == len(found)
-    assert all(str(text).startswith("uint8[2097155]: ") for _, _, text in found)
+    assert 3 * 8 == len(failed)
+    assert all(str(text).startswith("uint8[2097155]: ") for _, _, text in failed)
 
 
 # jax.callbacks
@@ -146,8 +146,8 @@ def test_the_way_to_ask_that_is_answered_wrongly_is_named(monkeypatch: pytest.Mo
     honest = check("_calls").ask_by_rows
 
     def ask_by_rows(x: jax.Array) -> dict[str, jax.Array]:
-        found = honest(x)
-        return {**found, "expand_dims": jnp.roll(found["expand_dims"], 1, axis=0)}
+        results = honest(x)
+        return {**results, "expand_dims": jnp.roll(results["expand_dims"], 1, axis=0)}
 
     count, way = broken_call(monkeypatch, "ask_by_rows", ask_by_rows)
 
@@ -171,7 +171,7 @@ def test_calls_in_another_order_are_shown(monkeypatch: pytest.MonkeyPatch) -> No
     """Ordered callbacks that arrive in pairs, the second before the first."""
     sabotage.callbacks_change_places(monkeypatch, check("callbacks"))
 
-    assert "1 0 3 2 5 4 7 6" == one("JAX-CALLBACK-ORDER", "callbacks").found
+    assert "1 0 3 2 5 4 7 6" == only("JAX-CALLBACK-ORDER", "callbacks").found
 
 
 def test_an_exception_that_nobody_sees_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,15 +183,15 @@ def test_an_exception_that_nobody_sees_is_caught(monkeypatch: pytest.MonkeyPatch
 
 def test_what_debug_callbacks_tell_is_judged_as_documented() -> None:
     """JAX may drop or repeat them, so that is no fault; a number that nobody sent is one."""
-    told_once = check("callbacks").told_once
+    debug_callback = check("callbacks").debug_callback
     cases = {"all": [1, 2], "repeated": [1, 1, 2], "dropped": [1], "other": [1, 3]}
-    found = {name: told_once(told, [1, 2]) for name, told in cases.items()}
+    results = {name: debug_callback(received, [1, 2]) for name, received in cases.items()}
 
     assert {"all": "ok", "repeated": "info", "dropped": "info", "other": "fail"} == {
-        name: finding.verdict for name, finding in found.items()
+        name: finding.verdict for name, finding in results.items()
     }
-    assert "2, in 3 calls" == found["repeated"].found
-    assert "effects_barrier" in str(found["dropped"].hint)
+    assert "2, in 3 calls" == results["repeated"].found
+    assert "effects_barrier" in str(results["dropped"].hint)
 
 
 def test_a_tpu_without_the_cpu_platform_is_told_what_to_set(
@@ -199,10 +199,10 @@ def test_a_tpu_without_the_cpu_platform_is_told_what_to_set(
 ) -> None:
     """With JAX_PLATFORMS=tpu no callback runs, and the check says why before it tries one."""
     monkeypatch.setattr(check("_handover"), "cpu", lambda: None)
-    [found] = findings("callbacks")
+    [finding] = findings("callbacks")
 
-    assert (found.code, found.verdict, found.found) == ("JAX-CALLBACK-CPU", "fail", 0)
-    assert "JAX_PLATFORMS=tpu,cpu" in str(found.hint)
+    assert (finding.code, finding.verdict, finding.found) == ("JAX-CALLBACK-CPU", "fail", 0)
+    assert "JAX_PLATFORMS=tpu,cpu" in str(finding.hint)
 
 
 # jax.compilation_cache
@@ -230,8 +230,8 @@ def changed(patch: pytest.MonkeyPatch, way: str, **fields: Any) -> None:
     honest = check("compilation_cache").trial
 
     def trial(program: Any, x: jax.Array) -> Any:
-        found = honest(program, x)
-        return found._replace(ways={**found.ways, way: found.ways[way]._replace(**fields)})
+        outcome = honest(program, x)
+        return outcome._replace(ways={**outcome.ways, way: outcome.ways[way]._replace(**fields)})
 
     patch.setattr(check("compilation_cache"), "trial", trial)
 
@@ -255,7 +255,7 @@ def test_a_cache_that_is_written_and_never_read_is_caught(monkeypatch: pytest.Mo
 def test_what_jax_does_without_a_cache_is_told() -> None:
     """It warns and compiles, and a broken entry stays where it is."""
     broken, refused = (
-        one(f"JAX-CACHE-{end}", "compilation_cache") for end in ("BROKEN", "REFUSED")
+        only(f"JAX-CACHE-{end}", "compilation_cache") for end in ("BROKEN", "REFUSED")
     )
 
     assert "JAX warns and compiles, and leaves it" == broken.found
@@ -297,17 +297,17 @@ def recorded(folder: Path, process: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("process", "verdict", "found"),
+    ("process", "verdict", "expected"),
     [("/device:TPU:0", "ok", 1), ("/host:CPU", "fail", "none"),
      ("/device:CUSTOM:Megascale Trace", "fail", "none")],
 )  # fmt: skip
 def test_a_tpu_must_have_lines_of_its_own(
-    process: str, verdict: str, found: int | str, tmp_path: Path
+    process: str, verdict: str, expected: int | str, tmp_path: Path
 ) -> None:
     """A trace of the host alone says nothing about the device."""
     judged = check("_trace").on_devices("tpu", recorded(tmp_path, process))
 
-    assert (verdict, found) == (judged.verdict, judged.found)
+    assert (verdict, expected) == (judged.verdict, judged.found)
 
 
 def test_a_trace_without_a_file_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,8 +316,8 @@ def test_a_trace_without_a_file_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
     honest = module.record
 
     def record(work: Callable[[], None]) -> Any:
-        found = honest(work)
-        return found._replace(sizes={**found.sizes, "xplane.pb": 0}, planes=[])
+        trace = honest(work)
+        return trace._replace(sizes={**trace.sizes, "xplane.pb": 0}, planes=[])
 
     monkeypatch.setattr(module, "record", record)
 
@@ -329,7 +329,7 @@ def test_a_jax_that_cannot_read_its_traces_is_not_blamed(monkeypatch: pytest.Mon
     """JAX 0.6 writes the file, and has nothing to read it with."""
     monkeypatch.setattr(jax.profiler, "ProfileData", None)
 
-    assert "info" == one("JAX-PROFILE-SPACE", "profiler_trace").verdict
+    assert "info" == only("JAX-PROFILE-SPACE", "profiler_trace").verdict
 
 
 def test_a_trace_that_ends_before_the_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,14 +338,14 @@ def test_a_trace_that_ends_before_the_work_is_told(monkeypatch: pytest.MonkeyPat
     honest = module.record
 
     def record(work: Callable[[], None]) -> Any:
-        found = honest(work)
-        return found._replace(events=[("/host:CPU", module.MARK)])
+        trace = honest(work)
+        return trace._replace(events=[("/host:CPU", module.MARK)])
 
     monkeypatch.setattr(module, "record", record)
-    found = one("JAX-PROFILE-NAME", "profiler_trace")
+    finding = only("JAX-PROFILE-NAME", "profiler_trace")
 
-    assert (found.verdict, found.found) == ("info", "not in it")
-    assert "block_until_ready" in str(found.hint)
+    assert (finding.verdict, finding.found) == ("info", "not in it")
+    assert "block_until_ready" in str(finding.hint)
 
 
 # jax.tpu_metrics
@@ -356,19 +356,25 @@ Told = tuple[str, Any, str | None]
 def links(*texts: str) -> list[Told]:
     """Return verdict, figure and entity of each finding about texts of `ici_link_health`."""
     metrics = check("_metrics")
-    return [(one.verdict, one.found, one.entity) for one in metrics.scored(metrics.LINKS, texts)]
+    return [
+        (finding.verdict, finding.found, finding.entity)
+        for finding in metrics.scored(metrics.LINKS, texts)
+    ]
 
 
 def throttling(*texts: str) -> list[Told]:
     """Return verdict, figure and entity of each finding about texts of `tpu_throttle_score`."""
     metrics = check("_metrics")
-    found = metrics.scored(metrics.THROTTLING, texts)
-    return [(one.verdict, one.found, one.entity) for one in found]
+    results = metrics.scored(metrics.THROTTLING, texts)
+    return [(finding.verdict, finding.found, finding.entity) for finding in results]
 
 
 def memory(total: list[str] | None, used: list[str] | None) -> list[Told]:
     """Return verdict, figure and entity of each finding about texts of the memory of chips."""
-    return [(one.verdict, one.found, one.entity) for one in check("_metrics").memory(total, used)]
+    return [
+        (finding.verdict, finding.found, finding.entity)
+        for finding in check("_metrics").memory(total, used)
+    ]
 
 
 def test_healthy_links_are_counted() -> None:
@@ -384,10 +390,10 @@ def test_healthy_links_are_counted() -> None:
 )  # fmt: skip
 def test_a_link_that_is_not_healthy_is_named(score: int, verdict: str, meaning: str) -> None:
     """The scores and their meanings as libtpu documents them."""
-    found = links("tray1.chip3.ici0.int: 0", f"tray1.chip3.ici1.int: {score}")
+    results = links("tray1.chip3.ici0.int: 0", f"tray1.chip3.ici1.int: {score}")
 
     assert [(verdict, 1, None),
-            (verdict, f"{score}: {meaning}", "link:tray1.chip3.ici1.int")] == found  # fmt: skip
+            (verdict, f"{score}: {meaning}", "link:tray1.chip3.ici1.int")] == results  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -396,11 +402,11 @@ def test_a_link_that_is_not_healthy_is_named(score: int, verdict: str, meaning: 
 )  # fmt: skip
 def test_a_text_in_another_form_is_never_good(text: str) -> None:
     """Beside a healthy link it is counted, and told as unknown, without its escape sequences."""
-    (verdict, healthy, _), (also, said, _) = links("tray1.chip3.ici0.int: 0", text)
+    (verdict, healthy, _), (also, message, _) = links("tray1.chip3.ici0.int: 0", text)
 
     assert (verdict, healthy, also) == ("info", 1, "info")
-    assert str(said).startswith("unknown: 1 in another form")
-    assert "\x1b" not in str(said)
+    assert str(message).startswith("unknown: 1 in another form")
+    assert "\x1b" not in str(message)
 
 
 def test_a_fault_counts_more_than_a_text_that_is_unknown() -> None:
@@ -424,7 +430,7 @@ def test_no_data_and_no_metric_are_told_as_such() -> None:
     assert [("info", missing, None)] == memory(None, None)
     metrics = check("_metrics")
 
-    assert [missing] == [one.found for one in metrics.scored(metrics.LINKS, None)]
+    assert [missing] == [finding.found for finding in metrics.scored(metrics.LINKS, None)]
 
 
 def test_the_memory_of_chips_is_told_and_compared() -> None:
@@ -439,25 +445,25 @@ def test_the_memory_of_chips_is_told_and_compared() -> None:
 @pytest.mark.parametrize("used", [["1"], ["0", "none"], ["0", "-1"]])
 def test_memory_in_another_form_is_unknown(used: list[str]) -> None:
     """Other counts and other texts are not judged."""
-    [(verdict, said, _)] = memory(["100", "100"], used)
+    [(verdict, message, _)] = memory(["100", "100"], used)
 
     assert verdict == "info"
-    assert str(said).startswith("unknown: in another form")
+    assert str(message).startswith("unknown: in another form")
 
 
 def test_a_whole_healthy_machine_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a TPU would give: every metric in its documented form."""
-    told = {
+    texts = {
         "ici_link_health": ["tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 0"],
         "tpu_throttle_score": ["0-0", "1-0"],
         "hbm_capacity_total": ["33550229504", "33550229504"],
         "hbm_capacity_usage": ["1073741824", "0"],
     }
-    source = sabotage.Library(told), "libtpu 0.0.50.1"
+    source = sabotage.Library(texts), "libtpu 0.0.50.1"
     monkeypatch.setattr(check("tpu_metrics"), "library", lambda: source)
-    found = {one.code: one.verdict for one in findings("tpu_metrics")}
+    verdicts = {finding.code: finding.verdict for finding in findings("tpu_metrics")}
 
-    assert found == {
+    assert verdicts == {
         "JAX-METRICS-RING": "ok", "JAX-METRICS-LIBRARY": "info", "JAX-METRICS-LINK": "ok",
         "JAX-METRICS-THROTTLE": "ok", "JAX-METRICS-HBM": "info", "JAX-METRICS-USED": "ok",
     }  # fmt: skip
@@ -484,7 +490,7 @@ def libtpu(folder: Path, version: str, sdk: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "sdk", "said"),
+    ("version", "sdk", "expected"),
     [
         ("0.0.20", "raise SystemExit", "libtpu 0.0.20, too old to be asked"),
         ("0.0.21", None, "libtpu 0.0.21, without an sdk"),
@@ -494,7 +500,7 @@ def libtpu(folder: Path, version: str, sdk: str | None) -> None:
     ],
 )
 def test_each_libtpu_is_told_apart(
-    version: str, sdk: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    version: str, sdk: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old one is not loaded, and one without metrics is not asked."""
     libtpu(tmp_path, version, sdk)
@@ -505,7 +511,7 @@ def test_each_libtpu_is_told_apart(
     for name in ("libtpu", "libtpu.sdk"):
         sys.modules.pop(name, None)
 
-    assert (said, 7 if " = 7" in str(sdk) else None) == (text, source)
+    assert (expected, 7 if " = 7" in str(sdk) else None) == (text, source)
 
 
 def test_off_a_tpu_libtpu_is_not_loaded() -> None:
@@ -522,19 +528,19 @@ sys.path.insert(0, {str(archive.build(tmp_path / "probe.pyz"))!r})
 from tpustarter.checks.jax import _metrics
 source, text = _metrics.library()
 print(text)
-for one in _metrics.scored(_metrics.LINKS, _metrics.texts(source, "ici_link_health")):
-    print(one.verdict, one.found)
-for one in _metrics.scored(_metrics.THROTTLING, _metrics.texts(source, "tpu_throttle_score")):
-    print(one.verdict, one.found)
+for finding in _metrics.scored(_metrics.LINKS, _metrics.texts(source, "ici_link_health")):
+    print(finding.verdict, finding.found)
+for finding in _metrics.scored(_metrics.THROTTLING, _metrics.texts(source, "tpu_throttle_score")):
+    print(finding.verdict, finding.found)
 names = "hbm_capacity_total", "hbm_capacity_usage"
-for one in _metrics.memory(*(_metrics.texts(source, name) for name in names)):
-    print(one.verdict, one.found)
+for finding in _metrics.memory(*(_metrics.texts(source, name) for name in names)):
+    print(finding.verdict, finding.found)
 """)
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **compiler.QUIET}
     done = subprocess.run(
         [python_with_libtpu(), str(program)], capture_output=True, text=True, env=env, check=False
     )
-    version, *told = done.stdout.splitlines()
+    version, *lines = done.stdout.splitlines()
 
     assert version.startswith("libtpu "), done.stderr
-    assert ["info unknown: no data"] * 3 == told
+    assert ["info unknown: no data"] * 3 == lines

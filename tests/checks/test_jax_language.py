@@ -50,11 +50,13 @@ def test_the_layout_that_is_read_wrongly_is_named(monkeypatch: pytest.MonkeyPatc
         return honest(array.ravel(order="K").reshape(array.shape) if fortran else array)
 
     monkeypatch.setattr(check("array_layouts"), "to_device", to_device)
-    found = {(one.code, one.entity) for one in findings("array_layouts") if one.entity}
+    failed_parts = {
+        (finding.code, finding.entity) for finding in findings("array_layouts") if finding.entity
+    }
 
-    assert ("JAX-LAYOUT-DEVICE", "layout:columns first (Fortran)") in found
-    assert ("JAX-LAYOUT-BACK", "layout:columns first (Fortran), bfloat16") in found
-    assert all("Fortran" in str(entity) for _, entity in found)
+    assert ("JAX-LAYOUT-DEVICE", "layout:columns first (Fortran)") in failed_parts
+    assert ("JAX-LAYOUT-BACK", "layout:columns first (Fortran), bfloat16") in failed_parts
+    assert all("Fortran" in str(entity) for _, entity in failed_parts)
 
 
 def test_a_layout_lost_on_the_way_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,10 +64,10 @@ def test_a_layout_lost_on_the_way_back_is_caught(monkeypatch: pytest.MonkeyPatch
     honest = check("array_layouts").to_numpy
 
     def to_numpy(array: jax.Array) -> np.ndarray:
-        found = np.array(honest(array))
+        result = np.array(honest(array))
         if array.dtype == np.int8 and array.ndim == 2 and array.size:
-            found[1, 2] ^= 1
-        return found
+            result[1, 2] ^= 1
+        return result
 
     codes = failed(monkeypatch, "array_layouts", "to_numpy", to_numpy)
 
@@ -92,11 +94,11 @@ def test_layouts_hold_the_same_numbers_in_different_memory() -> None:
     layouts = check("_layouts")
     for dtype in layouts.DTYPES:
         arrays = layouts.arrays(dtype)
-        planes = {name: one for name, one in arrays.items() if one.shape == layouts.SHAPE}
+        planes = {name: array for name, array in arrays.items() if array.shape == layouts.SHAPE}
         del planes["repeated"]
-        strides = {one.strides for one in planes.values()}
+        strides = {array.strides for array in planes.values()}
 
-        assert all((one == arrays["rows first (C)"]).all() for one in planes.values())
+        assert all((array == arrays["rows first (C)"]).all() for array in planes.values())
         assert len(strides) == 5
         assert not arrays["columns first (Fortran)"].flags.c_contiguous
         assert not arrays["read-only"].flags.writeable
@@ -124,17 +126,20 @@ def test_the_device_that_holds_other_numbers_is_named(monkeypatch: pytest.Monkey
         return honest(changed, sharding)
 
     monkeypatch.setitem(module.WAYS, "parts", swapped)
-    found = {one.entity: one.found for one in findings("sharded_to_numpy", "JAX-SHARDED-PARTS")}
+    texts = {
+        finding.entity: finding.found
+        for finding in findings("sharded_to_numpy", "JAX-SHARDED-PARTS")
+    }
 
-    assert found["sharding:rows, parts"] == "other numbers on device:2"
-    assert 8 == found[None]
+    assert texts["sharding:rows, parts"] == "other numbers on device:2"
+    assert 8 == texts[None]
 
 
 def test_an_uneven_axis_is_a_fact_and_one_device_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """What JAX refuses with several devices cannot be shown with one."""
     [uneven] = findings("sharded_to_numpy", "JAX-SHARDED-UNEVEN")
-    one = jax.local_devices()[:1]
-    monkeypatch.setattr(jax, "local_devices", lambda: one)
+    devices = jax.local_devices()[:1]
+    monkeypatch.setattr(jax, "local_devices", lambda: devices)
 
     assert (uneven.verdict, uneven.found) == ("info", "is refused")
     assert [] == findings("sharded_to_numpy", "JAX-SHARDED-UNEVEN")
@@ -202,7 +207,7 @@ def test_a_write_past_the_end_that_lands_is_named(monkeypatch: pytest.MonkeyPatc
 def test_a_fill_of_zeros_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was asked to be NaN must not look like a number."""
     honest = check("out_of_bounds").read
-    zeros = after(honest, lambda found: {**found, "jnp.take(y, i)": jnp.zeros(7)})
+    zeros = after(honest, lambda results: {**results, "jnp.take(y, i)": jnp.zeros(7)})
     monkeypatch.setattr(check("out_of_bounds"), "read", zeros)
     [_, way] = findings("out_of_bounds", "JAX-BOUNDS-READ")
 
@@ -212,10 +217,12 @@ def test_a_fill_of_zeros_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_rules_for_indices_are_those_of_a_plain_loop() -> None:
     """The expected numbers, computed a second time, one by one."""
     indices = check("_indices")
-    x, r, w = (np.array(one, np.int32) for one in (range(0, 110, 11), indices.READ, indices.WRITE))
-    read = [int(x[min(max(one + 10 * (one < 0), 0), 9)]) for one in r]
+    x, r, w = (
+        np.array(index, np.int32) for index in (range(0, 110, 11), indices.READ, indices.WRITE)
+    )
+    read = [int(x[min(max(index + 10 * (index < 0), 0), 9)]) for index in r]
     written, added = x.tolist(), x.tolist()
-    for place in (int(one) + 10 * (one < 0) for one in w):
+    for place in (int(index) + 10 * (index < 0) for index in w):
         if 0 <= place < 10:
             written[place], added[place] = -5, added[place] + 7
 
@@ -255,8 +262,8 @@ def test_a_mixed_index_that_gives_another_librarys_array_is_named(
     honest = check("indexing").mix
 
     def mix(*arguments: Any) -> dict[str, Any]:
-        found = honest(*arguments)
-        return {**found, "JAX array [NumPy mask]": np.asarray(found["JAX array [NumPy mask]"])}
+        results = honest(*arguments)
+        return {**results, "JAX array [NumPy mask]": np.asarray(results["JAX array [NumPy mask]"])}
 
     monkeypatch.setattr(check("indexing"), "mix", mix)
     [_, way] = findings("indexing", "JAX-INDEX-MIXED")
@@ -272,8 +279,8 @@ def test_a_sum_of_two_types_that_is_too_wide_is_named(monkeypatch: pytest.Monkey
     honest = check("weak_types").with_other_arrays
 
     def wider(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        return tuple(one.astype(jnp.float32) if one.dtype == jnp.bfloat16 else one
-                     for one in honest(*arrays))  # fmt: skip
+        return tuple(x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x
+                     for x in honest(*arrays))  # fmt: skip
 
     monkeypatch.setattr(check("weak_types"), "with_other_arrays", wider)
     [_, wide] = findings("weak_types", "JAX-WEAK-ARRAYS")
@@ -285,11 +292,11 @@ def test_a_sum_of_two_types_that_is_too_wide_is_named(monkeypatch: pytest.Monkey
 def test_each_call_that_compiles_again_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function made anew in each step is compiled in each step."""
     every_step_makes_a_new_function(monkeypatch, check("recompilation"))
-    found = [one for one in findings("recompilation") if one.entity]
+    failed_calls = [finding for finding in findings("recompilation") if finding.entity]
 
-    assert found[0].entity == "call:the same again"
-    assert found[0].found == "traced 1 times, expected 0"
-    assert len(found) == 3
+    assert failed_calls[0].entity == "call:the same again"
+    assert failed_calls[0].found == "traced 1 times, expected 0"
+    assert len(failed_calls) == 3
 
 
 def test_a_branch_in_python_that_compiles_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,9 +332,9 @@ def test_numpy_makes_the_published_threefry_numbers() -> None:
     """The reference is right before anything is compared with it."""
     threefry = check("_threefry")
     for key, (high, low), expected in threefry.VECTORS:
-        found = threefry.threefry(key, [high], [low])
+        actual = threefry.threefry(key, [high], [low])
 
-        assert expected == (found[0][0], found[1][0])
+        assert expected == (actual[0][0], actual[1][0])
 
 
 def test_numpy_draws_what_jax_draws() -> None:
@@ -344,7 +351,7 @@ def test_numpy_draws_what_jax_draws() -> None:
 @pytest.mark.parametrize("name", ["bits", "uniform", "split", "fold_in"])
 def test_what_is_drawn_wrongly_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """One number on every device; what was drawn beside it is not blamed."""
-    change = lambda found: {**found, name: found[name].at[1].multiply(2)}  # noqa: E731
+    change = lambda results: {**results, name: results[name].at[1].multiply(2)}  # noqa: E731
     draw = after(check("random_keys").draw, change)
     codes = failed(monkeypatch, "random_keys", "draw", draw)
 
@@ -356,8 +363,8 @@ def test_the_device_that_draws_other_numbers_is_named(monkeypatch: pytest.Monkey
     honest = check("random_keys").cipher
 
     def cipher(keys: jax.Array, counters: jax.Array) -> jax.Array:
-        here = (jax.lax.axis_index("d") == 3).astype(keys.dtype)
-        return honest(keys, counters) ^ here
+        flip = (jax.lax.axis_index("d") == 3).astype(keys.dtype)
+        return honest(keys, counters) ^ flip
 
     monkeypatch.setattr(check("random_keys"), "cipher", cipher)
     count, device = findings("random_keys", "JAX-RANDOM-VECTORS")
@@ -388,9 +395,9 @@ def test_a_tree_that_changes_in_a_program_is_named(monkeypatch: pytest.MonkeyPat
     honest = module.tree
 
     def tree(*leaves: Any) -> Any:
-        made = honest(*leaves)
+        built = honest(*leaves)
         inside = isinstance(leaves[0], jax.Array)
-        return {**made, "model": tuple(made["model"])} if inside else made
+        return {**built, "model": tuple(built["model"])} if inside else built
 
     monkeypatch.setattr(module, "tree", tree)
     [_, way] = findings("pytrees_and_keys", "JAX-TREE-WAYS")
@@ -423,20 +430,24 @@ def test_a_key_that_changes_is_caught(
 
     monkeypatch.setattr(jax.random, function, other)
 
-    assert code in {one for one, _ in failures("pytrees_and_keys")}
+    assert code in {failure_code for failure_code, _ in failures("pytrees_and_keys")}
 
 
 def test_a_key_that_changes_on_its_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host gets another key than the device had."""
-    honest, other = jax.device_get, {"k": jax.random.key(0)}
-    monkeypatch.setattr(jax, "device_get", lambda tree: honest(other if "k" in tree else tree))
+    honest, replacement = jax.device_get, {"k": jax.random.key(0)}
+    monkeypatch.setattr(
+        jax, "device_get", lambda tree: honest(replacement if "k" in tree else tree)
+    )
 
     assert [("JAX-KEY-MOVED", None)] == failures("pytrees_and_keys")
 
 
 def test_a_key_out_of_a_stack_that_is_another_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two equal keys in a stack draw equal numbers."""
-    broken = after(check("pytrees_and_keys").use, lambda found: (found[0], found[1] + 1, found[2]))
+    broken = after(
+        check("pytrees_and_keys").use, lambda results: (results[0], results[1] + 1, results[2])
+    )
     codes = failed(monkeypatch, "pytrees_and_keys", "use", broken)
 
     assert {"JAX-KEY-STACKED"} == codes
@@ -449,11 +460,11 @@ def test_a_tpu_that_refuses_dlpack_is_a_fact_with_a_way_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """JAX hands over arrays on CPU and GPU; on a TPU it raises, as its source says."""
-    honest, seen = check("dlpack").to_numpy, []
+    honest, calls = check("dlpack").to_numpy, []
 
     def to_numpy(array: jax.Array) -> np.ndarray:
-        seen.append(array)
-        if len(seen) == 1:
+        calls.append(array)
+        if len(calls) == 1:
             raise BufferError("__dlpack__ device only supported for TPU pinned host memory")
         return honest(array)
 
@@ -468,10 +479,10 @@ def test_a_tpu_that_refuses_dlpack_is_a_fact_with_a_way_out(
 def test_without_a_cpu_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """`JAX_PLATFORMS=tpu` leaves JAX without the device that DLPack needs."""
     monkeypatch.setattr(check("_handover"), "cpu", lambda: None)
-    found = findings("dlpack")
+    results = findings("dlpack")
 
-    assert ["info", "info"] == [one.verdict for one in found]
-    assert "not applicable: JAX has no cpu" == found[-1].found
+    assert ["info", "info"] == [finding.verdict for finding in results]
+    assert "not applicable: JAX has no cpu" == results[-1].found
 
 
 def test_a_cpu_that_jax_does_not_have_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -488,7 +499,7 @@ def test_numbers_changed_by_dlpack_are_caught(
     monkeypatch: pytest.MonkeyPatch, function: str, code: str
 ) -> None:
     """On the way to NumPy, and in a program that uses what came."""
-    broken = after(getattr(check("dlpack"), function), lambda found: found * 1 + 1)
+    broken = after(getattr(check("dlpack"), function), lambda result: result * 1 + 1)
 
     assert code in failed(monkeypatch, "dlpack", function, broken)
 
@@ -512,12 +523,12 @@ def test_a_memory_order_that_dlpack_loses_is_told(
 
 def test_pytorch_gives_back_what_it_got() -> None:
     """Every type both libraries have; said where PyTorch is not installed."""
-    found = findings("dlpack", "JAX-DLPACK-TORCH")
+    results = findings("dlpack", "JAX-DLPACK-TORCH")
     if importlib.util.find_spec("torch") is None:
-        assert ["not applicable: it is not installed"] == [one.found for one in found]
+        assert ["not applicable: it is not installed"] == [finding.found for finding in results]
         pytest.skip("PyTorch is not installed beside JAX here, so no array was handed to it.")
 
-    assert [len(check("_handover").TORCH)] == [one.found for one in found]
+    assert [len(check("_handover").TORCH)] == [finding.found for finding in results]
 
 
 def test_bfloat16_loses_its_name_in_a_file_and_the_way_out_is_said() -> None:
@@ -534,27 +545,27 @@ def test_the_array_that_a_file_changed_is_named(monkeypatch: pytest.MonkeyPatch)
     ways = check("_files").WAYS
 
     def npz(arrays: dict[str, Any], folder: Path) -> dict[str, Any]:
-        found = check("_files").npz(arrays, folder)
-        del found["sharded"]
-        return {**found, "weights": -found["weights"]}
+        texts = check("_files").npz(arrays, folder)
+        del texts["sharded"]
+        return {**texts, "weights": -texts["weights"]}
 
     monkeypatch.setitem(ways, "npz", npz)
-    found = {one.entity: one.found for one in findings("round_trips", "JAX-FILE-NPZ")}
+    texts = {finding.entity: finding.found for finding in findings("round_trips", "JAX-FILE-NPZ")}
 
-    assert "spread over other devices" == found["array:sharded"]
-    assert "numbers changed" in str(found["array:weights"])
+    assert "spread over other devices" == texts["array:sharded"]
+    assert "numbers changed" in str(texts["array:weights"])
     assert "JAX-FILE-NPZ-STEP" in {code for code, _ in failures("round_trips")}
 
 
 @pytest.mark.parametrize("library", ["msgpack", "orbax"])
 def test_an_optional_library_is_tried_where_it_is_and_named_where_it_is_not(library: str) -> None:
     """No newcomer must install one to be healthy."""
-    [found, *_] = findings("round_trips", f"JAX-FILE-{library.upper()}")
+    [finding, *_] = findings("round_trips", f"JAX-FILE-{library.upper()}")
     if not check("_files").installed(library):
-        assert ("info", "not applicable: it is not installed") == (found.verdict, found.found)
+        assert ("info", "not applicable: it is not installed") == (finding.verdict, finding.found)
         pytest.skip(f"`{library}` is not installed here, so no file of its was written.")
 
-    assert "ok" == found.verdict
+    assert "ok" == finding.verdict
 
 
 def test_a_file_of_numpy_gives_back_every_bit(tmp_path: Path) -> None:

@@ -29,7 +29,11 @@ def _asked() -> Iterator[None]:
 def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tuple[Any, ...]]:
     """Return code, entity and text of what fails when a check is broken."""
     (breaks or SABOTAGE[name])(patch, check(name))
-    return [(one.code, one.entity, one.found) for one in findings(name) if one.verdict == "fail"]
+    return [
+        (finding.code, finding.entity, finding.found)
+        for finding in findings(name)
+        if finding.verdict == "fail"
+    ]
 
 
 @pytest.fixture
@@ -52,7 +56,7 @@ def rounds(name: str, first: np.ndarray, times: int) -> np.ndarray:
             head = np.stack([head.sum(0) / count] * count) + 1
         elif name == "psum_scatter":
             kept = head.sum(0)[::2]  # of the first of the two blocks that device i keeps
-            head = np.stack([np.stack([one / count] * 2 * count) for one in kept]) + 1
+            head = np.stack([np.stack([block / count] * 2 * count) for block in kept]) + 1
         elif name == "all_gather":
             head = np.stack([head[(i + 1) % count] for i in range(count)]) + 1
         elif name == "all_to_all":
@@ -81,30 +85,30 @@ def test_collectives_are_right_on_any_number_of_devices(
     """Three do not divide a power of two, and one has itself for a neighbour."""
     some = jax.local_devices()[:count]
     monkeypatch.setattr(jax, "local_devices", lambda: some)
-    found = findings("collective_rate", "JAX-BUS")
-    right = [one.found for one in found if one.code.endswith("-EXACT")]
+    results = findings("collective_rate", "JAX-BUS")
+    right = [finding.found for finding in results if finding.code.endswith("-EXACT")]
 
     assert [count] * 6 == right
-    assert {"info", "ok"} == {one.verdict for one in found}
+    assert {"info", "ok"} == {finding.verdict for finding in results}
 
 
 @pytest.mark.usefixtures("short")
 def test_a_share_that_is_missing_in_a_large_sum_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """All devices are wrong, in every number, and other collectives are not blamed."""
-    found = failed("collective_rate", monkeypatch)
+    faults = failed("collective_rate", monkeypatch)
 
-    assert ("JAX-BUS-PSUM-EXACT", None, 0) == found[0]
-    assert {"JAX-BUS-PSUM-EXACT"} == {code for code, _, _ in found}
+    assert ("JAX-BUS-PSUM-EXACT", None, 0) == faults[0]
+    assert {"JAX-BUS-PSUM-EXACT"} == {code for code, _, _ in faults}
 
 
 @pytest.mark.parametrize("name", [*NAMES[1:], "psum_small"])
 @pytest.mark.usefixtures("short")
 def test_each_collective_is_judged(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that sends zeros is caught in each."""
-    found = failed("collective_rate", monkeypatch, moved(name, without_three))
+    faults = failed("collective_rate", monkeypatch, moved(name, without_three))
     code = f"JAX-BUS-{name.upper().replace('_', '-')}-EXACT"
 
-    assert {code} == {code for code, _, _ in found}
+    assert {code} == {code for code, _, _ in faults}
 
 
 def one_round_more(patch: pytest.MonkeyPatch, module: Any) -> None:
@@ -121,9 +125,9 @@ def one_round_more(patch: pytest.MonkeyPatch, module: Any) -> None:
 @pytest.mark.usefixtures("short")
 def test_rounds_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that exchanges more or less often than it is told would seem slow or fast."""
-    found = failed("collective_rate", monkeypatch, one_round_more)
+    faults = failed("collective_rate", monkeypatch, one_round_more)
 
-    assert ("JAX-BUS-PSUM-EXACT", "device:0", "every number off by 4") == found[1]
+    assert ("JAX-BUS-PSUM-EXACT", "device:0", "every number off by 4") == faults[1]
 
 
 def nothing_sent(patch: pytest.MonkeyPatch, module: Any) -> None:
@@ -134,10 +138,10 @@ def nothing_sent(patch: pytest.MonkeyPatch, module: Any) -> None:
 @pytest.mark.usefixtures("short")
 def test_an_exchange_that_was_left_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounds are counted right, but the rows did not go round."""
-    found = failed("collective_rate", monkeypatch, nothing_sent)
+    faults = failed("collective_rate", monkeypatch, nothing_sent)
 
-    assert ("JAX-BUS-PPERMUTE-EXACT", None, 0) == found[0]
-    assert "numbers wrong" in str(found[1][2])
+    assert ("JAX-BUS-PPERMUTE-EXACT", None, 0) == faults[0]
+    assert "numbers wrong" in str(faults[1][2])
 
 
 def test_the_array_but_for_its_first_rows_is_the_same_on_every_device() -> None:
@@ -183,11 +187,11 @@ def device(kind: str, platform: str = "tpu") -> Any:
 
 def test_the_links_of_a_chip_are_told_as_documented() -> None:
     """A rate that nobody promised is told beside what is documented, and judges nothing."""
-    found = check("_bus").links(device("TPU v5 lite"))
+    finding = check("_bus").links(device("TPU v5 lite"))
 
-    assert ("info", 400, "GB/s") == (found.verdict, found.found, found.unit)
-    assert "half of this at most" in str(found.hint)
-    assert "share" not in str(found.hint)
+    assert ("info", 400, "GB/s") == (finding.verdict, finding.found, finding.unit)
+    assert "half of this at most" in str(finding.hint)
+    assert "share" not in str(finding.hint)
 
 
 def test_devices_that_share_the_links_of_a_chip_are_told_so() -> None:
@@ -198,9 +202,9 @@ def test_devices_that_share_the_links_of_a_chip_are_told_so() -> None:
 @pytest.mark.parametrize("kind", ["TPU v3", "TPU v99", "NVIDIA H200"])
 def test_a_chip_without_a_documented_figure_has_no_reference(kind: str) -> None:
     """Unknown is told as unknown."""
-    found = check("_bus").links(device(kind))
+    finding = check("_bus").links(device(kind))
 
-    assert ("no reference for this device", None) == (found.found, found.hint)
+    assert ("no reference for this device", None) == (finding.found, finding.hint)
 
 
 def test_virtual_devices_are_said_to_have_no_links() -> None:
@@ -241,12 +245,12 @@ def test_how_rows_differ_is_described() -> None:
 
 def test_a_bit_that_flips_on_the_way_there_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of looking see it: on the device, and after the way back."""
-    found = failed("transfer_rate", monkeypatch)
-    names = {(code, entity) for code, entity, _ in found}
+    faults = failed("transfer_rate", monkeypatch)
+    names = {(code, entity) for code, entity, _ in faults}
 
     assert ("JAX-TRANSFER-ALL-ARRIVED", "device:7") in names
     assert ("JAX-TRANSFER-ALL-ARRIVED", "device:0") not in names
-    assert ("JAX-TRANSFER-ONE-RETURNED", None, 0) in found
+    assert ("JAX-TRANSFER-ONE-RETURNED", None, 0) in faults
 
 
 def test_a_bit_that_flips_on_the_way_back_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,9 +258,9 @@ def test_a_bit_that_flips_on_the_way_back_is_told_apart(monkeypatch: pytest.Monk
 
     def breaks(patch: pytest.MonkeyPatch, module: Any) -> None:
         def fetch(x: jax.Array) -> np.ndarray:
-            found = np.array(x)
-            found[0, 0, 0] ^= 1
-            return found
+            result = np.array(x)
+            result[0, 0, 0] ^= 1
+            return result
 
         patch.setattr(module._transfers, "fetch", fetch)
 
@@ -280,10 +284,10 @@ def test_an_array_that_stays_from_the_time_before_is_caught(
             lambda array, place: kept.setdefault(array.shape, send(array, place)),
         )
 
-    found = failed("transfer_rate", monkeypatch, breaks)
+    faults = failed("transfer_rate", monkeypatch, breaks)
 
-    assert ("JAX-TRANSFER-ALL-RETURNED", None, 1) in found
-    assert "other bits in repeat 2, 3, 4 of 4" == found[1][2]
+    assert ("JAX-TRANSFER-ALL-RETURNED", None, 1) in faults
+    assert "other bits in repeat 2, 3, 4 of 4" == faults[1][2]
 
 
 def test_the_fingerprint_changes_with_every_bit_and_place() -> None:
@@ -296,7 +300,7 @@ def test_the_fingerprint_changes_with_every_bit_and_place() -> None:
     changed[32][0, [1, 2], [3, 4]] = numbers[0, [2, 1], [4, 3]]
     before = int(transfers.fingerprint(jnp.asarray(numbers))[0])
 
-    assert all(before != int(transfers.fingerprint(jnp.asarray(one))[0]) for one in changed)
+    assert all(before != int(transfers.fingerprint(jnp.asarray(array))[0]) for array in changed)
 
 
 def test_memory_that_numpy_and_a_device_share_is_known() -> None:
@@ -304,19 +308,19 @@ def test_memory_that_numpy_and_a_device_share_is_known() -> None:
     transfers = check("_transfers")
     array = transfers.room((1, 8, 128))
     array[:] = 1
-    here = jax.local_devices()[0]
+    device = jax.local_devices()[0]
 
     assert 0 == array.ctypes.data % 64
-    assert not transfers.shares_memory(array, jax.device_put(array.copy(), here) + 1)
-    assert transfers.shares_memory(array, jax.device_put(array, here))
+    assert not transfers.shares_memory(array, jax.device_put(array.copy(), device) + 1)
+    assert transfers.shares_memory(array, jax.device_put(array, device))
 
 
 def test_no_rate_is_told_of_what_was_not_copied() -> None:
     """Sharing memory takes no time: a rate of it would be a lie."""
-    [found] = findings("transfer_rate", "JAX-TRANSFER-ONE-THERE")
+    [finding] = findings("transfer_rate", "JAX-TRANSFER-ONE-THERE")
 
-    assert "no transfer: NumPy and a CPU device use the same memory" == found.found
-    assert found.unit is None
+    assert "no transfer: NumPy and a CPU device use the same memory" == finding.found
+    assert finding.unit is None
 
 
 # jax.dispatch_time and jax.compile_time
@@ -337,9 +341,9 @@ def test_a_call_that_is_dropped_from_the_queue_is_caught(monkeypatch: pytest.Mon
         honest = module.time_calls
         patch.setattr(module, "time_calls", lambda program, x: honest(program, x - 1))
 
-    found = failed("dispatch_time", monkeypatch, breaks)
+    faults = failed("dispatch_time", monkeypatch, breaks)
 
-    assert ("JAX-DISPATCH-ONE-MADE", "device:0", "550") in found
+    assert ("JAX-DISPATCH-ONE-MADE", "device:0", "550") in faults
 
 
 def test_a_program_from_a_cache_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,9 +373,9 @@ def test_no_two_programs_hold_the_same_number() -> None:
     network = check("_network")
     like = check("compile_time").programs(jax.local_devices())
     [(_, _, arguments)] = like
-    one, other = (jax.jit(network.step(number)).lower(*arguments).as_text() for number in (5, 6))
+    first, second = (jax.jit(network.step(number)).lower(*arguments).as_text() for number in (5, 6))
 
-    assert one != other
+    assert first != second
 
 
 # figures, and where they are measured
@@ -381,14 +385,14 @@ def test_the_best_of_rates_is_the_largest_and_of_times_the_least() -> None:
     """The median comes first: it is what one can expect."""
     figures = check("_figures").figures
 
-    def told(found: Iterator[Finding]) -> list[tuple[Any, ...]]:
-        return [(one.code, one.found, one.unit, one.verdict) for one in found]
+    def rows(results: Iterator[Finding]) -> list[tuple[Any, ...]]:
+        return [(finding.code, finding.found, finding.unit, finding.verdict) for finding in results]
 
     assert [
         ("JAX-A", 2.0, "GB/s", "info"),
         ("JAX-A-BEST", 30.0, "GB/s", "info"),
-    ] == told(figures("JAX-A", "a", [1, 2, 30], "GB/s", best=max))
-    assert ("JAX-B-BEST", 1.0, "us", "info") == told(figures("JAX-B", "b", [1, 2, 30], "us"))[1]
+    ] == rows(figures("JAX-A", "a", [1, 2, 30], "GB/s", best=max))
+    assert ("JAX-B-BEST", 1.0, "us", "info") == rows(figures("JAX-B", "b", [1, 2, 30], "us"))[1]
 
 
 def test_one_device_is_not_measured_as_all_as_well() -> None:

@@ -41,20 +41,20 @@ def emulate(
     module = check("matmul_precision")
     for name, multiply in {"default": default, "high": high, "highest": highest}.items():
         patch.setattr(module, f"multiply_{name}", multiply)
-    return {one.code: one for one in module.run()}
+    return {finding.code: finding for finding in module.run()}
 
 
 def test_a_healthy_tpu_passes_and_teaches(monkeypatch: pytest.MonkeyPatch) -> None:
     """One, three and six passes are what is documented, so nothing warns and nothing fails."""
     set_target(TPU)
-    found = emulate(monkeypatch)
+    results = emulate(monkeypatch)
 
-    assert {"ok", "info"} == {one.verdict for one in found.values()}
-    assert found["JAX-PRECISION-DEFAULT"].found == "one bfloat16 pass"
-    assert found["JAX-PRECISION-HIGH"].found == "three bfloat16 passes"
-    assert found["JAX-PRECISION-HIGHEST"].found == "float32"
-    assert found["JAX-PRECISION-DEFAULT-ERROR"].found == pytest.approx(2.35e-3, rel=0.05)
-    assert "precision='highest'" in str(found["JAX-PRECISION-DEFAULT-ERROR"].hint)
+    assert {"ok", "info"} == {finding.verdict for finding in results.values()}
+    assert results["JAX-PRECISION-DEFAULT"].found == "one bfloat16 pass"
+    assert results["JAX-PRECISION-HIGH"].found == "three bfloat16 passes"
+    assert results["JAX-PRECISION-HIGHEST"].found == "float32"
+    assert results["JAX-PRECISION-DEFAULT-ERROR"].found == pytest.approx(2.35e-3, rel=0.05)
+    assert "precision='highest'" in str(results["JAX-PRECISION-DEFAULT-ERROR"].hint)
 
 
 def test_the_product_of_issue_9973_comes_out_as_on_the_tpu_of_its_reporter(
@@ -62,10 +62,10 @@ def test_the_product_of_issue_9973_comes_out_as_on_the_tpu_of_its_reporter(
 ) -> None:
     """All four numbers printed in jax-ml/jax#9973, and the check compares the first."""
     set_target(TPU)
-    found = emulate(monkeypatch)["JAX-PRECISION-9973"]
+    finding = emulate(monkeypatch)["JAX-PRECISION-9973"]
     product = jax.jit(ONE)(*check("_precision").issue())[:2, :2]
 
-    assert (found.verdict, found.found) == ("ok", "0.17405128")
+    assert (finding.verdict, finding.found) == ("ok", "0.17405128")
     assert str(np.asarray(product)) == "[[0.17405128 0.09669876]\n [0.21180916 0.10805416]]"
 
 
@@ -74,20 +74,20 @@ def test_a_tpu_whose_operands_are_chopped_keeps_its_classes(
 ) -> None:
     """The classes do not hang on how a device rounds."""
     set_target(TPU)
-    found = emulate(monkeypatch, *(mxu.passes(count, mxu.chopped) for count in (1, 3, 6)))
+    results = emulate(monkeypatch, *(mxu.passes(count, mxu.chopped) for count in (1, 3, 6)))
 
-    assert "fail" not in {one.verdict for one in found.values()}
+    assert "fail" not in {finding.verdict for finding in results.values()}
 
 
 def test_highest_with_three_passes_fails_on_a_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hardware does not do what its documentation says, and the finding says which."""
     set_target(TPU)
-    found = emulate(monkeypatch, highest=THREE)
-    failed = {code for code, one in found.items() if one.verdict == "fail"}
+    results = emulate(monkeypatch, highest=THREE)
+    failed = {code for code, finding in results.items() if finding.verdict == "fail"}
 
     assert {"JAX-PRECISION-HIGHEST"} == failed
-    assert found["JAX-PRECISION-HIGHEST"].found == "three bfloat16 passes"
-    assert found["JAX-PRECISION-HIGHEST"].expected == "float32"
+    assert results["JAX-PRECISION-HIGHEST"].found == "three bfloat16 passes"
+    assert results["JAX-PRECISION-HIGHEST"].expected == "float32"
 
 
 def test_high_with_one_pass_fails_on_a_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,10 +100,10 @@ def test_high_with_one_pass_fails_on_a_tpu(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_default_that_is_too_good_for_a_tpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody set the precision for all programs: worth knowing, and no fault."""
     set_target(TPU)
-    found = emulate(monkeypatch, default=SIX)["JAX-PRECISION-DEFAULT"]
+    finding = emulate(monkeypatch, default=SIX)["JAX-PRECISION-DEFAULT"]
 
-    assert (found.verdict, found.found) == ("info", "float32")
-    assert "JAX_DEFAULT_MATMUL" in str(found.hint)
+    assert (finding.verdict, finding.found) == ("info", "float32")
+    assert "JAX_DEFAULT_MATMUL" in str(finding.hint)
 
 
 @pytest.mark.parametrize(
@@ -122,30 +122,30 @@ def test_wrong_numbers_fail_at_any_precision(
 ) -> None:
     """What no arithmetic explains is a fault, also where little is promised."""
     set_target(TPU)
-    found = emulate(monkeypatch, default=fault, highest=fault)
+    results = emulate(monkeypatch, default=fault, highest=fault)
 
-    assert found["JAX-PRECISION-HIGHEST"].verdict == "fail"
+    assert results["JAX-PRECISION-HIGHEST"].verdict == "fail"
 
 
 def test_a_gpu_with_tensor_float_32_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """TF32 at default and high, float32 at highest: as documented for recent GPUs."""
     set_target(Target("gpu", 1))
     tf32 = mxu.tensor_float_32
-    found = emulate(monkeypatch, tf32, tf32, lambda x, y: x @ y)
+    results = emulate(monkeypatch, tf32, tf32, lambda x, y: x @ y)
 
-    assert {"ok", "info"} == {one.verdict for one in found.values()}
-    assert found["JAX-PRECISION-DEFAULT"].found == "TensorFloat-32"
+    assert {"ok", "info"} == {finding.verdict for finding in results.values()}
+    assert results["JAX-PRECISION-DEFAULT"].found == "TensorFloat-32"
 
 
 def test_bfloat16_on_a_cpu_fails_unless_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A CPU computes in float32, unless the setting of the whole program says otherwise."""
     coarse = emulate(monkeypatch, default=ONE)["JAX-PRECISION-DEFAULT"]
     with jax.default_matmul_precision("BF16_BF16_F32"):
-        asked = emulate(monkeypatch, default=ONE)
+        requested = emulate(monkeypatch, default=ONE)
 
     assert coarse.verdict == "fail"
-    assert asked["JAX-PRECISION-DEFAULT"].verdict == "info"
-    assert asked["JAX-PRECISION-SETTING"].found == "BF16_BF16_F32"
+    assert requested["JAX-PRECISION-DEFAULT"].verdict == "info"
+    assert requested["JAX-PRECISION-SETTING"].found == "BF16_BF16_F32"
 
 
 def test_classes_hold_the_errors_their_table_promises() -> None:
@@ -169,11 +169,11 @@ def test_classes_hold_the_errors_their_table_promises() -> None:
 def test_the_type_that_lost_a_bit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """One bit of one number of one type is enough, and the other types are not blamed."""
     bfloat16_loses_a_bit(monkeypatch, check("array_conversion"))
-    found = findings("array_conversion", "JAX-CONVERT-DTYPE")
+    results = findings("array_conversion", "JAX-CONVERT-DTYPE")
 
-    assert [one.verdict for one in found] == ["fail", "fail"]
-    assert (found[0].entity, found[1].entity) == (None, "dtype:bfloat16")
-    assert found[1].found == "1 of 65536 numbers changed"
+    assert [finding.verdict for finding in results] == ["fail", "fail"]
+    assert (results[0].entity, results[1].entity) == (None, "dtype:bfloat16")
+    assert results[1].found == "1 of 65536 numbers changed"
 
 
 def test_a_device_that_holds_other_bits_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +211,10 @@ def test_a_nan_may_come_back_as_another_nan(monkeypatch: pytest.MonkeyPatch) -> 
     module = check("array_conversion")
 
     def one_nan(array: jax.Array) -> np.ndarray:
-        found = np.array(array)
+        result = np.array(array)
         if array.dtype == np.float32:
-            found[np.isnan(found)] = np.float32("nan")
-        return found
+            result[np.isnan(result)] = np.float32("nan")
+        return result
 
     monkeypatch.setattr(module, "to_numpy", one_nan)
 
@@ -284,15 +284,15 @@ def test_with_x64_nothing_narrows() -> None:
     """Who turns 64-bit types on gets them, and the check says so."""
     jax.config.update("jax_enable_x64", True)
     try:
-        found = {one.code: one for one in findings("narrowing")}
+        results = {finding.code: finding for finding in findings("narrowing")}
     finally:
         jax.config.update("jax_enable_x64", False)
 
-    assert {"ok", "info"} == {one.verdict for one in found.values()}
-    assert found["JAX-NARROWING-X64"].found == "on"
-    assert {None} == {one.hint for one in found.values()}
+    assert {"ok", "info"} == {finding.verdict for finding in results.values()}
+    assert results["JAX-NARROWING-X64"].found == "on"
+    assert {None} == {finding.hint for finding in results.values()}
     assert "become" not in str(check("narrowing").__doc__)
-    assert found["JAX-NARROWING-NUMPY-INT"].found == 2**40 + 7
+    assert results["JAX-NARROWING-NUMPY-INT"].found == 2**40 + 7
 
 
 def test_a_numpy_copy_that_writes_through_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ ROUNDS = 9
 BOTH_ENDS = {"JAX-SOAK-START", "JAX-SOAK-TIME"}
 KINDS = ["BFLOAT16", "FLOAT32", "INT8", "FUNCTIONS", "SUMS", "ORDER"]
 EVIDENCE = BOTH_ENDS | {
-    *(f"JAX-SOAK-{kind}{more}" for kind in [*KINDS, "MEMORY"] for more in ("", "-ERRORS")),
+    *(f"JAX-SOAK-{kind}{suffix}" for kind in [*KINDS, "MEMORY"] for suffix in ("", "-ERRORS")),
     "JAX-SOAK-MEMORY-COVERED",
     *(f"JAX-SOAK-SPEED-{which}" for which in ("FIRST", "LAST", "SLOWEST")),
 }
@@ -45,25 +45,29 @@ def endurance() -> ModuleType:
 
 def soak(module: ModuleType, looks: int = 2) -> tuple[list[Finding], list[str]]:
     """Run it by hand until it has looked so often, then end it; return findings and progress."""
-    run, found, told, answer = module.run(), list[Finding](), list[str](), None
+    run, results, texts, answer = module.run(), list[Finding](), list[str](), None
     while True:
         try:
-            one = run.send(answer)
+            event = run.send(answer)
         except StopIteration:
-            return found, told
-        if isinstance(one, Progress):
-            told.append(one.text)
-            answer = len(told) >= looks
+            return results, texts
+        if isinstance(event, Progress):
+            texts.append(event.text)
+            answer = len(texts) >= looks
         else:
-            found.append(one)
+            results.append(event)
             answer = None
 
 
 def failed(module: ModuleType, patch: Patch, *breaks: Break) -> list[tuple[Any, ...]]:
     """Return code, entity and text of what fails when the check is broken."""
-    for one in breaks:
-        one(patch, module)
-    return [(one.code, one.entity, one.found) for one in soak(module)[0] if one.verdict == "fail"]
+    for apply in breaks:
+        apply(patch, module)
+    return [
+        (finding.code, finding.entity, finding.found)
+        for finding in soak(module)[0]
+        if finding.verdict == "fail"
+    ]
 
 
 # faults
@@ -93,7 +97,7 @@ def test_every_kind_of_work_is_told_apart(endurance: ModuleType, monkeypatch: Pa
             f"{ROUNDS - kind} wrong, first in round {kind + 1} of 9",
         )
         for kind, name in enumerate(KINDS)
-    ] == [one for one in failed(endurance, monkeypatch, *broken) if one[1]]
+    ] == [fault for fault in failed(endurance, monkeypatch, *broken) if fault[1]]
 
 
 def test_a_round_that_is_wrong_everywhere_says_how_much(
@@ -128,7 +132,7 @@ def test_a_fault_while_the_reference_was_made_is_named(
     assert [
         ("JAX-SOAK-START", "device:6", "not the bits of most devices in: float32 products"),
         ("JAX-SOAK-FLOAT32", "device:6", "5 wrong, first in round 1 of 9"),
-    ] == [one for one in failed(endurance, monkeypatch, broken) if one[1]]
+    ] == [fault for fault in failed(endurance, monkeypatch, broken) if fault[1]]
 
 
 def test_a_word_of_memory_that_changed_is_named(endurance: ModuleType, monkeypatch: Patch) -> None:
@@ -171,13 +175,13 @@ def test_any_bit_of_a_reference_changes_its_checksum(bit: int) -> None:
     """One number wrong is always seen, and two with the same bit do not make up for each other."""
     work = check("_work")
     numbers = work.scatter(jnp.arange(24, dtype=jnp.uint32)).reshape(2, 3, 4)
-    right, seen = int(work.checksum(numbers)), list[int]()
+    right, checksums = int(work.checksum(numbers)), list[int]()
     for place in list(np.ndindex(2, 3, 4))[1:]:
-        one = numbers.at[place].set(numbers[place] ^ jnp.uint32(1 << bit))
-        two = one.at[0, 0, 0].set(one[0, 0, 0] ^ jnp.uint32(1 << bit))
-        seen += [int(work.checksum(wrong)) for wrong in (one, two)]
+        single = numbers.at[place].set(numbers[place] ^ jnp.uint32(1 << bit))
+        double = single.at[0, 0, 0].set(single[0, 0, 0] ^ jnp.uint32(1 << bit))
+        checksums += [int(work.checksum(wrong)) for wrong in (single, double)]
 
-    assert right not in seen
+    assert right not in checksums
 
 
 # time
@@ -185,12 +189,12 @@ def test_any_bit_of_a_reference_changes_its_checksum(bit: int) -> None:
 
 def test_an_early_end_keeps_the_evidence(endurance: ModuleType) -> None:
     """Told to end at the first look: one round and one pass, and every finding."""
-    found, told = soak(endurance, looks=1)
+    results, texts = soak(endurance, looks=1)
 
-    assert {one.code for one in found} == EVIDENCE
-    assert {one.verdict for one in found} == {"ok", "info"}
-    assert [text.split(", ")[:2] for text in told] == [["0.0 of 600 min", "1 rounds"]]
-    [time] = [one for one in found if one.code == "JAX-SOAK-TIME"]
+    assert {finding.code for finding in results} == EVIDENCE
+    assert {finding.verdict for finding in results} == {"ok", "info"}
+    assert [text.split(", ")[:2] for text in texts] == [["0.0 of 600 min", "1 rounds"]]
+    [time] = [finding for finding in results if finding.code == "JAX-SOAK-TIME"]
     assert (time.verdict, time.name, time.expected) == ("info", "time under load, 1 rounds", 600.0)
 
 
@@ -208,22 +212,22 @@ def test_progress_says_how_much_was_compared_and_what_was_wrong(
 def test_without_time_nothing_is_claimed(endurance: ModuleType) -> None:
     """Only the start was compared, and a command says how to get more."""
     set_target(Target("cpu", 8, virtual=True, minutes=0))
-    found, told = soak(endurance)
+    results, texts = soak(endurance)
 
     assert [("JAX-SOAK-START", "ok"), ("JAX-SOAK-TIME", "warn")] == [
-        (one.code, one.verdict) for one in found
+        (finding.code, finding.verdict) for finding in results
     ]
-    assert (told, found[-1].found, found[-1].expected) == ([], 0.0, 0.0)
-    assert "--minutes 10" in str(found[-1].hint)
+    assert (texts, results[-1].found, results[-1].expected) == ([], 0.0, 0.0)
+    assert "--minutes 10" in str(results[-1].hint)
 
 
 def test_it_goes_on_for_the_time_asked(endurance: ModuleType) -> None:
     """Nobody ends it: it ends by itself, not before the time is up."""
     set_target(Target("cpu", 8, virtual=True, minutes=0.001))
-    found, told = soak(endurance, looks=10**6)
+    results, texts = soak(endurance, looks=10**6)
 
-    assert ("JAX-SOAK-TIME", "ok") == (found[-1].code, found[-1].verdict)
-    assert told
+    assert ("JAX-SOAK-TIME", "ok") == (results[-1].code, results[-1].verdict)
+    assert texts
 
 
 @pytest.mark.parametrize(
@@ -239,10 +243,10 @@ def test_it_is_right_on_few_devices(count: int, endurance: ModuleType, monkeypat
     """One device is compared with itself over time; only several have a slowest."""
     few = jax.local_devices()[:count]
     monkeypatch.setattr(jax, "local_devices", lambda: few)
-    found, _ = soak(endurance)
+    results, _ = soak(endurance)
 
-    assert {one.verdict for one in found} == {"ok", "info"}
-    assert EVIDENCE - {one.code for one in found} == (
+    assert {finding.verdict for finding in results} == {"ok", "info"}
+    assert EVIDENCE - {finding.code for finding in results} == (
         {"JAX-SOAK-SPEED-SLOWEST"} if count == 1 else set()
     )
 
@@ -271,12 +275,12 @@ def test_less_memory_than_expected_means_fewer_chunks(
 ) -> None:
     """One chunk more is given up, for what the programs need, and nothing fails."""
     run_out(monkeypatch, after)
-    found = {one.code: one for one in soak(endurance)[0]}
-    covered = found["JAX-SOAK-MEMORY-COVERED"].found
+    facts = {finding.code: finding for finding in soak(endurance)[0]}
+    covered = facts["JAX-SOAK-MEMORY-COVERED"].found
 
-    assert {one.verdict for one in found.values()} == {"ok", "info"}
+    assert {finding.verdict for finding in facts.values()} == {"ok", "info"}
     assert f"{kept} MiB in {kept} chunks, 2 times" == covered
-    assert ("JAX-SOAK-MEMORY" in found) == (kept > 0)  # nothing was kept where nothing was written
+    assert ("JAX-SOAK-MEMORY" in facts) == (kept > 0)  # nothing was kept where nothing was written
 
 
 def test_another_failure_is_not_taken_for_want_of_memory(
@@ -291,17 +295,17 @@ def test_another_failure_is_not_taken_for_want_of_memory(
 
 def test_work_that_does_not_fit_gets_room(endurance: ModuleType) -> None:
     """Chunks are given up one by one; with none left the error is shown."""
-    memory, left = endurance._pattern.Memory(jax.local_devices()), list[int]()
+    memory, chunks = endurance._pattern.Memory(jax.local_devices()), list[int]()
 
     def work() -> None:
-        left.append(len(memory.chunks))
-        if left[-1]:
+        chunks.append(len(memory.chunks))
+        if chunks[-1]:
             raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
 
     memory.leave_room(work)
     memory.go_on()
 
-    assert (left, memory.passes, memory.words) == ([2, 1, 0], 1, 0)
+    assert (chunks, memory.passes, memory.words) == ([2, 1, 0], 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -322,13 +326,13 @@ def test_how_many_chunks_fit(stats: Any, expected: tuple[bool, int]) -> None:
 
 def test_patterns_differ_by_word_chunk_and_pass_and_are_inverted() -> None:
     """A word in the wrong place, or from another pass, is wrong."""
-    made = [
+    patterns = [
         np.asarray(check("_pattern").pattern(jnp.uint32(number), jnp.uint32(place), 2))
         for number, place in ((0, 0), (1, 0), (2, 0), (0, 1))
     ]
-    first, inverse, later, beside = made
+    first, inverse, later, beside = patterns
 
-    assert all(len(np.unique(one)) == one.size for one in made)
+    assert all(len(np.unique(words)) == words.size for words in patterns)
     assert np.array_equal(first, ~inverse)
     assert not (first == later).any()
     assert not (first == beside).any()
@@ -360,15 +364,16 @@ def test_the_excluded_rate_would_have_shown_in_95_of_100_runs(compared: int) -> 
 
 def test_comparisons_are_counted(endurance: ModuleType) -> None:
     """Nine rounds of 128 x 128 numbers on 8 devices, and two passes over two chunks."""
-    found = {one.code: str(one.found) for one in soak(endurance)[0]}
+    results = {finding.code: str(finding.found) for finding in soak(endurance)[0]}
     numbers, words = 9 * 128 * 128 * 8, 2 * 2 * 64 * 4096 * 8
 
     assert (
-        f"below {3 / numbers:.1e} (95 %): 0 of {numbers:.1e} wrong" == found["JAX-SOAK-INT8-ERRORS"]
+        f"below {3 / numbers:.1e} (95 %): 0 of {numbers:.1e} wrong"
+        == results["JAX-SOAK-INT8-ERRORS"]
     )
-    assert f"0 of {words:.1e} wrong" in found["JAX-SOAK-MEMORY-ERRORS"]
+    assert f"0 of {words:.1e} wrong" in results["JAX-SOAK-MEMORY-ERRORS"]
     assert (
-        "2 MiB in 2 chunks, 2 times: these devices do not say" in found["JAX-SOAK-MEMORY-COVERED"]
+        "2 MiB in 2 chunks, 2 times: these devices do not say" in results["JAX-SOAK-MEMORY-COVERED"]
     )
 
 
@@ -376,14 +381,14 @@ def test_speed_is_told_from_long_looks_only(endurance: ModuleType) -> None:
     """Looks with few rounds measure the start of a program; the slowest device is named."""
     speeds = [(1, [1.0, 1.0, 1.0]), (90, [90.0, 80.0, 91.0]), *[(100, [80.0, 60.0, 82.0])] * 3]
     rounds = SimpleNamespace(speeds=speeds, devices=jax.local_devices()[:3])
-    found = [(one.name, one.found, one.expected, one.entity, one.unit)
-             for one in endurance._evidence.of_speed(rounds)]  # fmt: skip
+    results = [(finding.name, finding.found, finding.expected, finding.entity, finding.unit)
+               for finding in endurance._evidence.of_speed(rounds)]  # fmt: skip
 
     assert [
         ("speed at first", 80.0, None, None, "rounds/s"),
         ("speed at last, -25.0%", 60.0, None, None, "rounds/s"),
         ("slowest device, -25.0%", 60.0, 80.0, "device:1", "rounds/s"),
-    ] == found
+    ] == results
 
 
 def test_rounds_are_compiled_whatever_a_user_sets(
@@ -399,9 +404,9 @@ def test_rounds_are_compiled_whatever_a_user_sets(
 
     monkeypatch.setattr(work, "one_round", counted)
     with jax.disable_jit(), jax.numpy_rank_promotion("raise"):
-        found, _ = soak(endurance)
+        results, _ = soak(endurance)
 
-    assert [one for one in found if one.verdict == "fail"] == []
+    assert [finding for finding in results if finding.verdict == "fail"] == []
     assert len(calls) == 1
 
 
@@ -412,14 +417,14 @@ def test_a_device_without_a_type_leaves_its_work_out(
     v4 = SimpleNamespace(platform="tpu", device_kind="TPU v4")
     names = check("_work").done_by(v4)
     monkeypatch.setattr(check("_work"), "done_by", lambda _: names)
-    found = {one.code: one for one in soak(endurance)[0]}
+    results = {finding.code: finding for finding in soak(endurance)[0]}
 
-    assert (found["JAX-SOAK-INT8"].verdict, found["JAX-SOAK-INT8"].name) == (
+    assert (results["JAX-SOAK-INT8"].verdict, results["JAX-SOAK-INT8"].name) == (
         "info",
         "int8 products",
     )
-    assert "not applicable" in str(found["JAX-SOAK-INT8"].found)
-    assert EVIDENCE - set(found) == {"JAX-SOAK-INT8-ERRORS"}
+    assert "not applicable" in str(results["JAX-SOAK-INT8"].found)
+    assert EVIDENCE - set(results) == {"JAX-SOAK-INT8-ERRORS"}
 
 
 def test_the_inputs_are_numbers_a_matrix_unit_works_hard_for() -> None:
@@ -434,8 +439,8 @@ def test_the_inputs_are_numbers_a_matrix_unit_works_hard_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("platform", "said"), [("tpu", "do not trust"), ("gpu", "xla_gpu_deterministic_ops")]
+    ("platform", "text"), [("tpu", "do not trust"), ("gpu", "xla_gpu_deterministic_ops")]
 )
-def test_what_to_do_about_other_bits(platform: str, said: str) -> None:
+def test_what_to_do_about_other_bits(platform: str, text: str) -> None:
     """On a GPU some programs are documented to differ from run to run unless told otherwise."""
-    assert said in check("_evidence").hint([SimpleNamespace(platform=platform)])
+    assert text in check("_evidence").hint([SimpleNamespace(platform=platform)])

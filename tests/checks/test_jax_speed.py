@@ -51,18 +51,20 @@ def device(kind: str, place: int = 0) -> Any:
     return SimpleNamespace(device_kind=kind, platform="tpu", id=place)
 
 
-def made(kind: str, *seconds: float, together: float = 1.0) -> tuple[Any, list[Any]]:
+def timed(kind: str, *seconds: float, together: float = 1.0) -> tuple[Any, list[Any]]:
     """Return a timing of devices that take so long for a round, and the devices."""
-    found = timing.Timing([[each] * timing.ALONE for each in seconds], [together] * timing.TOGETHER)
-    return found, [device(kind, place) for place in range(len(seconds))]
+    result = timing.Timing(
+        [[value] * timing.ALONE for value in seconds], [together] * timing.TOGETHER
+    )
+    return result, [device(kind, place) for place in range(len(seconds))]
 
 
-def told(kind: str, tflops: float, of: str = "bfloat16", unit: str = "TFLOP/s") -> Finding:
+def judged(kind: str, tflops: float, of: str = "bfloat16", unit: str = "TFLOP/s") -> Finding:
     """Return what is said of a rate that a device is said to have."""
-    found = made(kind, TFLOPS / tflops / 10**12)
-    every = rates.rates("JAX-X", "x", *found, work=TFLOPS, unit=unit, kind=of)
-    [share] = [one for one in every if one.code == "JAX-X-PEAK"]
-    return share
+    measured = timed(kind, TFLOPS / tflops / 10**12)
+    results = rates.rates("JAX-X", "x", *measured, work=TFLOPS, unit=unit, kind=of)
+    [peak] = [finding for finding in results if finding.code == "JAX-X-PEAK"]
+    return peak
 
 
 # the numbers that are multiplied
@@ -122,14 +124,14 @@ def test_every_type_of_a_tpu_multiplies_as_numpy(precision: str) -> None:
 
 def test_what_is_wrong_with_a_product_is_counted() -> None:
     """Wrong numbers and those that are no numbers, in an array that repeats its rows."""
-    right = np.arange(8.0, dtype=np.float32).reshape(2, 4)
-    found = np.tile(right, (3, 1))
-    found[4, 1] = 7
-    assert "1 of 24 numbers wrong" == hadamard.difference(found, right)
-    found[5, 2] = np.nan
+    expected = np.arange(8.0, dtype=np.float32).reshape(2, 4)
+    actual = np.tile(expected, (3, 1))
+    actual[4, 1] = 7
+    assert "1 of 24 numbers wrong" == hadamard.difference(actual, expected)
+    actual[5, 2] = np.nan
 
-    assert "2 of 24 numbers wrong, 1 of them not finite" == hadamard.difference(found, right)
-    assert "" == hadamard.difference(np.tile(right, (3, 1)), right)
+    assert "2 of 24 numbers wrong, 1 of them not finite" == hadamard.difference(actual, expected)
+    assert "" == hadamard.difference(np.tile(expected, (3, 1)), expected)
 
 
 # jax.matmul_rate
@@ -137,8 +139,8 @@ def test_what_is_wrong_with_a_product_is_counted() -> None:
 
 def sames(module: Any, code: str) -> dict[str | None, str]:
     """Run a check, and return what failed of one code, by entity."""
-    return {one.entity: str(one.found) for one in module.run()
-            if one.code == code and one.verdict == "fail"}  # fmt: skip
+    return {finding.entity: str(finding.found) for finding in module.run()
+            if finding.code == code and finding.verdict == "fail"}  # fmt: skip
 
 
 @pytest.mark.usefixtures("_brief")
@@ -179,13 +181,17 @@ def test_a_real_straggler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(jax.lax, "fori_loop", slower)
     monkeypatch.setitem(timing.LASTS_S, "cpu", 0.02)
-    found = list(matmul.run())
-    named = {one.entity: one for one in found if one.code == "JAX-MATMUL-RATE-STRAGGLER"}
+    results = list(matmul.run())
+    named = {
+        finding.entity: finding
+        for finding in results
+        if finding.code == "JAX-MATMUL-RATE-STRAGGLER"
+    }
 
     assert "warn" == named["device:5"].verdict == named[None].verdict
     assert "% of the median" in str(named["device:5"].found)
     assert "tpustarter check" in str(named["device:5"].hint)
-    assert [] == [one for one in found if one.verdict == "fail"]
+    assert [] == [finding for finding in results if finding.verdict == "fail"]
 
 
 # jax.hbm_rate
@@ -198,9 +204,11 @@ def test_every_operation_is_exact_after_any_number_of_rounds(rounds: int) -> Non
     (_, fill, most), *loops = hbm.programs(devices)
     make = jax.jit(fill)
     for name, loop, (times, *_) in loops:
-        a, b = (make(jax.device_put(np.int32(one), most[0].sharding)) for one in stream.LARGEST)
-        told = jax.device_put(np.full(times.shape, rounds, np.int32), times.sharding)
-        _, sample = jax.jit(loop)(told, a, b, np.float32(-1))
+        a, b = (
+            make(jax.device_put(np.int32(largest), most[0].sharding)) for largest in stream.LARGEST
+        )
+        counts = jax.device_put(np.full(times.shape, rounds, np.int32), times.sharding)
+        _, sample = jax.jit(loop)(counts, a, b, np.float32(-1))
 
         assert {""} == set(stream.differences(name, sample, rounds, devices).values())
 
@@ -221,8 +229,8 @@ def test_an_operation_with_a_flipped_bit_names_its_device(
     honest = getattr(hbm, name)
 
     def spoilt(a: jax.Array, *others: Any) -> jax.Array:
-        found = honest(a, *others)
-        return found.at[0, 16, 5].add(at(3) * 0.5)
+        result = honest(a, *others)
+        return result.at[0, 16, 5].add(at(3) * 0.5)
 
     monkeypatch.setattr(hbm, name, renamed(name, spoilt))
 
@@ -242,21 +250,21 @@ def test_three_large_arrays_fit_every_tpu(row: tpus.Topology) -> None:
                          ids=lambda row: row.name)  # fmt: skip
 def test_the_peak_of_a_device_is_its_part_of_the_chip(generation: generations.Generation) -> None:
     """Figures are per chip; a chip of two devices gives each half, lowest first."""
-    found = published.peak(device(generation.device_kinds[0]), "bfloat16")
-    each, figure = generation.devices_per_chip, generation.bf16_tflops
+    peaks = published.peak(device(generation.device_kinds[0]), "bfloat16")
+    devices, figure = generation.devices_per_chip, generation.bf16_tflops
 
-    if each is None or figure is None:
-        assert [] == found
+    if devices is None or figure is None:
+        assert [] == peaks
     else:
-        assert figure.judged / each == found[0]
-        assert sorted(found) == found
+        assert figure.judged / devices == peaks[0]
+        assert sorted(peaks) == peaks
 
 
 def test_every_peak_and_every_published_rate_has_its_place() -> None:
     """A rate that somebody measured lies below the peak of its own device, and names a source."""
     for row in published.PUBLISHED:
-        known = tpus.generation(row.generation)
-        peak = published.peak(device(known.device_kinds[0]), row.kind)
+        generation = tpus.generation(row.generation)
+        peak = published.peak(device(generation.device_kinds[0]), row.kind)
 
         assert 0.5 * peak[0] < row.rate < peak[0]
         assert row.source.startswith("https://")
@@ -266,18 +274,20 @@ def test_every_peak_and_every_published_rate_has_its_place() -> None:
 def test_a_device_without_a_figure_is_still_measured() -> None:
     """An unknown kind, a generation whose devices are not known, and a type without a peak."""
     for kind, of in [("TPU v99", "bfloat16"), ("TPU8t", "bfloat16"), ("TPU v4", "float8_e5m2")]:
-        assert (told(kind, 100, of).verdict, told(kind, 100, of).found) == (
+        assert (judged(kind, 100, of).verdict, judged(kind, 100, of).found) == (
             "info", "no reference for this device"
         )  # fmt: skip
-    found, devices = made("TPU v99", 0.5, 0.5)
-    first = next(rates.rates("JAX-X", "x", found, devices, work=TFLOPS, unit="TFLOP/s", kind="HBM"))
+    measured, devices = timed("TPU v99", 0.5, 0.5)
+    first = next(
+        rates.rates("JAX-X", "x", measured, devices, work=TFLOPS, unit="TFLOP/s", kind="HBM")
+    )
 
     assert (first.found, first.unit, first.verdict) == (2.0, "TFLOP/s", "info")
 
 
 def test_where_sources_differ_the_lower_judges_and_all_are_printed() -> None:
     """A v5p has 2765 or 2460 GB/s: a rate between them is no fault, and no more than a share."""
-    between = told("TPU v5p", 2500, "HBM", "TFLOP/s")
+    between = judged("TPU v5p", 2500, "HBM", "TFLOP/s")
 
     assert ("info", "102 %") == (between.verdict, between.found)
     assert "2460" in str(between.expected)
@@ -287,27 +297,31 @@ def test_where_sources_differ_the_lower_judges_and_all_are_printed() -> None:
 @pytest.mark.parametrize(("tflops", "verdict"), [(965, "info"), (968, "warn"), (4000, "warn")])
 def test_a_rate_beyond_every_peak_warns(tflops: float, verdict: str) -> None:
     """A v6e of 920 TFLOP/s in float32 that nobody published a rate for."""
-    found = told("TPU v6 lite", tflops, "float32")
+    finding = judged("TPU v6 lite", tflops, "float32")
 
-    assert verdict == found.verdict
-    assert (verdict == "warn") == ("no chip exceeds its peak" in str(found.hint))
+    assert verdict == finding.verdict
+    assert (verdict == "warn") == ("no chip exceeds its peak" in str(finding.hint))
 
 
 @pytest.mark.parametrize(("tflops", "verdict"), [(160.6, "ok"), (121, "ok"), (120, "warn")])
 def test_a_rate_is_judged_by_the_lowest_that_was_published(tflops: float, verdict: str) -> None:
     """A v5e: 181.8 and 160.6 TFLOP/s were published, and three quarters of the lower is 120.45."""
-    found = told("TPU v5 lite", tflops)
+    finding = judged("TPU v5 lite", tflops)
 
-    assert verdict == found.verdict
-    assert "at least 61 % of 197 TFLOP/s" == found.expected
-    assert (verdict == "warn") == ("jetstream" in str(found.hint))
+    assert verdict == finding.verdict
+    assert "at least 61 % of 197 TFLOP/s" == finding.expected
+    assert (verdict == "warn") == ("jetstream" in str(finding.hint))
 
 
 def test_a_rate_nobody_published_is_told_with_its_share() -> None:
     """A v4 at half of its peak: no source says that this is little."""
-    found = told("TPU v4", 137.5)
+    finding = judged("TPU v4", 137.5)
 
-    assert ("info", "50 %", "at most 275 TFLOP/s") == (found.verdict, found.found, found.expected)
+    assert ("info", "50 %", "at most 275 TFLOP/s") == (
+        finding.verdict,
+        finding.found,
+        finding.expected,
+    )
 
 
 SLOWER = [1.0, 1.0, 1.0, 1.25, 1.0, 1.0, 1.1, 1.0]
@@ -319,30 +333,32 @@ SLOWER = [1.0, 1.0, 1.0, 1.25, 1.0, 1.0, 1.1, 1.0]
 def test_stragglers_are_those_slower_than_most(platform: str, verdict: str) -> None:
     """Of eight devices one has 80 % of the median and is named; one has 91 % and is not."""
     set_target(Target(platform, 8, virtual=platform == "cpu"))
-    found = list(rates.rates("JAX-X", "x", *made("TPU v4", *SLOWER), work=TFLOPS, unit="TFLOP/s"))
-    count, *named = [one for one in found if one.code == "JAX-X-STRAGGLER"]
+    results = list(
+        rates.rates("JAX-X", "x", *timed("TPU v4", *SLOWER), work=TFLOPS, unit="TFLOP/s")
+    )
+    count, *named = [finding for finding in results if finding.code == "JAX-X-STRAGGLER"]
 
     assert (verdict, "7 of 8") == (count.verdict, count.found)
-    assert [(verdict, "device:3")] == [(one.verdict, one.entity) for one in named]
+    assert [(verdict, "device:3")] == [(finding.verdict, finding.entity) for finding in named]
     assert "0.8 TFLOP/s, 80 % of the median" == named[0].found
 
 
 def test_devices_alike_are_ok_and_each_is_told() -> None:
     """Figures of all devices, the median, the best, and what each has while all are at work."""
     set_target(Target("tpu", 4, "v4"))
-    found = list(
-        rates.rates("JAX-X", "x", *made("TPU v4", *[0.5] * 4), work=TFLOPS, unit="TFLOP/s")
+    results = list(
+        rates.rates("JAX-X", "x", *timed("TPU v4", *[0.5] * 4), work=TFLOPS, unit="TFLOP/s")
     )
 
     assert [("JAX-X", 2.0), ("JAX-X-BEST", 2.0), ("JAX-X-TOGETHER", 1.0)] == [
-        (one.code, one.found)
-        for one in found
-        if one.code in {"JAX-X", "JAX-X-BEST", "JAX-X-TOGETHER"}
+        (finding.code, finding.found)
+        for finding in results
+        if finding.code in {"JAX-X", "JAX-X-BEST", "JAX-X-TOGETHER"}
     ]
     assert [f"device:{place}" for place in range(4)] == [
-        one.entity for one in found if one.code == "JAX-X-DEVICE"
+        finding.entity for finding in results if finding.code == "JAX-X-DEVICE"
     ]
-    assert ("ok", "4 of 4") == (found[-1].verdict, found[-1].found)
+    assert ("ok", "4 of 4") == (results[-1].verdict, results[-1].found)
 
 
 @pytest.mark.usefixtures("_brief")
@@ -364,9 +380,9 @@ def test_what_is_measured_is_compiled_whatever_a_user_sets(
 
     monkeypatch.setattr(owner, function, counted)
     with jax.disable_jit(), jax.numpy_rank_promotion("raise"):
-        found = list(module.run())
+        results = list(module.run())
 
-    assert [one for one in found if one.verdict in ("fail", "warn")] == []
+    assert [finding for finding in results if finding.verdict in ("fail", "warn")] == []
     assert len(calls) <= 2
 
 
@@ -390,23 +406,23 @@ def test_one_slow_call_does_not_end_the_search_for_rounds(
 
     like = jax.ShapeDtypeStruct((1,), np.int32, sharding=row)
     x = jax.device_put(np.zeros(1, np.int32), row)
-    found = timing.measure(loop, (like, x), platform="cpu", alone=False)
+    result = timing.measure(loop, (like, x), platform="cpu", alone=False)
 
-    assert found.rounds > timing.TOGETHER * timing.MOST_ROUNDS
-    assert found.rounds == found.sample[0]
+    assert result.rounds > timing.TOGETHER * timing.MOST_ROUNDS
+    assert result.rounds == result.sample[0]
 
 
 def test_what_is_measured_on_all_at_once_only_has_one_rate() -> None:
     """A loop in which devices work together has no devices alone, and no stragglers."""
-    found = timing.Timing([], [0.5, 0.4, 0.5])
-    codes = [one.code for one in rates.rates("JAX-X", "x", found, [device("TPU v4")],
-                                             work=TFLOPS, unit="TFLOP/s")]  # fmt: skip
+    measured = timing.Timing([], [0.5, 0.4, 0.5])
+    codes = [finding.code for finding in rates.rates("JAX-X", "x", measured, [device("TPU v4")],
+                                                     work=TFLOPS, unit="TFLOP/s")]  # fmt: skip
 
     assert ["JAX-X", "JAX-X-BEST", "JAX-X-PEAK"] == codes
 
 
-@pytest.mark.parametrize(("rate", "shown"), [(0.01234, 0.0123), (99.94, 99.9), (181.8, 182),
-                                             (3199.4, 3199)])  # fmt: skip
-def test_a_rate_has_three_digits_or_is_whole(rate: float, shown: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("rate", "expected"), [(0.01234, 0.0123), (99.94, 99.9),
+                                                (181.8, 182), (3199.4, 3199)])  # fmt: skip
+def test_a_rate_has_three_digits_or_is_whole(rate: float, expected: Callable[..., Any]) -> None:
     """A report shows what a person reads: 3199 GB/s, and not 3.2e+03."""
-    assert shown == rates.plain(rate)
+    assert expected == rates.plain(rate)

@@ -41,15 +41,15 @@ def test_float32_that_counts_as_bfloat16_is_caught(monkeypatch: pytest.MonkeyPat
     module = check("bfloat16_counting")
 
     def count(*numbers: jax.Array) -> list[jax.Array]:
-        def step(_: int, held: list[jax.Array]) -> list[jax.Array]:
-            return [mxu.bfloat16(one.astype(jnp.float32) + 1).astype(one.dtype) for one in held]
+        def step(_: int, state: list[jax.Array]) -> list[jax.Array]:
+            return [mxu.bfloat16(x.astype(jnp.float32) + 1).astype(x.dtype) for x in state]
 
         return jax.lax.fori_loop(0, 300, step, list(numbers))
 
     monkeypatch.setattr(module, "count", count)
-    [found] = [one for one in findings("bfloat16_counting") if one.verdict == "fail"]
+    [failure] = [finding for finding in findings("bfloat16_counting") if finding.verdict == "fail"]
 
-    assert (found.code, found.found, found.expected) == ("JAX-COUNT-FLOAT32", 256, 300)
+    assert (failure.code, failure.found, failure.expected) == ("JAX-COUNT-FLOAT32", 256, 300)
 
 
 def test_numbers_that_differ_are_no_count() -> None:
@@ -78,10 +78,10 @@ def test_integers_computed_in_float32_are_caught(monkeypatch: pytest.MonkeyPatch
     honest = module.compute
 
     def compute(x: Any, y: Any, bits: Any) -> tuple[Any, ...]:
-        found = list(honest(x, y, bits))
+        results = list(honest(x, y, bits))
         if isinstance(x, jax.Array):
-            found[0] = (x.astype(jnp.float32) + y.astype(jnp.float32)).astype(x.dtype)
-        return tuple(found)
+            results[0] = (x.astype(jnp.float32) + y.astype(jnp.float32)).astype(x.dtype)
+        return tuple(results)
 
     monkeypatch.setattr(module, "compute", compute)
     sabotage.trace_again(monkeypatch, module, "wrap")
@@ -114,9 +114,9 @@ def test_a_product_that_hides_a_nan_is_caught(monkeypatch: pytest.MonkeyPatch) -
         return jnp.matmul(jnp.nan_to_num(x, nan=0, posinf=jnp.inf, neginf=-jnp.inf), y)
 
     monkeypatch.setattr(check("special_values"), "multiply_default", multiply_default)
-    [found] = failed("special_values")
+    [failure] = failed("special_values")
 
-    assert found == ("JAX-SPECIAL-MATMUL", "precision:default", "128 numbers look finite")
+    assert failure == ("JAX-SPECIAL-MATMUL", "precision:default", "128 numbers look finite")
 
 
 def test_a_nan_that_spills_into_other_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,9 +165,9 @@ def test_the_first_device_can_be_the_bad_one(monkeypatch: pytest.MonkeyPatch) ->
         return {name: x + bad.astype(x.dtype) for name, x in honest(*arrays).items()}
 
     monkeypatch.setattr(module, "reduce_all", reduce_all)
-    found = failed("reductions")
+    faults = failed("reductions")
 
-    assert {entity for _, entity, _ in found} == {"device:0"}
+    assert {entity for _, entity, _ in faults} == {"device:0"}
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_the_reduction_that_is_wrong_is_named(
     honest = module.reduce_all
 
     def reduce_all(*arrays: jax.Array) -> dict[str, jax.Array]:
-        found = honest(*arrays)
-        return {**found, name: wrong(found[name])}
+        results = honest(*arrays)
+        return {**results, name: wrong(results[name])}
 
     monkeypatch.setattr(module, "reduce_all", reduce_all)
 
@@ -207,9 +207,9 @@ def test_a_sum_that_is_off_by_more_than_any_order_explains_is_caught(
         return {**honest(*arrays), name: 0.01 * jnp.abs(arrays[3]).sum()}
 
     monkeypatch.setattr(module, "reduce_all", reduce_all)
-    [found] = [one for one in findings("reductions") if one.verdict == "fail"]
+    [failure] = [finding for finding in findings("reductions") if finding.verdict == "fail"]
 
-    assert found.code == "JAX-REDUCE-ERROR"
+    assert failure.code == "JAX-REDUCE-ERROR"
 
 
 # jax.sorting
@@ -236,9 +236,9 @@ def test_the_order_that_is_wrong_is_named(
 
     monkeypatch.setattr(module, "orders", orders)
     sabotage.trace_again(monkeypatch, module, "order")
-    found = {entity: text for _, entity, text in failed("sorting")}
+    texts = {entity: text for _, entity, text in failed("sorting")}
 
-    assert found["dtype:float32"] == f"wrong: {name}"
+    assert texts["dtype:float32"] == f"wrong: {name}"
 
 
 # jax.linear_algebra
@@ -248,10 +248,10 @@ def test_a_tpu_is_measured_and_not_judged(monkeypatch: pytest.MonkeyPatch) -> No
     """No page states a bound for its factors, so even coarse ones are facts to know."""
     set_target(TPU)
     sabotage.factors_are_bfloat16(monkeypatch, check("linear_algebra"))
-    found = findings("linear_algebra")
+    results = findings("linear_algebra")
 
-    assert {one.verdict for one in found} == {"info"}
-    assert {one.expected for one in found} == {None}
+    assert {finding.verdict for finding in results} == {"info"}
+    assert {finding.expected for finding in results} == {None}
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_wrong_factors_fail_on_a_tpu(
     honest = module.factor
 
     def factor(*matrices: jax.Array) -> dict[str, list[jax.Array]]:
-        found = honest(*matrices)
-        return {**found, name: wrong(found[name])}
+        results = honest(*matrices)
+        return {**results, name: wrong(results[name])}
 
     monkeypatch.setattr(module, "factor", factor)
 
@@ -285,8 +285,8 @@ def test_a_wave_that_does_not_come_back_fails(monkeypatch: pytest.MonkeyPatch) -
     honest = module.transform
 
     def transform(a: jax.Array) -> dict[str, list[jax.Array]]:
-        found = honest(a)
-        return {**found, "rfft": [found["rfft"][0] * 64]}
+        results = honest(a)
+        return {**results, "rfft": [results["rfft"][0] * 64]}
 
     monkeypatch.setattr(module, "transform", transform)
 

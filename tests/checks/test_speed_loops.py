@@ -68,29 +68,29 @@ WHOLE_SUM = ("v2-8", "v3-8")
 """There the compiler makes a `psum_scatter` of a `psum`: the loop takes as long as that."""
 
 
-def products(one: dict[str, Any], work: loop_bodies.Round) -> None:
+def products(report: dict[str, Any], work: loop_bodies.Round) -> None:
     """Demand two products of the whole matrices."""
-    rows, columns = one["shape"]
+    rows, columns = report["shape"]
 
     assert 2 * 2 * rows * columns * columns == work.operations
 
 
-def traffic(one: dict[str, Any], work: loop_bodies.Round) -> None:
+def traffic(report: dict[str, Any], work: loop_bodies.Round) -> None:
     """Demand that what STREAM counts is read from and written to HBM, and nothing else."""
-    size = 4 * math.prod(one["shape"])
-    read, written = ARRAYS[one["title"]]
+    size = 4 * math.prod(report["shape"])
+    read, written = ARRAYS[report["title"]]
 
     assert (read * size, written * size) == (work.read, work.written)
     assert ((), ()) == (work.kept, work.unknown)
 
 
-def exchange(one: dict[str, Any], work: loop_bodies.Round) -> None:
+def exchange(report: dict[str, Any], work: loop_bodies.Round) -> None:
     """Demand that one collective moves the whole array."""
-    title = one["title"]
-    each = one["bytes"] if title == "all_gather" else one["bytes"] // one["devices"]
-    summed = title == "psum_scatter" and one["tpu"] in WHOLE_SUM
+    title = report["title"]
+    size = report["bytes"] if title == "all_gather" else report["bytes"] // report["devices"]
+    summed = title == "psum_scatter" and report["tpu"] in WHOLE_SUM
 
-    assert ((OPERATIONS["psum" if summed else title], each),) == work.exchanges
+    assert ((OPERATIONS["psum" if summed else title], size),) == work.exchanges
 
 
 LOOPS: dict[str, tuple[int, Callable[..., None]]] = {
@@ -113,15 +113,15 @@ def test_every_round_of_every_loop_does_its_whole_work(tpu: str, tmp_path: Path)
     )  # fmt: skip
 
     assert run.returncode == 0, run.stderr[-2000:]
-    found = [json.loads(line) for line in run.stdout.splitlines()]
-    counts = {name: sum(one["check"] == name for one in found) for name in LOOPS}
-    assert set(LOOPS) == {one["check"] for one in found}
+    reports = [json.loads(line) for line in run.stdout.splitlines()]
+    counts = {name: sum(report["check"] == name for report in reports) for name in LOOPS}
+    assert set(LOOPS) == {report["check"] for report in reports}
     assert [] == [name for name, (least, _) in LOOPS.items() if counts[name] < least]
-    for one in found:
-        work = loop_bodies.read(one["text"])
-        print(f"{tpu:8} {one['check']}: {one['title']:36} {work and work[:4]}")
+    for report in reports:
+        work = loop_bodies.read(report["text"])
+        print(f"{tpu:8} {report['check']}: {report['title']:36} {work and work[:4]}")
         assert work is not None
-        LOOPS[one["check"]][1](one, work)
+        LOOPS[report["check"]][1](report, work)
 
 
 # that it can fail: broken loops, compiled for the CPU
@@ -219,12 +219,12 @@ def test_the_traffic_of_a_body_is_what_it_reads_and_writes(
 
 def test_every_full_check_with_loops_is_looked_at() -> None:
     """A check that says how often has a row in `LOOPS`."""
-    devices, found = jax.local_devices(), set()
+    devices, names = jax.local_devices(), set()
     for name in FULL:
         module = importlib.import_module(f"tpustarter.checks.jax.{name}")
         for _, _, arguments in module.programs(devices) if hasattr(module, "programs") else ():
             first = arguments[0] if len(arguments) > 1 else None
             if first is not None and first.shape == (len(devices),) and first.dtype == jnp.int32:
-                found.add(name)
+                names.add(name)
 
-    assert set(LOOPS) == found
+    assert set(LOOPS) == names

@@ -43,7 +43,7 @@ def learn(lessons: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def own_file() -> Path:
+def learner_file() -> Path:
     """Return where the learner's copy is."""
     return locations.state_place() / "exercises" / "made" / "double.py"
 
@@ -54,19 +54,19 @@ def test_the_first_time_it_shows_the_task_and_makes_the_file(lessons: Path) -> N
 
     assert done.returncode == 0
     assert done.stdout.startswith(
-        f"Return the double\n\n`double` must return twice its number.\n\nYour file: {own_file()}\n"
+        f"Return the double\n\n`double` must return twice its number.\n\nYour file: {learner_file()}\n"
     )
     assert "RIGHT" not in done.stdout
-    assert own_file().read_text() == SHIPPED
+    assert learner_file().read_text() == SHIPPED
 
 
 def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     """What was found and expected is told; a broken answer has no verdict."""
     learn(lessons, "made/double")
     wrong = learn(lessons, "made/double")
-    own_file().write_text("1 / 0")
+    learner_file().write_text("1 / 0")
     broken = learn(lessons, "made/double")
-    own_file().write_text(SOLVED)
+    learner_file().write_text(SOLVED)
     right = learn(lessons, "made/double")
 
     assert (wrong.returncode, wrong.stdout.splitlines()[-1]) == (1, "NOT YET  found 4, expected 8")
@@ -80,7 +80,7 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
 def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> None:
     """The traceback has all lines of it, the verdict the first one."""
     learn(lessons, "made/double")
-    own_file().write_text("\nraise TypeError('first\\nsecond\\nthird')\n")
+    learner_file().write_text("\nraise TypeError('first\\nsecond\\nthird')\n")
     broken = learn(lessons, "made/double").stdout
 
     assert '/exercises/made/double.py", line 2' in broken
@@ -91,7 +91,7 @@ def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> Non
 def test_hints_solution_and_reset(lessons: Path) -> None:
     """One hint a time; the solution is the program alone; the file is kept aside."""
     learn(lessons, "made/double")
-    own_file().write_text("my work")
+    learner_file().write_text("my work")
     hints = [learn(lessons, "made/double", "--hint") for _ in range(3)]
     solution = learn(lessons, "made/double", "--solution")
     reset = learn(lessons, "made/double", "--reset")
@@ -103,8 +103,8 @@ def test_hints_solution_and_reset(lessons: Path) -> None:
     ]
     assert "the last hint" in hints[2].stderr
     assert solution.stdout == "def double(number):\n    return 2 * number\n"
-    assert reset.stdout.startswith(f"begun anew: {own_file()}")
-    assert own_file().with_name("double.py.old").read_text() == "my work"
+    assert reset.stdout.startswith(f"begun anew: {learner_file()}")
+    assert learner_file().with_name("double.py.old").read_text() == "my work"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_watching_judges_at_each_save_until_it_is_right(lessons: Path) -> None:
                 break
         while "watching" not in running.stderr.readline():
             time.sleep(0.01)
-        own_file().write_text(SOLVED)
+        learner_file().write_text(SOLVED)
         rest = running.stdout.read()
 
     assert (running.returncode, rest.splitlines()[-1]) == (0, "RIGHT")

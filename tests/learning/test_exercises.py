@@ -172,7 +172,7 @@ def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
     told = [exercises.next_hint(exercise) for _ in range(3)]
 
     assert told == ["Two times is a plus.", "`number + number` is one way.", None]
-    assert exercises.hints_told(exercise) == 2
+    assert exercises.hints_given(exercise) == 2
 
 
 def test_a_solution_looked_at_before_is_remembered_as_shown(exercise: Exercise) -> None:
@@ -195,7 +195,7 @@ def test_exercises_done_elsewhere_are_added(exercise: Exercise) -> None:
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
     progress.merge(exported)
 
-    assert (exercises.state(exercise), exercises.hints_told(exercise)) == ("pass", 2)
+    assert (exercises.state(exercise), exercises.hints_given(exercise)) == ("pass", 2)
 
 
 @pytest.mark.parametrize(

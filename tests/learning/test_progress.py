@@ -136,7 +136,7 @@ def test_a_program_that_keeps_the_lock_is_waited_for_in_bounded_time(
     """Another one that stopped in the middle of a write is said, not waited for without limit."""
     monkeypatch.setattr(progress, "LOCK_WAIT_S", 0.2)
     progress.lesson_done("a/one")
-    with progress._alone(), pytest.raises(Problem, match="another tpustarter"):
+    with progress._lock(), pytest.raises(Problem, match="another tpustarter"):
         progress.lesson_done("a/two")
 
     assert not progress.is_done("a/two")

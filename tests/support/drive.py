@@ -1,6 +1,6 @@
 """Runs the command line as a process of its own, on sample checks or a laid-out machine.
 
-`python tests/drive.py CHECKS ROOT ENV UID ARGUMENT...`: folder of checks or `-`, root of the
+`drive.py CHECKS ROOT ENV UID ARGUMENT...`: folder of checks or `-`, root of the
 machine, its environment as JSON or `-` for this process's, whose rights are judged or `-`.
 """
 

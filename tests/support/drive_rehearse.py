@@ -1,6 +1,6 @@
 """Runs `tpustarter rehearse` as a process of its own, on sample checks and a laid-out machine.
 
-`python tests/drive_rehearse.py CHECKS ROOT ARGUMENT...`: folder of checks, root of the machine,
+`drive_rehearse.py CHECKS ROOT ARGUMENT...`: folder of checks, root of the machine,
 whose environment is this process's.
 """
 

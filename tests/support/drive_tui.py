@@ -1,6 +1,6 @@
 """Runs the app on the terminal it is given, as the leader of a session of its own.
 
-`python tests/drive_tui.py` runs what is installed; `... LESSONS CHECKS` takes other content.
+`drive_tui.py` runs what is installed; `... LESSONS CHECKS` takes other content.
 """
 
 from __future__ import annotations
@@ -21,4 +21,4 @@ if __name__ == "__main__":
     if not content:
         __main__.main()
     else:
-        sys.exit(launch.run(launch.Launched(lessons=Path(content[0]), checks=Path(content[1]))))
+        sys.exit(launch.run(launch.TerminalApp(lessons=Path(content[0]), checks=Path(content[1]))))

@@ -157,6 +157,8 @@ def _process(
 def _lock(root: Path, state: str | None, pid: int) -> None:
     """Write libtpu's lock file; `foreign` belongs to its writer, and a `uid` is given to judge."""
     _write(root / "proc/locks", "1: FLOCK  ADVISORY  WRITE 1 00:01:1 0 EOF\n")
+    (root / "tmp").mkdir(exist_ok=True)
+    (root / "tmp").chmod(0o1777)
     if state is None:
         return
     path = root / "tmp/libtpu_lockfile"

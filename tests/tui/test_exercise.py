@@ -35,7 +35,7 @@ def lessons_with_exercise(folder: Path, text: str = SHIPPED) -> None:
         file.write_text(program)
 
 
-def own_file() -> Path:
+def learner_file() -> Path:
     """Return where the learner's copy is."""
     return locations.state() / "exercises" / "start" / "double.py"
 
@@ -73,7 +73,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             assert "double must return twice its number." in seen
             seen = await press(pilot, "r")
             assert "NOT YET  found 4, expected 8" in seen
-            own_file().write_text(SOLVED)
+            learner_file().write_text(SOLVED)
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             assert "doubled" in on_screen(pilot.app)
             seen = await press(pilot, "escape")
@@ -97,10 +97,10 @@ def test_hints_the_solution_and_beginning_anew_are_a_key_each(tmp_path: Path) ->
             seen = await press(pilot, "v", "y")
             assert "return 2 * number" in seen
             assert "solution looked at" in seen
-            own_file().write_text("typed")
+            learner_file().write_text("typed")
             await until(pilot, lambda: "BROKEN" in on_screen(pilot.app))
             await press(pilot, "u", "y")
-            assert own_file().read_text() == SHIPPED
+            assert learner_file().read_text() == SHIPPED
 
     run(journey)
 

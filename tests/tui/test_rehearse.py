@@ -20,7 +20,7 @@ from tests.support.stub_compiler import CHECKS, SAMPLES, make_compiler
 from tests.support.tutor import on_screen, press, run, settle, until, write_lessons
 from tpustarter import locations
 from tpustarter.tui.app import Starter
-from tpustarter.tui.rehearsal_table import LEAST_LABEL, Known, cut, label
+from tpustarter.tui.rehearsal_table import LEAST_LABEL, Answers, cut, label
 from tpustarter.tui.rehearsal_table import lay_out as lay_out_columns
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.rehearse import Rehearse
@@ -441,7 +441,7 @@ def test_a_label_that_is_cut_keeps_the_name_of_the_program(width: int, expected:
 
 def test_the_worst_answer_of_one_name_counts() -> None:
     """A script may give two functions of one name and shape to `jax.jit`."""
-    known = Known([(None, "")], ["v5e-8"])
+    known = Answers([(None, "")], ["v5e-8"])
     for status in ("compiles", "refused", "compiles"):
         known.answer({"check": None, "program": "f", "tpu": "v5e-8", "status": status})
 
@@ -451,7 +451,7 @@ def test_the_worst_answer_of_one_name_counts() -> None:
 
 def test_seconds_stand_in_the_cell_that_is_compiled() -> None:
     """They go with the answer, and once it is stopped; a program gets its row when it begins."""
-    known = Known([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
+    known = Answers([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
     known.working("jax.b", "jax.b", "v5e-8", 2.0)
 
     assert ("...2s", "run") == known.cell(("jax.b", ""), "v5e-8")
@@ -471,7 +471,7 @@ def test_seconds_stand_in_the_cell_that_is_compiled() -> None:
 
 def test_what_is_not_of_the_table_gets_no_row() -> None:
     """The user's Python at work is no program, and neither is one whose check is not told."""
-    known = Known([("jax.a", "")], ["v5e-8"])
+    known = Answers([("jax.a", "")], ["v5e-8"])
     known.working(None, "default", "v5e-8", 1.0)
     known.working(None, "your code", "a TPU", 1.0)
 
@@ -480,7 +480,7 @@ def test_what_is_not_of_the_table_gets_no_row() -> None:
 
 def test_a_check_that_cannot_list_its_programs_is_one_row() -> None:
     """The answer about it stands behind its name, and no seconds go on."""
-    known = Known([("jax.a", "")], ["v5e-8"])
+    known = Answers([("jax.a", "")], ["v5e-8"])
     known.working("jax.a", "one", "v5e-8", 1.0)
     known.answer({"check": "jax.a", "program": "jax.a", "tpu": "v5e-8", "status": "error"})
 

@@ -11,35 +11,28 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.check import check
-from tpustarter.cli.endings import tell_as_json
+from tpustarter.cli.endings import print_error_json
 from tpustarter.cli.learn import learn
 from tpustarter.cli.overview import overview
 from tpustarter.cli.rehearse import rehearse
 from tpustarter.cli.setup import setup
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.problem import ExitCode, Problem, schema_of
 from tpustarter.version import __version__
 
 
-class _Unfollowed(Problem):
+class _CliProblem(Problem):
     """A command line that is not followed, before any command was found."""
 
 
-def _refuse_a_folder_that_is_gone() -> None:
+def _refuse_missing_folder() -> None:
     """Raise Problem where paths lead nowhere: every command looks for a Python beside itself."""
     try:
         Path.cwd()
     except OSError as error:
-        raise _Unfollowed(
+        raise _CliProblem(
             f"the folder this was started in cannot be used: {error.strerror}",
             hint="run `cd`, then this again",
         ) from error
-
-
-def _schema() -> str:
-    """Return the schema of what the command asked for prints with `--json`."""
-    names = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup"}
-    asked = next((word for word in sys.argv[1:] if word in names), "")
-    return f"tpustarter.{names.get(asked, 'report')}/1"
 
 
 class _Group(click.Group):
@@ -48,24 +41,20 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; raises Problem for one that is not there."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            hint = f"did you mean `{near[0]}`?" if near else "`tpustarter --help` lists them"
-            raise _Unfollowed(f"there is no command `{args[0]}`", hint=hint, code=ExitCode.USAGE)
+            matches = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter --help` lists them"
+            raise _CliProblem(f"there is no command `{args[0]}`", hint=hint, code=ExitCode.USAGE)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; click would exit with 1, a failed check, when a pipe is closed."""
+        """Run a command; what click refuses is JSON too where that was asked for."""
         try:
-            _refuse_a_folder_that_is_gone()
+            _refuse_missing_folder()
             return super().invoke(ctx)
-        except (click.ClickException, _Unfollowed) as error:
+        except (click.ClickException, _CliProblem) as error:
             if {"--json", "--ndjson"} & {*sys.argv}:
-                tell_as_json(error, _schema())
+                print_error_json(error, schema_of(sys.argv[1:]))
             raise
-        except BrokenPipeError:
-            # Nothing more can be told, and nothing may be tried again while Python exits.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            sys.exit(128 + signal.SIGPIPE)
 
 
 @click.group(

@@ -90,7 +90,7 @@ def check(
     save: bool,
     compare: str | None,
     minutes: float | None,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Check this machine, and say what was proven and where.
 
@@ -99,24 +99,24 @@ def check(
     """
     if as_json and ndjson:
         raise click.UsageError("--json and --ndjson exclude each other")
-    request = Request(ids=ids, fail_on_warn=fail_on == "warn", **asked)
+    request = Request(ids=ids, fail_on_warn=fail_on == "warn", **options)
     if minutes is not None:
         request = replace(request, minutes=minutes)
-        if not any(one.level == "soak" for one in _chosen(request)):
+        if not any(entry.level == "soak" for entry in _select_checks(request)):
             raise click.UsageError("--minutes is for checks of level soak: add --level soak")
     if listing:
         _list(request)
         return
     with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
-        earlier = _earlier(compare)
+        earlier = _read_earlier(compare)
         run = _run(request, junit=junit, ndjson=ndjson, quiet=as_json or ndjson)
-        changed = _changed(run, *earlier) if earlier else None
-        _report(run, changed, verbose=verbose, as_json=as_json, ndjson=ndjson)
+        comparison = _compare(run, *earlier) if earlier else None
+        _report(run, comparison, verbose=verbose, as_json=as_json, ndjson=ndjson)
     if save:
         _save(run)
     code = verdict.exit_code(run)
     if code != ExitCode.OK:
-        click.echo(visible(_why(run, code)), err=True)
+        click.echo(visible(_explain_exit(run, code)), err=True)
     sys.exit(code)
 
 
@@ -141,7 +141,7 @@ def _run(request: Request, *, junit: Path | None, ndjson: bool, quiet: bool) -> 
     return selfcheck.run
 
 
-def _earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
+def _read_earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
     """Read the report to compare with: what is wrong with it is told before anything runs."""
     if name is None:
         return None
@@ -150,10 +150,10 @@ def _earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
     return saved.read(name)
 
 
-def _changed(run: Run, file: str, before: dict[str, Any]) -> dict[str, Any]:
+def _compare(run: Run, file: str, earlier: dict[str, Any]) -> dict[str, Any]:
     from tpustarter.checking import compare, document
 
-    return compare.compare(file, before, document.document(run))
+    return compare.compare(file, earlier, document.document(run))
 
 
 def _save(run: Run) -> None:
@@ -161,28 +161,30 @@ def _save(run: Run) -> None:
     from tpustarter.checking import document, saved
 
     try:
-        kept = saved.save(run, document.document(run))
+        path = saved.save(run, document.document(run))
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
-        click.echo(f"kept: {visible(str(kept))}", err=True)
+        click.echo(f"kept: {visible(str(path))}", err=True)
 
 
-def _chosen(request: Request) -> list[content.Check]:
+def _select_checks(request: Request) -> list[content.Check]:
     checks = content.read_checks()
     return content.select(checks, request.ids, request.level, request.framework)
 
 
 def _list(request: Request) -> None:
     """Show each check with its level, about how long it takes, and its claim."""
-    chosen = _chosen(request)
-    width = text.id_width(one.id for one in chosen)
-    for one in chosen:
-        about = text.about(content.seconds([one], request.minutes)) if one.estimate_s else ""
-        click.echo(f"{one.id:<{width}} {one.level:<6} {about:>7}  {one.broken or one.title}")
-    total = text.about(content.seconds(chosen, request.minutes))
-    number = plan.count(len(chosen), "check")
-    click.echo(f"{number}, about {total} on 8 virtual CPU devices", err=True)
+    checks = _select_checks(request)
+    width = text.id_width(entry.id for entry in checks)
+    for entry in checks:
+        estimate = text.about(content.seconds([entry], request.minutes)) if entry.estimate_s else ""
+        click.echo(
+            f"{entry.id:<{width}} {entry.level:<6} {estimate:>7}  {entry.broken or entry.title}"
+        )
+    total = text.about(content.seconds(checks, request.minutes))
+    count = plan.count(len(checks), "check")
+    click.echo(f"{count}, about {total} on 8 virtual CPU devices", err=True)
 
 
 def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
@@ -213,42 +215,42 @@ def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
 
 
 def _report(
-    run: Run, changed: dict[str, Any] | None, *, verbose: bool, as_json: bool, ndjson: bool
+    run: Run, comparison: dict[str, Any] | None, *, verbose: bool, as_json: bool, ndjson: bool
 ) -> None:
     if as_json or ndjson:
         from tpustarter.checking import document
 
         fields = document.document(run) if as_json else document.finished_fields(run)
-        click.echo(document.line({**fields, "comparison": changed} if changed else fields))
+        click.echo(document.line({**fields, "comparison": comparison} if comparison else fields))
         return
     paint = paint_for(_COLOURS)
     click.echo(text.render(run, verbose=verbose, paint=paint))
-    if changed:
+    if comparison:
         from tpustarter.checking import compare_text
 
-        click.echo(f"\n{compare_text.render(changed, paint)}")
+        click.echo(f"\n{compare_text.render(comparison, paint)}")
 
 
-def _why(run: Run, code: ExitCode) -> str:
+def _explain_exit(run: Run, code: ExitCode) -> str:
     """Return one line for stderr: what, why, and the command to run next."""
     blocked = run.blocked
     if blocked and blocked.code == code:
         return f"exit {int(code)}: {blocked.what}" + (
             f"; next: {blocked.hint}" if blocked.hint else ""
         )
-    worst = next((one for one in run.failed()), None)
+    worst = next((result for result in run.failed()), None)
     if worst:
         return f"exit {int(code)}: {worst.id} failed; next: {text.next_step(worst)}"
-    unknown = next((one for one in run.results if verdict.without_verdict(one)), None)
+    unknown = next((result for result in run.results if verdict.without_verdict(result)), None)
     if unknown:
-        why, step = visible(text.summary(unknown)), text.next_step(unknown)
-        return f"exit {int(code)}: {unknown.id} has no verdict ({why}); next: {step}"
-    idle = bool(run.results) and all(one.status == "skip" for one in run.results)
-    nothing = text.nothing(run) if idle else "nothing was verified"
-    step = "tpustarter check" if idle else "tpustarter check --list"
-    words = {
+        reason, step = visible(text.summary(unknown)), text.next_step(unknown)
+        return f"exit {int(code)}: {unknown.id} has no verdict ({reason}); next: {step}"
+    all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
+    summary = text.nothing(run) if all_skipped else "nothing was verified"
+    step = "tpustarter check" if all_skipped else "tpustarter check --list"
+    reasons = {
         ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",
         ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
-        ExitCode.NOTHING_VERIFIED: f"{nothing}; next: `{step}`",
+        ExitCode.NOTHING_VERIFIED: f"{summary}; next: `{step}`",
     }
-    return f"exit {int(code)}: {words.get(code, 'stopped before the end; next: run it again')}"
+    return f"exit {int(code)}: {reasons.get(code, 'stopped before the end; next: run it again')}"

@@ -19,15 +19,15 @@ def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
     The second one ends what was told to end by itself, the third ends the wait too.
     """
 
-    def on_signal(number: int, _: object) -> None:
+    def on_first_signal(number: int, _: object) -> None:
         stop(number)
-        signal.signal(number, again)
+        signal.signal(number, on_second_signal)
 
-    def again(number: int, _: object) -> None:
+    def on_second_signal(number: int, _: object) -> None:
         stop(number)
-        signal.signal(number, leave)
+        signal.signal(number, on_third_signal)
 
-    def leave(number: int, _: object) -> None:
+    def on_third_signal(number: int, _: object) -> None:
         sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
 
     numbers = [
@@ -35,11 +35,11 @@ def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
     ]
-    before = {number: signal.signal(number, on_signal) for number in numbers}
+    handlers = {number: signal.signal(number, on_first_signal) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
@@ -50,11 +50,11 @@ def json_even_if_it_breaks(schema: str, *, wanted: bool) -> Generator[None]:
         yield
     except Exception as error:
         if wanted:
-            tell_as_json(error, schema)
+            print_error_json(error, schema)
         raise
 
 
-def tell_as_json(error: Exception, schema: str) -> None:
+def print_error_json(error: Exception, schema: str) -> None:
     """Put an error on stdout: a document, or the last event where `--ndjson` was asked for."""
     from tpustarter.checking import document
 

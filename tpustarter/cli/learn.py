@@ -67,76 +67,76 @@ from tpustarter.terminal import visible
     help="Add what --export printed elsewhere; - reads stdin.",
 )
 @click.option("--lint", is_flag=True, help="Say what is wrong with the lessons.")
-def learn(**given: Any) -> None:
+def learn(**values: Any) -> None:
     """List the lessons, or print one of them; with --run, run its blocks.
 
     A lesson runs only with --run: its blocks share one process of the Python that the first
     line of the output names.
     """
-    asked = SimpleNamespace(**given)
-    _refuse_mixtures(asked)
-    if action := _alone(asked):
+    options = SimpleNamespace(**values)
+    _refuse_conflicts(options)
+    if action := _standalone_action(options):
         action()
         return
-    with json_even_if_it_breaks(LEARN_SCHEMA, wanted=asked.as_json):
+    with json_even_if_it_breaks(LEARN_SCHEMA, wanted=options.as_json):
         lessons = content.read_lessons()
-        chosen = [_named(asked.lesson, lessons)] if asked.lesson else lessons
-        if asked.notebook:
-            _write_notebook(chosen[0], asked.notebook)
-        elif asked.running:
-            _run(chosen, as_json=asked.as_json, python=asked.python, devices=asked.devices)
-        elif asked.as_json:
+        chosen = [_find_lesson(options.lesson, lessons)] if options.lesson else lessons
+        if options.notebook:
+            _write_notebook(chosen[0], options.notebook)
+        elif options.running:
+            _run(chosen, as_json=options.as_json, python=options.python, devices=options.devices)
+        elif options.as_json:
             _describe(chosen)
-        elif asked.lesson or asked.every:
+        elif options.lesson or options.every:
             _print(chosen)
         else:
             _list(lessons)
 
 
-def _refuse_mixtures(asked: SimpleNamespace) -> None:
-    if asked.lesson and asked.every:
+def _refuse_conflicts(options: SimpleNamespace) -> None:
+    if options.lesson and options.every:
         raise click.UsageError("name a lesson or give --all, not both")
-    if asked.running and not (asked.lesson or asked.every):
+    if options.running and not (options.lesson or options.every):
         raise click.UsageError("--run needs a lesson, or --all")
-    if asked.notebook and (not asked.lesson or asked.running or asked.as_json):
+    if options.notebook and (not options.lesson or options.running or options.as_json):
         raise click.UsageError("--notebook needs a lesson, and goes with nothing else")
-    how = (asked.watch, asked.hint, asked.solution, asked.reset)
-    if sum(how) > bool(asked.exercise):
+    modes = (options.watch, options.hint, options.solution, options.reset)
+    if sum(modes) > bool(options.exercise):
         raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
 
 
-def _alone(asked: SimpleNamespace) -> Callable[[], None] | None:
+def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
     """Return what to do for an option that goes alone; None where none was given."""
-    alone: dict[str, tuple[bool, Callable[[], None]]] = {
-        "--search": (asked.search is not None, lambda: _search(asked.search)),
-        "--old": (asked.old is not None, lambda: _old(asked.old)),
-        "--exercise": (asked.exercise is not None, lambda: _exercise(asked)),
-        "--which": (asked.which, _which),
-        "--export": (asked.export, _export),
-        "--import": (asked.exported is not None, lambda: _import(asked.exported)),
-        "--lint": (asked.lint, _lint),
+    standalone: dict[str, tuple[bool, Callable[[], None]]] = {
+        "--search": (options.search is not None, lambda: _search(options.search)),
+        "--old": (options.old is not None, lambda: _search_claims(options.old)),
+        "--exercise": (options.exercise is not None, lambda: _exercise(options)),
+        "--which": (options.which, _show_path),
+        "--export": (options.export, _export),
+        "--import": (options.exported is not None, lambda: _import(options.exported)),
+        "--lint": (options.lint, _lint),
     }
-    actions = [action for is_wanted, action in alone.values() if is_wanted]
-    with_json = asked.as_json and not asked.export  # which is JSON anyway
-    others = (asked.running, asked.every, with_json, asked.lesson is not None)
+    actions = [action for is_given, action in standalone.values() if is_given]
+    with_json = options.as_json and not options.export  # which is JSON anyway
+    others = (options.running, options.every, with_json, options.lesson is not None)
     if actions and len(actions) + sum(others) > 1:
-        *most, last = alone
-        raise click.UsageError(f"{', '.join(most)} and {last} each go alone")
+        *names, last = standalone
+        raise click.UsageError(f"{', '.join(names)} and {last} each go alone")
     return actions[0] if actions else None
 
 
-def _exercise(asked: SimpleNamespace) -> None:
+def _exercise(options: SimpleNamespace) -> None:
     from tpustarter.cli import exercise
     from tpustarter.learning import exercises
 
     lessons = content.read_lessons()
-    if not asked.exercise:
+    if not options.exercise:
         exercise.show_all(lessons)
         return
     exercise.work(
-        exercises.find(lessons, asked.exercise),
-        watch=asked.watch, hint=asked.hint, solution=asked.solution, reset=asked.reset,
-        python=asked.python, devices=asked.devices,
+        exercises.find(lessons, options.exercise),
+        watch=options.watch, hint=options.hint, solution=options.solution, reset=options.reset,
+        python=options.python, devices=options.devices,
     )  # fmt: skip
 
 
@@ -151,25 +151,25 @@ def _write_notebook(lesson: Lesson, file: Path) -> None:
     click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 
-def _which() -> None:
+def _show_path() -> None:
     """Print the path that fits this machine, and where the learner is on it."""
     from tpustarter.learning import progress
 
-    lessons = {one.id: one for one in content.read_lessons()}
+    lessons = {lesson.id: lesson for lesson in content.read_lessons()}
     paths = content.read_paths()
-    path = _path_here(paths)
-    known = progress.read().lessons
+    path = _find_path(paths)
+    records = progress.read().lessons
     following = progress.next_lesson(path.lessons)
     click.echo(visible(f"{path.title}. {path.who}"))
     click.echo()
     for name in path.lessons:
-        is_done = name in known and known[name].done
+        is_done = name in records and records[name].done
         mark = "done" if is_done else "next" if name == following else ""
         lesson = lessons[name]
         click.echo(visible(f"  {mark:<5} {name:<30} {lesson.header.get('minutes', '?'):>3} min"))
-    others = ", ".join(f"`{one.title}`" for one in paths if one is not path)
+    other_titles = ", ".join(f"`{candidate.title}`" for candidate in paths if candidate is not path)
     click.echo()
-    click.echo(visible(f"Other paths: {others}: tpustarter learn"))
+    click.echo(visible(f"Other paths: {other_titles}: tpustarter learn"))
 
 
 def _export() -> None:
@@ -179,14 +179,14 @@ def _export() -> None:
     click.echo(document.line(progress.export()))
 
 
-def _named(name: str, lessons: list[Lesson]) -> Lesson:
-    chosen = next((one for one in lessons if one.id == name), None)
-    if chosen:
-        return chosen
-    near = get_close_matches(name, [one.id for one in lessons], n=1)
+def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
+    lesson = next((lesson for lesson in lessons if lesson.id == name), None)
+    if lesson:
+        return lesson
+    matches = get_close_matches(name, [lesson.id for lesson in lessons], n=1)
     raise Problem(
         f"there is no lesson `{name}`",
-        hint=f"did you mean `{near[0]}`?" if near else "`tpustarter learn` lists them",
+        hint=f"did you mean `{matches[0]}`?" if matches else "`tpustarter learn` lists them",
         code=ExitCode.USAGE,
     )
 
@@ -195,25 +195,25 @@ def _import(exported: TextIO) -> None:
     from tpustarter.learning import progress
 
     try:
-        other = progress.read_export(exported.read())
+        imported = progress.read_export(exported.read())
     except (OSError, ValueError) as error:
         raise Problem(
             f"`{exported.name}` is not what `tpustarter learn --export` prints: {error}",
             hint="run `tpustarter learn --export > FILE` where you learned before",
         ) from error
-    progress.merge(other)
-    done = sum(1 for one in progress.read().lessons.values() if one.done)
+    progress.merge(imported)
+    done = sum(1 for record in progress.read().lessons.values() if record.done)
     click.echo(f"{done} lesson{'s are' if done != 1 else ' is'} done now, there or here")
 
 
 def _lint() -> None:
     from tpustarter.learning import lint
 
-    found = lint.everything()
-    for line in found:
-        click.echo(visible(line))
-    if found:
-        count = f"{len(found)} complaint{'s' if len(found) > 1 else ''}"
+    complaints = lint.everything()
+    for complaint in complaints:
+        click.echo(visible(complaint))
+    if complaints:
+        count = f"{len(complaints)} complaint{'s' if len(complaints) > 1 else ''}"
         click.echo(f"exit 78: {count}; next: mend the lines above", err=True)
         sys.exit(ExitCode.CONFIGURATION)
     click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")
@@ -222,32 +222,32 @@ def _lint() -> None:
 def _search(text: str) -> None:
     from tpustarter.learning import markdown
 
-    found = markdown.search(content.read_lessons(), text)
-    for lesson, number, line in found:
+    matches = markdown.search(content.read_lessons(), text)
+    for lesson, number, line in matches:
         click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
-    if not found:
+    if not matches:
         click.echo(f"exit 5: no lesson holds `{visible(text)}`; next: `tpustarter learn`", err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)
 
 
-def _old(text: str) -> None:
+def _search_claims(text: str) -> None:
     from tpustarter.learning import then_now
 
-    found = then_now.search(then_now.read(), text)
-    for number, one in enumerate(found):
+    claims = then_now.search(then_now.read(), text)
+    for number, claim in enumerate(claims):
         if number:
             click.echo()
-        click.echo(visible(f"{one.id}  {one.status}"))
-        read = f"{one.command}" if one.command else "no lesson yet"
-        proof = one.proof or "not shown by code here"
-        for word, said in (("then", one.then), ("now", one.now), ("read", read),
-                           ("proof", proof), ("source", one.source)):  # fmt: skip
-            for line in textwrap.wrap(said, 70, break_long_words=False, break_on_hyphens=False):
-                click.echo(visible(f"  {word:<7}{line}"))
-                word = ""  # noqa: PLW2901  told once
-    if not found:
-        told = f"exit 5: no older claim holds `{visible(text)}`; next: `tpustarter learn --search`"
-        click.echo(told, err=True)
+        click.echo(visible(f"{claim.id}  {claim.status}"))
+        command = f"{claim.command}" if claim.command else "no lesson yet"
+        proof = claim.proof or "not shown by code here"
+        for label, value in (("then", claim.then), ("now", claim.now), ("read", command),
+                             ("proof", proof), ("source", claim.source)):  # fmt: skip
+            for line in textwrap.wrap(value, 70, break_long_words=False, break_on_hyphens=False):
+                click.echo(visible(f"  {label:<7}{line}"))
+                label = ""  # noqa: PLW2901  printed once
+    if not claims:
+        error = f"exit 5: no older claim holds `{visible(text)}`; next: `tpustarter learn --search`"
+        click.echo(error, err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)
 
 
@@ -258,44 +258,44 @@ def _list(lessons: list[Lesson]) -> None:
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
     paths = content.read_paths()
-    following = progress.next_lesson(_path_here(paths).lessons) if paths else None
-    known = progress.read().lessons
+    following = progress.next_lesson(_find_path(paths).lessons) if paths else None
+    records = progress.read().lessons
     tracks: dict[str, list[Lesson]] = {}
     for lesson in lessons:
         tracks.setdefault(lesson.id.split("/")[0], []).append(lesson)
     for track, members in tracks.items():
         click.echo(f"Lessons on {track}")
         for lesson in members:
-            done = known[lesson.id].done if lesson.id in known else None
-            begun = "begun" if lesson.id in known else ""
+            done = records[lesson.id].done if lesson.id in records else None
+            begun = "begun" if lesson.id in records else ""
             mark = "done" if done else "next" if lesson.id == following else begun
             minutes = f"{lesson.header.get('minutes', '?')} min"
             click.echo(visible(f"  {mark:<5} {lesson.id:<30} {minutes:>6}  {lesson.title}"))
     click.echo("\nPaths")
     for path in paths:
-        done = sum(1 for one in path.lessons if one in known and known[one].done)
-        first = progress.next_lesson(path.lessons)
-        told = f"next {first}" if first else "all done"
-        click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {told}"))
+        done = sum(1 for name in path.lessons if name in records and records[name].done)
+        next_id = progress.next_lesson(path.lessons)
+        status = f"next {next_id}" if next_id else "all done"
+        click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {status}"))
     click.echo(f"\nRead one: tpustarter learn {following or lessons[0].id}")
 
 
-def _path_here(paths: list[LessonPath]) -> LessonPath:
+def _find_path(paths: list[LessonPath]) -> LessonPath:
     """Return the path that fits this machine: the first one where there is a TPU."""
     from tpustarter.machine import host
 
-    wanted = "fresh-tpu-vm" if host.platform_hint(host.Machine()) == "tpu" else "laptop"
-    return next((path for path in paths if path.id == wanted), paths[0])
+    path_id = "fresh-tpu-vm" if host.platform_hint(host.Machine()) == "tpu" else "laptop"
+    return next((path for path in paths if path.id == path_id), paths[0])
 
 
 def _print(lessons: list[Lesson]) -> None:
     from tpustarter.learning import lesson_text, progress
 
-    known = progress.read().lessons
+    records = progress.read().lessons
     for number, lesson in enumerate(lessons):
         if number:
             click.echo()
-        for line in lesson_text.render(lesson, known.get(lesson.id, progress.LessonProgress())):
+        for line in lesson_text.render(lesson, records.get(lesson.id, progress.LessonProgress())):
             click.echo(visible(line))
 
 
@@ -307,15 +307,15 @@ def _describe(lessons: list[Lesson]) -> None:
     click.echo(document.line(lesson_run.document(Practice(lessons))))
 
 
-def _run(lessons: list[Lesson], *, as_json: bool, **where: Any) -> None:
+def _run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
     from tpustarter.learning import lesson_run
     from tpustarter.learning.practice import Practice
 
-    practice = Practice(lessons, **where)
-    shown = lesson_run.Shown(click.echo, finished=not as_json)
+    practice = Practice(lessons, **options)
+    printer = lesson_run.Shown(click.echo, finished=not as_json)
     with stopped_by_signals(practice.stop):
         for event in practice.events():
-            shown.event(event)
+            printer.event(event)
     code = practice.exit_code()
     if as_json:
         from tpustarter.checking import document
@@ -324,8 +324,8 @@ def _run(lessons: list[Lesson], *, as_json: bool, **where: Any) -> None:
     else:
         click.echo(lesson_run.headline(practice))
     if practice.not_kept:
-        told = f"warning: what you did is not remembered: {practice.not_kept.what}"
-        click.echo(visible(told), err=True)
+        message = f"warning: what you did is not remembered: {practice.not_kept.what}"
+        click.echo(visible(message), err=True)
     if code != ExitCode.OK:
         click.echo(lesson_run.why(practice, code), err=True)
     sys.exit(code)

@@ -18,15 +18,15 @@ def overview() -> None:
     click.echo("This machine")
     try:
         chosen, others = interpreters.choose(None, os.environ, Path.cwd())
-        made = plan.make(machine, gpu_plugin=chosen.has_gpu_plugin)
-        found = ", ".join(chosen.frameworks) or "no framework yet"
-        no_tpu = "" if made.platform == "tpu" else "no TPU; checks run on "
-        click.echo(f"  Devices  {no_tpu}{made.where}")
-        click.echo(f"  Python   {chosen.path} ({chosen.why}): {found}")
-        for other in others:
-            click.echo(f"  also     {other.path}: {', '.join(other.frameworks)}")
-        if made.blocked:
-            click.echo(f"  Note     {made.blocked.what}")
+        run_plan = plan.make(machine, gpu_plugin=chosen.has_gpu_plugin)
+        frameworks = ", ".join(chosen.frameworks) or "no framework yet"
+        no_tpu = "" if run_plan.platform == "tpu" else "no TPU; checks run on "
+        click.echo(f"  Devices  {no_tpu}{run_plan.where}")
+        click.echo(f"  Python   {chosen.path} ({chosen.why}): {frameworks}")
+        for interpreter in others:
+            click.echo(f"  also     {interpreter.path}: {', '.join(interpreter.frameworks)}")
+        if run_plan.blocked:
+            click.echo(f"  Note     {run_plan.blocked.what}")
     except Problem as problem:
         click.echo(f"  Python   {problem.what}")
     click.echo("\nNext")

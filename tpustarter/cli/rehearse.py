@@ -64,7 +64,7 @@ def rehearse(
     listing: bool,
     verbose: bool,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Compile programs for TPUs that are not there, with the real TPU compiler.
 
@@ -86,10 +86,10 @@ def rehearse(
     with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
         from tpustarter.rehearsal.run import EVERY_GENERATION, Rehearsal, Request
 
-        typed = tuple(one.strip() for one in (tpus or "").split(",") if one.strip())
-        names = typed or (("",) if tpus else EVERY_GENERATION)
-        words = (script, *ids) if script else ()
-        request = Request(ids=() if script else ids, script=words, tpus=names, **asked)
+        listed = tuple(name.strip() for name in (tpus or "").split(",") if name.strip())
+        names = listed or (("",) if tpus else EVERY_GENERATION)
+        script_command = (script, *ids) if script else ()
+        request = Request(ids=() if script else ids, script=script_command, tpus=names, **options)
         rehearsal = Rehearsal(request)
         with stopped_by_signals(rehearsal.stop):
             for event in rehearsal.events():
@@ -99,10 +99,10 @@ def rehearse(
 
 
 def _list() -> None:
-    checks = [one for one in content.read_checks() if one.has_programs]
-    width = max((len(one.id) for one in checks), default=0)
-    for one in checks:
-        click.echo(f"{one.id:<{max(width, 26)}} {one.title}")
+    checks = [check for check in content.read_checks() if check.has_programs]
+    width = max((len(check.id) for check in checks), default=0)
+    for check in checks:
+        click.echo(f"{check.id:<{max(width, 26)}} {check.title}")
 
 
 def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:

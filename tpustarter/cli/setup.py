@@ -47,18 +47,18 @@ def setup(
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
-        named = Path(os.path.expanduser(folder)) if folder else None  # noqa: PTH111
-        plan = Setup(profile.lower(), folder=named)
-        again = f"tpustarter setup {plan.profile.name}"
-        again += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
-        carried_out = yes and not dry_run
-        if undo and not carried_out:
-            told = _undo_plan(plan, again)
-        elif not carried_out:
-            told = _plan(plan, again)
+        path = Path(os.path.expanduser(folder)) if folder else None  # noqa: PTH111
+        plan = Setup(profile.lower(), folder=path)
+        command = f"tpustarter setup {plan.profile.name}"
+        command += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
+        will_run = yes and not dry_run
+        if undo and not will_run:
+            lines = _describe_undo(plan, command)
+        elif not will_run:
+            lines = _describe_plan(plan, command)
         else:
-            told = _run(plan, again, undo=undo)
-        for line in told:
+            lines = _run(plan, command, undo=undo)
+        for line in lines:
             if not as_json:
                 click.echo(line)
         if as_json:
@@ -66,98 +66,98 @@ def setup(
 
             click.echo(document.line(plan.fields()))
     if plan.exit_code:
-        click.echo(f"exit {plan.exit_code}: {_why(plan, again)}", err=True)
+        click.echo(f"exit {plan.exit_code}: {_explain_exit(plan, command)}", err=True)
     sys.exit(plan.exit_code)
 
 
-def _plan(plan: Setup, again: str) -> Iterator[str]:
+def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
     """Yield the plan, and the one command that comes next."""
-    what = " with ".join(plan.profile.packages)
-    yield from wrap(f"How {what} gets into {plan.short(plan.folder)}. Nothing was run.")
+    packages = " with ".join(plan.profile.packages)
+    yield from wrap(f"How {packages} gets into {plan.short(plan.folder)}. Nothing was run.")
     for step in plan.steps:
         yield ""
-        yield from _step(step, plan)
+        yield from _describe_step(step, plan)
     yield ""
     if all(step.state == "done" for step in plan.steps):
         yield f"Everything is done. Next: tpustarter {plan.profile.command}"
     elif blocked := [step for step in plan.steps if step.state == "blocked"]:
-        yield f"Blocked at `{blocked[0].id}`. When that is settled: {again}"
+        yield f"Blocked at `{blocked[0].id}`. When that is settled: {command}"
     else:
-        yield f"To run what is left: {again} --yes"
+        yield f"To run what is left: {command} --yes"
 
 
-def _step(step: Step, plan: Setup) -> Iterator[str]:
+def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
     """Yield one step of the plan; of what is done, how one can tell."""
-    yield _row(step, visible(step.title))
-    yield from _note(step)
+    yield _format_row(step, visible(step.title))
+    yield from _format_note(step)
     if step.state == "done":
         return
-    told_of = {"why": step.why, "changes": step.changes, "needs": ", ".join(step.needs)}
-    for name, told in told_of.items():
-        if told not in ("", "nothing"):
+    details = {"why": step.why, "changes": step.changes, "needs": ", ".join(step.needs)}
+    for name, text in details.items():
+        if text not in ("", "nothing"):
             hang = _INDENT + " " * 9
-            yield from wrap(visible(told), f"{_INDENT}{name:<9}", hang)
+            yield from wrap(visible(text), f"{_INDENT}{name:<9}", hang)
     if step.command:
         yield f"{_INDENT}$ {visible(plan.pasted(step.command))}"
 
 
-def _undo_plan(plan: Setup, again: str) -> Iterator[str]:
+def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
     """Yield what would be removed; raises Problem where that is refused."""
     removed = plan.removed_by_undo()
     yield "This would be removed. Nothing was changed."
     yield ""
-    for told in removed:
-        yield from wrap(visible(told), "  ", "  ")
+    for item in removed:
+        yield from wrap(visible(item), "  ", "  ")
     yield ""
-    yield f"To remove it: {again} --undo --yes"
+    yield f"To remove it: {command} --undo --yes"
 
 
-def _run(plan: Setup, again: str, *, undo: bool) -> Iterator[str]:
+def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
     """Carry the plan out, or undo it; yields what happens as it happens."""
     events = plan.undo() if undo else plan.run()
     with stopped_by_signals(lambda _: plan.stop()):
         for event in events:
-            yield from _event(event, plan)
+            yield from _describe_event(event, plan)
     if plan.exit_code:
         return
-    shown = plan.short(plan.folder)
+    folder = plan.short(plan.folder)
     yield ""
     if undo:
-        yield f"{shown} is gone."
-        yield f"To make it again: {again} --yes"
+        yield f"{folder} is gone."
+        yield f"To make it again: {command} --yes"
         return
-    yield f"{shown} is ready. Next: tpustarter {plan.profile.command}"
+    yield f"{folder} is ready. Next: tpustarter {plan.profile.command}"
     if plan.profile.activated:
         activate = str(plan.folder / "bin/activate")
         yield f"To use it in this shell: {plan.pasted(('source', activate))}"
 
 
-def _event(event: Event, plan: Setup) -> Iterator[str]:
+def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
     if isinstance(event, StepOutput):
         yield from wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
-        yield _row(event.step, visible(event.step.title))
+        yield _format_row(event.step, visible(event.step.title))
         if event.step.command:
             yield f"{_INDENT}$ {visible(plan.pasted(event.step.command))}"
     else:
-        yield from _ended(event, plan)
+        yield from _describe_end(event, plan)
 
 
-def _ended(event: StepEnded, plan: Setup) -> Iterator[str]:
+def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
     """Yield how a step ended; a failed one ends with its log, its last lines stand above."""
     step = event.step
-    yield _row(step, f"{event.seconds:.1f} s" if event.seconds >= 0.05 else "")
-    yield from _note(step)
+    yield _format_row(step, f"{event.seconds:.1f} s" if event.seconds >= 0.05 else "")
+    yield from _format_note(step)
     if step.state == "failed":
         yield f"{_INDENT}log  {visible(plan.short(event.log))}"
 
 
-def _row(step: Step, told: str) -> str:
-    word = paint_for(_COLOURS)(f"{_WORDS.get(step.state, step.state):<8}", step.state)
-    return f"{word}{step.id:<12} {told}".rstrip()
+def _format_row(step: Step, text: str) -> str:
+    status = paint_for(_COLOURS)(f"{_WORDS.get(step.state, step.state):<8}", step.state)
+    return f"{status}{step.id:<12} {text}".rstrip()
 
 
-def _note(step: Step) -> Iterator[str]:
+def _format_note(step: Step) -> Iterator[str]:
     """Yield a step's note; a line that begins with blanks is a command, and stays one line."""
     for line in step.note.splitlines():
         if line.startswith(" "):
@@ -166,10 +166,10 @@ def _note(step: Step) -> Iterator[str]:
             yield from wrap(visible(line), _INDENT, _INDENT)
 
 
-def _why(plan: Setup, again: str) -> str:
+def _explain_exit(plan: Setup, command: str) -> str:
     """Return which step did not end well, why, and what comes next, in one line."""
-    left = [one for one in plan.steps if one.state not in ("done", "undone")]
-    step = next((one for one in left if one.state in ("failed", "blocked")), left[0])
+    unfinished = [step for step in plan.steps if step.state not in ("done", "undone")]
+    step = next((step for step in unfinished if step.state in ("failed", "blocked")), unfinished[0])
     following = "when that is settled" if step.state == "blocked" else "next"
-    told = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
-    return visible(f"{told}; {following}: `{again} --yes`")
+    reason = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
+    return visible(f"{reason}; {following}: `{command} --yes`")

@@ -61,18 +61,18 @@ def judged(
     if end.get("outcome") != "done":
         detail = redact.text(str(end.get("detail", "")))
         return replace(result, status="error", reason="exception", detail=detail)
-    differs = mismatch(expected, output.printed) if expected else None
+    difference = mismatch(expected, output.printed) if expected else None
     return replace(
         result,
-        status="fail" if differs else "pass",
-        detail=redact.text(differs or ""),
-        ran_on=_ran_on(end.get("ran_on")),
+        status="fail" if difference else "pass",
+        detail=redact.text(difference or ""),
+        ran_on=_parse_ran_on(end.get("ran_on")),
     )
 
 
-def _ran_on(value: Any) -> dict[str, Any] | None:
+def _parse_ran_on(value: Any) -> dict[str, Any] | None:
     """Return where a block ran; None for what is no such place: a block may have written it."""
-    place = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    kinds = {"platform": str, "kind": str, "count": int, "virtual": bool}
-    sound = all(isinstance(place.get(key), kind) for key, kind in kinds.items())
-    return {key: place[key] for key in kinds} if sound else None
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    types = {"platform": str, "kind": str, "count": int, "virtual": bool}
+    is_sound = all(isinstance(fields.get(name), kind) for name, kind in types.items())
+    return {name: fields[name] for name in types} if is_sound else None

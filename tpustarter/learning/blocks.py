@@ -26,7 +26,7 @@ TIMEOUT_S = 120.0
 """Seconds a block may take: a TPU's start and a first compilation fit in."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _LABEL = re.compile(r"\*([^*]+?):?\*")
-_KEYS = {"run": {"id", "timeout"}, "output": {"of", "on", "rtol"}, "quiz": {"id"}}
+_OPTIONS = {"run": {"id", "timeout"}, "output": {"of", "on", "rtol"}, "quiz": {"id"}}
 """What may stand behind the first word of a fence."""
 
 
@@ -47,8 +47,8 @@ class Block:
 
     def expected_on(self, platform: str) -> Expected | None:
         """Return what it should print on this platform; None where the lesson does not say."""
-        by_place = {one.on: one for one in self.expected}
-        return by_place.get(platform) or by_place.get("any")
+        by_platform = {expected.on: expected for expected in self.expected}
+        return by_platform.get(platform) or by_platform.get("any")
 
 
 @dataclass(frozen=True)
@@ -88,31 +88,31 @@ def parse(lesson: Lesson) -> list[Part]:
     """
     lines = source_lines(lesson)
     blocks: dict[str, _Fence] = {}
-    named: set[str] = set()
-    taken: list[_Fence] = []
-    for fence in _fences(lesson, lines):
+    names: set[str] = set()
+    fences: list[_Fence] = []
+    for fence in _find_fences(lesson, lines):
         name = fence.values.get("id")
         if fence.words[0] == "output":
             _add_expected(lesson, blocks, fence)
         elif name is None:
-            raise _broken(lesson, fence.start, "a block that runs, or a quiz, has no `id=`")
-        elif name in named:
-            raise _broken(lesson, fence.start, f"there is already a block `{name}`")
+            raise _problem(lesson, fence.start, "a block that runs, or a quiz, has no `id=`")
+        elif name in names:
+            raise _problem(lesson, fence.start, f"there is already a block `{name}`")
         else:
-            named.add(name)
+            names.add(name)
             if fence.words[0] != "quiz":
                 blocks[name] = fence
-        taken.append(fence)
+        fences.append(fence)
     parts: list[Part] = []
     position = 0
-    for fence in taken:
+    for fence in fences:
         _add_markdown(parts, lines[position : fence.top])
         position = fence.end
         if fence.words[0] == "quiz":
-            quiz = _quiz(lesson, fence)
+            quiz = _make_quiz(lesson, fence)
             parts.append(Part("quiz", quiz.question, quiz=quiz))
         elif fence.words[0] != "output":
-            block = _block(lesson, fence)
+            block = _make_block(lesson, fence)
             parts.append(Part("block", block.code, block))
     _add_markdown(parts, lines[position:])
     return parts
@@ -123,7 +123,7 @@ def blocks_of(lesson: Lesson) -> list[Block]:
     return [part.block for part in parse(lesson) if part.block]
 
 
-def _fences(lesson: Lesson, lines: list[str]) -> Iterator[_Fence]:
+def _find_fences(lesson: Lesson, lines: list[str]) -> Iterator[_Fence]:
     """Yield the fences that run or say what comes out; raises Problem for a broken one."""
     for token in tokens("\n".join(lines)):
         if token.type != "fence":
@@ -131,69 +131,69 @@ def _fences(lesson: Lesson, lines: list[str]) -> Iterator[_Fence]:
         start, end = cast("tuple[int, int]", token.map)
         last = lines[end - 1].strip(" \t>")
         if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
-            raise _broken(lesson, start, "a fence is opened and never closed")
+            raise _problem(lesson, start, "a fence is opened and never closed")
         words = token.info.split()
         if not words or (words[0] not in ("output", "quiz") and "run" not in words[1:2]):
             continue
         if token.level > 0:
-            raise _broken(lesson, start, "a fence that runs must not stand in a list or a quote")
-        values = _values(lesson, start, words)
-        label = _label(lines[:start]) if words[0] == "output" else ""
+            raise _problem(lesson, start, "a fence that runs must not stand in a list or a quote")
+        values = _parse_values(lesson, start, words)
+        label = _find_label(lines[:start]) if words[0] == "output" else ""
         top = start - 2 if label else start
         yield _Fence(words, values, token.content, start, end, label, top)
 
 
-def _label(above: list[str]) -> str:
+def _find_label(above: list[str]) -> str:
     """Return what the paragraph that ends these lines says of the output below it."""
-    alone = len(above) > 1 and not above[-1].strip() and not "".join(above[-3:-2]).strip()
-    found = _LABEL.fullmatch(above[-2].strip()) if alone else None
-    return found[1] if found else ""
+    stands_alone = len(above) > 1 and not above[-1].strip() and not "".join(above[-3:-2]).strip()
+    match = _LABEL.fullmatch(above[-2].strip()) if stands_alone else None
+    return match[1] if match else ""
 
 
-def _values(lesson: Lesson, start: int, words: list[str]) -> dict[str, str]:
+def _parse_values(lesson: Lesson, start: int, words: list[str]) -> dict[str, str]:
     kind = words[0] if words[0] in ("output", "quiz") else "run"
     if kind == "run" and words[0] != "python":
-        raise _broken(lesson, start, f"only `python` runs, found `{words[0]}`")
+        raise _problem(lesson, start, f"only `python` runs, found `{words[0]}`")
     values: dict[str, str] = {}
     for word in words[2 if kind == "run" else 1 :]:
         key, equals, value = word.partition("=")
-        if key not in _KEYS[kind] or not equals or not value or key in values:
-            known = ", ".join(f"{one}=" for one in sorted(_KEYS[kind]))
-            raise _broken(lesson, start, f"found `{word}` on the fence, expected once: {known}")
+        if key not in _OPTIONS[kind] or not equals or not value or key in values:
+            allowed = ", ".join(f"{option}=" for option in sorted(_OPTIONS[kind]))
+            raise _problem(lesson, start, f"found `{word}` on the fence, expected once: {allowed}")
         values[key] = value
     name = values.get("id", values.get("of"))
     if name and not _NAME.fullmatch(name):
-        raise _broken(lesson, start, f"`{name}` is no name: small letters, digits and hyphens are")
+        raise _problem(lesson, start, f"`{name}` is no name: small letters, digits and hyphens are")
     return values
 
 
 def _add_expected(lesson: Lesson, blocks: dict[str, _Fence], fence: _Fence) -> None:
-    name, place = fence.values.get("of"), fence.values.get("on", "any")
+    name, platform = fence.values.get("of"), fence.values.get("on", "any")
     if name is None:
-        raise _broken(lesson, fence.start, "an output has no `of=`")
+        raise _problem(lesson, fence.start, "an output has no `of=`")
     if name not in blocks:
-        raise _broken(lesson, fence.start, f"an output of `{name}`, and no such block above it")
-    if place not in PLATFORMS:
-        found = f"found `on={place}`, expected one of {', '.join(PLATFORMS)}"
-        raise _broken(lesson, fence.start, found)
-    if any(one.on == place for one in blocks[name].expected):
-        raise _broken(lesson, fence.start, f"a second output of `{name}` on {place}")
-    rtol = _positive(lesson, fence, "rtol")
+        raise _problem(lesson, fence.start, f"an output of `{name}`, and no such block above it")
+    if platform not in PLATFORMS:
+        message = f"found `on={platform}`, expected one of {', '.join(PLATFORMS)}"
+        raise _problem(lesson, fence.start, message)
+    if any(expected.on == platform for expected in blocks[name].expected):
+        raise _problem(lesson, fence.start, f"a second output of `{name}` on {platform}")
+    rtol = _parse_positive(lesson, fence, "rtol")
     line = lesson.first_line + fence.start
-    blocks[name].expected.append(Expected(fence.content, place, rtol, line, fence.label))
+    blocks[name].expected.append(Expected(fence.content, platform, rtol, line, fence.label))
 
 
-def _positive(lesson: Lesson, fence: _Fence, key: str) -> float | None:
+def _parse_positive(lesson: Lesson, fence: _Fence, key: str) -> float | None:
     text = fence.values.get(key)
     if text is None:
         return None
     if not NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
-        raise _broken(lesson, fence.start, f"`{key}={text}` is no number above zero")
+        raise _problem(lesson, fence.start, f"`{key}={text}` is no number above zero")
     return float(text)
 
 
-def _block(lesson: Lesson, fence: _Fence) -> Block:
-    timeout_s = _positive(lesson, fence, "timeout") or TIMEOUT_S
+def _make_block(lesson: Lesson, fence: _Fence) -> Block:
+    timeout_s = _parse_positive(lesson, fence, "timeout") or TIMEOUT_S
     return Block(
         fence.values["id"],
         fence.content,
@@ -203,11 +203,11 @@ def _block(lesson: Lesson, fence: _Fence) -> Block:
     )
 
 
-def _quiz(lesson: Lesson, fence: _Fence) -> Quiz:
+def _make_quiz(lesson: Lesson, fence: _Fence) -> Quiz:
     try:
         return parse_quiz(fence.values["id"], fence.content, lesson.first_line + fence.start)
     except ValueError as error:
-        raise _broken(lesson, fence.start, str(error)) from None
+        raise _problem(lesson, fence.start, str(error)) from None
 
 
 def quizzes_of(lesson: Lesson) -> list[Quiz]:
@@ -224,5 +224,5 @@ def _add_markdown(parts: list[Part], lines: Sequence[str]) -> None:
     parts.append(Part("markdown", text))
 
 
-def _broken(lesson: Lesson, line: int, what: str) -> Problem:
+def _problem(lesson: Lesson, line: int, what: str) -> Problem:
     return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")

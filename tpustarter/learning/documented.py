@@ -29,7 +29,7 @@ SHELL = frozenset((
 ))  # fmt: skip
 """Words of every shell, and programs whose manual is on the machine: no document is needed."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_ENDS = re.compile(r"[|&;()<>]+")
+_SEPARATOR = re.compile(r"[|&;()<>]+")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 
 
@@ -50,19 +50,19 @@ def read(folder: Path | None = None) -> list[Documented]:
     file = (folder or locations.content("lessons")) / "commands.yml"
     try:
         entries: Any = content.read_yaml(locations.read_text(file)) or []
-        made = [_entry(cast("Mapping[str, Any]", one)) for one in entries]
+        commands = [_parse_entry(cast("Mapping[str, Any]", entry)) for entry in entries]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Problem(f"cannot read the commands in `{file}`: {error!r}") from error
-    return sorted(made, key=lambda one: -len(one.words))
+    return sorted(commands, key=lambda command: -len(command.words))
 
 
-def _entry(fields: Mapping[str, Any]) -> Documented:
-    known = {"command", "flags", "changes", "source"}
-    if set(fields) - known or not str(fields["source"]).startswith("https://"):
-        raise ValueError(f"`{fields['command']}` needs a public source, and only {sorted(known)}")
-    flags = frozenset(str(one) for one in fields.get("flags") or ())
+def _parse_entry(fields: Mapping[str, Any]) -> Documented:
+    allowed = {"command", "flags", "changes", "source"}
+    if set(fields) - allowed or not str(fields["source"]).startswith("https://"):
+        raise ValueError(f"`{fields['command']}` needs a public source, and only {sorted(allowed)}")
+    flags = frozenset(str(flag) for flag in fields.get("flags") or ())
     words = tuple(str(fields["command"]).split())
     return Documented(words, flags, str(fields["changes"]), str(fields["source"]))
 
@@ -72,36 +72,36 @@ def complaints(lesson: Lesson, documented: Sequence[Documented]) -> Iterator[tup
     for token in tokens("\n".join(source_lines(lesson))):
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue
-        for number, line in _lines(token.content):
-            where = lesson.first_line + cast("tuple[int, int]", token.map)[0] + 1 + number
+        for number, line in _command_lines(token.content):
+            file_line = lesson.first_line + cast("tuple[int, int]", token.map)[0] + 1 + number
             try:
-                commands = list(_commands(line))
+                commands = list(_split_commands(line))
             except ValueError as error:
-                yield where, f"this is no command a shell could read: {error}"
+                yield file_line, f"this is no command a shell could read: {error}"
                 continue
             for words in commands:
-                if wrong := _wrong(words, documented):
-                    yield where, wrong
+                if complaint := _find_complaint(words, documented):
+                    yield file_line, complaint
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _command_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield commands with the number of their first line; one may go on after a backslash."""
-    begun, first = "", 0
+    command, first_line = "", 0
     for number, line in enumerate(text.split("\n")):
-        first = first if begun else number
-        begun += line.removesuffix("\\") + " "
+        first_line = first_line if command else number
+        command += line.removesuffix("\\") + " "
         if not line.endswith("\\"):
-            yield first, begun.strip()
-            begun = ""
+            yield first_line, command.strip()
+            command = ""
 
 
-def _commands(line: str) -> Iterator[list[str]]:
+def _split_commands(line: str) -> Iterator[list[str]]:
     """Yield the simple commands of a line, without what sets variables for them."""
     reader = shlex.shlex(line, posix=True, punctuation_chars=True)
     reader.whitespace_split = True
     words: list[str] = []
     for word in [*reader, ";"]:
-        if not _ENDS.fullmatch(word):
+        if not _SEPARATOR.fullmatch(word):
             words.append(word)
             continue
         while words and (_ASSIGNMENT.match(words[0]) or words[0] == "sudo"):
@@ -111,18 +111,21 @@ def _commands(line: str) -> Iterator[list[str]]:
             words = []
 
 
-def _wrong(words: list[str], documented: Sequence[Documented]) -> str | None:
+def _find_complaint(words: list[str], documented: Sequence[Documented]) -> str | None:
     """Return what is wrong with a command, or None."""
     program = words[0].rpartition("/")[2]
     if program in SHELL or program == "tpustarter":
         return None
-    own = words[: words.index("--")] if "--" in words else words  # what follows is another's
-    names = [program, *(word for word in own[1:] if not word.startswith("-"))]
-    entry = next((one for one in documented if tuple(names[: len(one.words)]) == one.words), None)
+    own_words = words[: words.index("--")] if "--" in words else words  # what follows is another's
+    names = [program, *(word for word in own_words[1:] if not word.startswith("-"))]
+    entry = next(
+        (command for command in documented if tuple(names[: len(command.words)]) == command.words),
+        None,
+    )
     if entry is None:
         return f"`{' '.join(names[:4])}` is not in commands.yml"
-    for word in own[1:]:
-        found = _FLAG.match(word)
-        if found and found[0] not in entry.flags:
-            return f"`{' '.join(entry.words)}` has no flag `{found[0]}` in commands.yml"
+    for word in own_words[1:]:
+        match = _FLAG.match(word)
+        if match and match[0] not in entry.flags:
+            return f"`{' '.join(entry.words)}` has no flag `{match[0]}` in commands.yml"
     return None

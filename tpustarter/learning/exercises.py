@@ -70,25 +70,25 @@ class Judged:
 
 def read(lesson: Lesson) -> list[Exercise]:
     """Return the exercises of a lesson, in order; raises Problem for one that is broken."""
-    return [_read(lesson, str(name)) for name in lesson.header.get("exercises") or ()]
+    return [_read_exercise(lesson, str(name)) for name in lesson.header.get("exercises") or ()]
 
 
-def find(lessons: Sequence[Lesson], wanted: str) -> Exercise:
+def find(lessons: Sequence[Lesson], exercise_id: str) -> Exercise:
     """Return the exercise with this id; raises Problem where there is none."""
-    known = [f"{lesson.id.partition('/')[0]}/{name}"
-             for lesson in lessons for name in lesson.header.get("exercises") or ()]  # fmt: skip
+    exercise_ids = [f"{lesson.id.partition('/')[0]}/{name}" for lesson in lessons
+                    for name in lesson.header.get("exercises") or ()]  # fmt: skip
     for lesson in lessons:
-        for one in read(lesson) if wanted in known else ():
-            if one.id == wanted:
-                return one
+        for exercise in read(lesson) if exercise_id in exercise_ids else ():
+            if exercise.id == exercise_id:
+                return exercise
     from difflib import get_close_matches
 
-    near = get_close_matches(wanted, known, n=1)
+    near = get_close_matches(exercise_id, exercise_ids, n=1)
     hint = f"did you mean `{near[0]}`?" if near else "`tpustarter learn --exercises` lists them"
-    raise Problem(f"there is no exercise `{wanted}`", hint=hint, code=ExitCode.USAGE)
+    raise Problem(f"there is no exercise `{exercise_id}`", hint=hint, code=ExitCode.USAGE)
 
 
-def _read(lesson: Lesson, name: str) -> Exercise:
+def _read_exercise(lesson: Lesson, name: str) -> Exercise:
     track = lesson.path.parent
     files = [track / folder / f"{name}.py" for folder in ("exercises", "solutions")]
     try:
@@ -97,8 +97,8 @@ def _read(lesson: Lesson, name: str) -> Exercise:
     except (OSError, ValueError, SyntaxError) as error:
         raise Problem(f"cannot read the exercise `{track.name}/{name}`: {error}") from error
     gap, mark, judged = shipped.partition(MARK)
-    title, _, told = task.partition("\n")
-    if not mark or not told.strip() or not hints:
+    title, _, description = task.partition("\n")
+    if not mark or not description.strip() or not hints:
         what = "a task of a title and a text, the mark, and hints in the solution"
         raise Problem(f"the exercise `{track.name}/{name}` has not {what}")
     solution = solved.split('"""', 2)[2].lstrip("\n")
@@ -106,15 +106,15 @@ def _read(lesson: Lesson, name: str) -> Exercise:
         f"{track.name}/{name}",
         lesson,
         title.rstrip("."),
-        told.strip(),
+        description.strip(),
         gap,
         mark + judged,
-        tuple(" ".join(one.split()) for one in hints.split("\n\n")),
+        tuple(" ".join(hint.split()) for hint in hints.split("\n\n")),
         solution,
     )
 
 
-def own_file(exercise: Exercise) -> Path:
+def learner_file(exercise: Exercise) -> Path:
     """Return where the learner's copy is, or would be."""
     return locations.state_place() / "exercises" / f"{exercise.id}.py"
 
@@ -125,7 +125,7 @@ def open_file(exercise: Exercise, *, anew: bool = False) -> Path:
     Raises:
         Problem: it cannot be written.
     """
-    path = own_file(exercise)
+    path = learner_file(exercise)
     locations.make_folder(path.parent)
     if anew and path.exists():
         with locations.writing(path):
@@ -139,10 +139,10 @@ def open_file(exercise: Exercise, *, anew: bool = False) -> Path:
 
 def state(exercise: Exercise) -> State:
     """Return how far the learner is."""
-    known = progress.exercise(exercise.lesson.id, exercise.name)
-    if known.get("status") in ("pass", "fail", "shown"):
-        return known["status"]
-    return "begun" if own_file(exercise).exists() else "new"
+    entry = progress.exercise(exercise.lesson.id, exercise.name)
+    if entry.get("status") in ("pass", "fail", "shown"):
+        return entry["status"]
+    return "begun" if learner_file(exercise).exists() else "new"
 
 
 def judge(
@@ -160,27 +160,27 @@ def judge(
     Raises:
         Problem: the file cannot be read.
     """
-    held = ""
-    answer = _own_text(exercise) if text is None else text
+    traceback = ""
+    answer = _read_answer(exercise) if text is None else text
     code = answer.partition(MARK)[0] + exercise.judged
-    file = str(own_file(exercise)) if text is None else f"{exercise.name}.py"
+    file = str(learner_file(exercise)) if text is None else f"{exercise.name}.py"
     for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True, file=file)):
         if isinstance(item, Output):
-            before, mark, after = (held + item.text).partition(_TRACEBACK)
-            held = mark + after
+            before, mark, after = (traceback + item.text).partition(_TRACEBACK)
+            traceback = mark + after
             yield Output(before)
         elif isinstance(item, BlockResult):
-            judged = _judged(item)
+            judged = _judge_result(item)
             if judged.result.status != "fail":  # of a wrong answer the verdict says it all
-                yield Output(held)
+                yield Output(traceback)
             if text is None and item.status in ("pass", "error"):
-                place = exercise.lesson.id, exercise.name
-                progress.exercise_judged(*place, is_right=judged.is_right)
+                key = exercise.lesson.id, exercise.name
+                progress.exercise_judged(*key, is_right=judged.is_right)
             yield judged
 
 
-def _own_text(exercise: Exercise) -> str:
-    path = own_file(exercise)
+def _read_answer(exercise: Exercise) -> str:
+    path = learner_file(exercise)
     try:
         return locations.read_text(path)
     except (OSError, ValueError) as error:
@@ -190,28 +190,28 @@ def _own_text(exercise: Exercise) -> str:
         ) from error
 
 
-def _judged(result: BlockResult) -> Judged:
-    wrong = result.detail.startswith("AssertionError: ")
+def _judge_result(result: BlockResult) -> Judged:
+    is_wrong = result.detail.startswith("AssertionError: ")
     why = result.detail.removeprefix("AssertionError: ") if result.status != "pass" else ""
-    why = " ".join(why.split("\n")[: None if wrong else 1])  # of an error its traceback says more
-    if result.status == "error" and wrong:
+    why = " ".join(why.split("\n")[: None if is_wrong else 1])  # an error's traceback says more
+    if result.status == "error" and is_wrong:
         result = replace(result, status="fail")
     return Judged(result.status == "pass", why or result.reason or "", result)
 
 
 def next_hint(exercise: Exercise) -> str | None:
     """Return the next hint, and remember that it was told; None once all were."""
-    told = hints_told(exercise)
-    if told == len(exercise.hints):
+    count = hints_given(exercise)
+    if count == len(exercise.hints):
         return None
-    progress.hint_told(exercise.lesson.id, exercise.name, told + 1)
-    return exercise.hints[told]
+    progress.record_hint(exercise.lesson.id, exercise.name, count + 1)
+    return exercise.hints[count]
 
 
-def hints_told(exercise: Exercise) -> int:
+def hints_given(exercise: Exercise) -> int:
     """Return how many hints the learner has had."""
-    told = progress.exercise(exercise.lesson.id, exercise.name).get("hints")
-    return min(told, len(exercise.hints)) if isinstance(told, int) and told > 0 else 0
+    count = progress.exercise(exercise.lesson.id, exercise.name).get("hints")
+    return min(count, len(exercise.hints)) if isinstance(count, int) and count > 0 else 0
 
 
 def show_solution(exercise: Exercise) -> str:
@@ -224,7 +224,7 @@ def show_solution(exercise: Exercise) -> str:
 def saved(path: Path) -> tuple[int, int] | None:
     """Return what changes when a file is saved; None while it is not there."""
     try:
-        found = path.stat()
+        file_stat = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return file_stat.st_mtime_ns, file_stat.st_size

@@ -38,60 +38,66 @@ def mismatch(expected: Expected, printed: str) -> str | None:
 
     `...` matches the rest of a line, and a line that is only `...` any number of lines.
     """
-    wanted, found = _text_lines(expected.text), _text_lines(printed)
+    expected_lines, actual_lines = _text_lines(expected.text), _text_lines(printed)
     # After `...` there are several places to go on from: all of them are followed.
-    reached = {0}
-    for line in wanted:
+    positions = {0}
+    for line in expected_lines:
         if line.strip() == "...":
-            reached = set(range(min(reached), len(found) + 1))
+            positions = set(range(min(positions), len(actual_lines) + 1))
             continue
-        after = {n + 1 for n in reached if n < len(found) and _same(line, found[n], expected.rtol)}
-        if not after:
-            return _differs(found, min(reached), f"expected `{_short(line)}`", expected.rtol)
-        reached = after
-    if len(found) in reached:
+        next_positions = {
+            n + 1
+            for n in positions
+            if n < len(actual_lines) and _matches(line, actual_lines[n], expected.rtol)
+        }
+        if not next_positions:
+            return _describe(
+                actual_lines, min(positions), f"expected `{_shorten(line)}`", expected.rtol
+            )
+        positions = next_positions
+    if len(actual_lines) in positions:
         return None
-    return _differs(found, max(reached), "expected no further line", None)
+    return _describe(actual_lines, max(positions), "expected no further line", None)
 
 
 def _text_lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().split("\n")] if text.strip() else []
 
 
-def _differs(found: list[str], number: int, wanted: str, rtol: float | None) -> str:
-    seen = f"found `{_short(found[number])}`" if number < len(found) else "found no such line"
-    return f"line {number + 1}: {seen}, {wanted}" + (f" within rtol {rtol:g}" if rtol else "")
+def _describe(lines: list[str], number: int, expected: str, rtol: float | None) -> str:
+    actual = f"found `{_shorten(lines[number])}`" if number < len(lines) else "found no such line"
+    return f"line {number + 1}: {actual}, {expected}" + (f" within rtol {rtol:g}" if rtol else "")
 
 
-def _short(line: str) -> str:
+def _shorten(line: str) -> str:
     return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}..."
 
 
-def _same(wanted: str, found: str, rtol: float | None) -> bool:
+def _matches(expected: str, actual: str, rtol: float | None) -> bool:
     """Return whether one line matches; both come without trailing whitespace."""
-    rest = wanted.endswith("...")
-    wanted = wanted[:-3] if rest else wanted
+    is_prefix = expected.endswith("...")
+    expected = expected[:-3] if is_prefix else expected
     if rtol is None:
-        return found == wanted or (rest and f"{found} ".startswith(wanted))
-    texts, numbers = NUMBER.split(wanted), NUMBER.findall(wanted)
-    found_texts, found_numbers = NUMBER.split(found), NUMBER.findall(found)
-    if rest:
-        found_texts, found_numbers = found_texts[: len(texts)], found_numbers[: len(numbers)]
-    if len(texts) != len(found_texts) or len(numbers) != len(found_numbers):
+        return actual == expected or (is_prefix and f"{actual} ".startswith(expected))
+    texts, numbers = NUMBER.split(expected), NUMBER.findall(expected)
+    actual_texts, actual_numbers = NUMBER.split(actual), NUMBER.findall(actual)
+    if is_prefix:
+        actual_texts, actual_numbers = actual_texts[: len(texts)], actual_numbers[: len(numbers)]
+    if len(texts) != len(actual_texts) or len(numbers) != len(actual_numbers):
         return False
-    pairs = zip(map(_words, texts), map(_words, found_texts), strict=True)
-    *inner, (last, found_last) = pairs
-    space = " " if last and wanted.endswith(" ") else ""  # `_words` took it away
+    pairs = zip(map(_collapse_spaces, texts), map(_collapse_spaces, actual_texts), strict=True)
+    *inner, (last, actual_last) = pairs
+    space = " " if last and expected.endswith(" ") else ""  # `_collapse_spaces` took it away
     return (
-        all(one == other for one, other in inner)
-        and (f"{found_last} ".startswith(last + space) if rest else found_last == last)
+        all(expected_text == actual_text for expected_text, actual_text in inner)
+        and (f"{actual_last} ".startswith(last + space) if is_prefix else actual_last == last)
         and all(
-            math.isclose(float(one), float(other), rel_tol=rtol)
-            for one, other in zip(numbers, found_numbers, strict=True)
+            math.isclose(float(expected_number), float(actual_number), rel_tol=rtol)
+            for expected_number, actual_number in zip(numbers, actual_numbers, strict=True)
         )
     )
 
 
-def _words(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     """Return text without the spaces that arrays put beside numbers to align them."""
     return " ".join(text.split())

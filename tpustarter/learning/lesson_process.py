@@ -16,9 +16,9 @@ from typing import TypeGuard
 
 from tpustarter import locations
 from tpustarter.checking import plan
-from tpustarter.checking.outcomes import went
+from tpustarter.checking.outcomes import process_ending
 from tpustarter.checking.results import Blocked, Reason
-from tpustarter.checking.session import Session, no_python, start
+from tpustarter.checking.session import Session, python_problem, start
 from tpustarter.content import Lesson
 from tpustarter.learning import where
 from tpustarter.learning.block_results import BlockResult, Status, judged, printed, skipped
@@ -65,25 +65,27 @@ class LessonSession:
         devices: int | None = None,
     ) -> None:
         self.lesson = lesson
-        self._where = where.look(lesson, machine or host.Machine(), python=python, devices=devices)
-        self.target, self.host = self._where.target, self._where.host
-        self.blocked: Blocked | None = self._where.blocked
+        self._placement = where.look(
+            lesson, machine or host.Machine(), python=python, devices=devices
+        )
+        self.target, self.host = self._placement.target, self._placement.host
+        self.blocked: Blocked | None = self._placement.blocked
         """Why no block of this lesson is run; that something of ours has the TPU may pass."""
         self._session: Session | None = None
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
-        self._held = contextlib.ExitStack()
+        self._lease_stack = contextlib.ExitStack()
         self._stopped = self._answered = False
-        self._ran: dict[str, str] = {}  # by block: the code that has run in the process
-        self._running_in: int | None = None
+        self._executed: dict[str, str] = {}  # by block: the code that has run in the process
+        self._running_thread: int | None = None
         self._idle = threading.Event()
         self._idle.set()
-        self._ended = time.monotonic()
+        self._ended_at = time.monotonic()
 
     @property
     def is_running(self) -> bool:
         """Whether a block is running."""
-        return self._running_in is not None
+        return self._running_thread is not None
 
     @property
     def is_warm(self) -> bool:
@@ -99,11 +101,11 @@ class LessonSession:
     @property
     def idle_s(self) -> float:
         """Return the seconds since the last block ended; 0 while one runs or nothing is up."""
-        return 0.0 if self.is_running or not self.is_warm else time.monotonic() - self._ended
+        return 0.0 if self.is_running or not self.is_warm else time.monotonic() - self._ended_at
 
     def has_run(self, block: str) -> bool:
         """Return whether the names a block made are in the process."""
-        return block in self._ran
+        return block in self._executed
 
     def run(
         self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
@@ -119,9 +121,9 @@ class LessonSession:
         if self.is_running:
             raise Problem("a block of this lesson is running", code=ExitCode.BUSY)
         self._stopped = False
-        self._running_in = threading.get_ident()
+        self._running_thread = threading.get_ident()
         self._idle.clear()
-        return self._guarded(block, block.code if code is None else code, above)
+        return self._run_guarded(block, block.code if code is None else code, above)
 
     def stop(self) -> None:
         """End the running block and the process with it; safe in any thread and signal handler."""
@@ -134,36 +136,40 @@ class LessonSession:
         """Let the process go, in bounded time; a block that runs later starts a fresh one."""
         if self.is_running:
             self.stop()
-            if threading.get_ident() != self._running_in:
+            if threading.get_ident() != self._running_thread:
                 self._idle.wait(END_WAIT_S + FINISH_WAIT_S)
                 return
-        self._end(gently=not self.is_running)
+        self._end_process(gently=not self.is_running)
 
-    def _guarded(
+    def _run_guarded(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
     ) -> Iterator[Output | RunsFirst | BlockResult]:
-        self._running_in = threading.get_ident()  # the thread that reads, whoever asked
-        told = False
+        self._running_thread = threading.get_ident()  # the thread that reads, whoever asked
+        has_result = False
         try:
-            for item in self._in_turn(block, code, above):
-                told = isinstance(item, BlockResult) and item.id == block.id
+            for item in self._run_in_turn(block, code, above):
+                has_result = isinstance(item, BlockResult) and item.id == block.id
                 yield item
         finally:
-            if not told:  # nobody waits for the end of this block
-                self._end(gently=False)
-            self._ended = time.monotonic()
-            self._running_in = None
+            if not has_result:  # nobody waits for the end of this block
+                self._end_process(gently=False)
+            self._ended_at = time.monotonic()
+            self._running_thread = None
             self._idle.set()
 
-    def _in_turn(
+    def _run_in_turn(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
     ) -> Iterator[Output | RunsFirst | BlockResult]:
-        yield from self._left_over(names_are_lost=not above)
-        missing = [(one, its) for one, its in above if self._ran.get(one.id) != its]
-        for number, (one, its) in enumerate(missing):
-            yield RunsFirst(one, len(missing) - number)
-            result = BlockResult(one.id, "notrun")
-            for item in self._run(one, its):
+        yield from self._take_left_over(names_are_lost=not above)
+        missing = [
+            (earlier, earlier_code)
+            for earlier, earlier_code in above
+            if self._executed.get(earlier.id) != earlier_code
+        ]
+        for number, (earlier, earlier_code) in enumerate(missing):
+            yield RunsFirst(earlier, len(missing) - number)
+            result = BlockResult(earlier.id, "notrun")
+            for item in self._run_block(earlier, earlier_code):
                 result = item if isinstance(item, BlockResult) else result
                 yield item
             if self._stopped:
@@ -173,18 +179,18 @@ class LessonSession:
                 yield replace(result, id=block.id)
                 return
             if result.status not in ("pass", "fail"):
-                detail = f"the block `{one.id}` above has to work first"
+                detail = f"the block `{earlier.id}` above has to work first"
                 yield BlockResult(block.id, "notrun", "dependency", detail)
                 return
-        yield from self._run(block, code)
+        yield from self._run_block(block, code)
 
-    def _run(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
-        if self._where.blocked:
-            yield skipped(block, self._where.blocked)
+    def _run_block(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
+        if self._placement.blocked:
+            yield skipped(block, self._placement.blocked)
             return
-        text = BlockOutput(self._where.redact)
+        output = BlockOutput(self._placement.redact)
         try:
-            probe = self._ready()
+            probe = self._ensure_process()
         except Problem as problem:
             if problem.code == ExitCode.BUSY:
                 self.blocked = Blocked(problem.what, problem.code, problem.hint or "")
@@ -193,31 +199,31 @@ class LessonSession:
                 yield BlockResult(block.id, "error", "load", problem.what)
             return
         self.blocked = None
-        began = time.monotonic()
+        started_at = time.monotonic()
         name = block.file or f"{self.lesson.id}, block {block.id}"
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
                     "alone": block.alone, "file": name})  # fmt: skip
         if self._stopped:  # stop() came before there was a process to stop
             probe.interrupt()
         while True:
-            left_s = block.timeout_s - (time.monotonic() - began)
-            event = probe.read(min(left_s, FLUSH_S) if text.is_waiting else left_s)
-            if event is None and text.is_waiting and left_s > 0:
-                yield from text.flush()
+            remaining_s = block.timeout_s - (time.monotonic() - started_at)
+            event = probe.read(min(remaining_s, FLUSH_S) if output.is_waiting else remaining_s)
+            if event is None and output.is_waiting and remaining_s > 0:
+                yield from output.flush()
             elif _is_output(event):
-                yield from text.add(event["name"], event["data"])
-            elif not self._is_news(event, block):
+                yield from output.add(event["name"], event["data"])
+            elif not self._ends_block(event, block):
                 continue
             else:
                 break
-        yield from text.flush(final=True)
-        seconds = time.monotonic() - began
-        result = self._result(block, event, text, seconds)
+        yield from output.flush(final=True)
+        seconds = time.monotonic() - started_at
+        result = self._make_result(block, event, output, seconds)
         if self._probe:
-            self._ran[block.id] = code
+            self._executed[block.id] = code
         yield result
 
-    def _is_news(self, event: Event | None, block: Block) -> bool:
+    def _ends_block(self, event: Event | None, block: Block) -> bool:
         """Return whether an event ends the block: the process answering or starting it does not."""
         kind = event["event"] if event else "timeout"
         if event and kind == "end" and event.get("id") != block.id:
@@ -226,21 +232,21 @@ class LessonSession:
             self._answered = True
         return kind not in ("versions", "start") and (kind != "interrupted" or self._stopped)
 
-    def _result(
-        self, block: Block, event: Event | None, text: BlockOutput, seconds: float
+    def _make_result(
+        self, block: Block, event: Event | None, output: BlockOutput, seconds: float
     ) -> BlockResult:
         """Turn the event that ended a block into its result; a broken process is ended."""
         expected = block.expected_on(self.target["platform"])
-        result = printed(block, expected, text, seconds)
+        result = printed(block, expected, output, seconds)
         if event and event["event"] == "end":
-            return judged(result, expected, event, text, self._where.redact)
-        gone = self._end(gently=False)
-        status, reason, detail = self._broken(block, event)
-        if gone and gone["left"]:
-            detail += f"; the kernel did not release {gone['left']}"
+            return judged(result, expected, event, output, self._placement.redact)
+        gone_event = self._end_process(gently=False)
+        status, reason, detail = self._describe_failure(block, event)
+        if gone_event and gone_event["left"]:
+            detail += f"; the kernel did not release {gone_event['left']}"
         return replace(result, status=status, reason=reason, detail=detail)
 
-    def _broken(self, block: Block, event: Event | None) -> tuple[Status, Reason, str]:
+    def _describe_failure(self, block: Block, event: Event | None) -> tuple[Status, Reason, str]:
         if event is None:
             return ("error", "timeout", f"not done within {block.timeout_s:g} s")
         if self._stopped:  # told by the event, or the process is gone already
@@ -248,26 +254,28 @@ class LessonSession:
         if event["event"] == "gone" and "left" in event:
             if not self._answered:
                 log = self._log.since(0) if self._log else ""
-                problem = no_python(self._where.python, event, self._where.redact.text(log))
+                problem = python_problem(
+                    self._placement.python, event, self._placement.redact.text(log)
+                )
                 return ("error", "load", problem.what)
-            _, reason, detail, _ = went(event)
+            _, reason, detail, _ = process_ending(event)
             return ("error", reason or "crashed", detail)
         return ("error", "protocol", "wrote what is no event")
 
-    def _left_over(self, *, names_are_lost: bool) -> Iterator[Output]:
+    def _take_left_over(self, *, names_are_lost: bool) -> Iterator[Output]:
         """Take what came since the last block: output of its threads, or the end of the process."""
         for _ in range(MAX_LEFT_OVER):
             event = self._probe.read(PEEK_S) if self._probe else None
             if event is None:
                 return
             if event["event"] == "gone" and "left" in event:
-                self._end()
-                lost = ": names are lost" if names_are_lost else ""
-                yield Output(f"[the process has ended since the last block{lost}]\n")
+                self._end_process()
+                note = ": names are lost" if names_are_lost else ""
+                yield Output(f"[the process has ended since the last block{note}]\n")
             elif _is_output(event):
-                yield Output(self._where.redact.text(event["data"].decode("utf-8", "replace")))
+                yield Output(self._placement.redact.text(event["data"].decode("utf-8", "replace")))
 
-    def _ready(self) -> Probe:
+    def _ensure_process(self) -> Probe:
         """Return the warm process, or start one, under the lease where it may own a device.
 
         Raises:
@@ -276,13 +284,15 @@ class LessonSession:
         if self._probe:
             return self._probe
         session = self._session = self._session or self._make_session()
-        if self.lesson.framework and self._where.plan.platform != "cpu":
+        if self.lesson.framework and self._placement.plan.platform != "cpu":
             name = f"lesson {self.lesson.id}"
-            session.lease = self._held.enter_context(lease.device(name, self._where.machine))
+            session.lease = self._lease_stack.enter_context(
+                lease.device(name, self._placement.machine)
+            )
         try:
             probe, self._log = start(session, stream=True)
         except Problem:
-            self._held.close()
+            self._lease_stack.close()
             raise
         self._answered = False
         self._probe = probe
@@ -292,29 +302,29 @@ class LessonSession:
     def _make_session(self) -> Session:
         folder = locations.run_folder()
         # A lesson without a framework sees the environment as it is: it may be about that.
-        env = {**self._where.machine.env, **plan.own_folders(folder)}
+        env = {**self._placement.machine.env, **plan.own_folders(folder)}
         if self.lesson.framework:
-            env = plan.run_env(self._where.plan, self._where.machine.env, folder)
+            env = plan.run_env(self._placement.plan, self._placement.machine.env, folder)
         return Session(
-            self._where.python,
+            self._placement.python,
             archive.build(folder / "probe.pyz"),
             folder,
             env,
-            plan.target_of(self._where.plan, self._where.machine),
-            self._where.redact,
+            plan.target_of(self._placement.plan, self._placement.machine),
+            self._placement.redact,
             drop=locations.caller(),
         )
 
-    def _end(self, *, gently: bool = True) -> Event | None:
+    def _end_process(self, *, gently: bool = True) -> Event | None:
         """Forget the process and free the lease; returns its `gone` event."""
         probe, self._probe = self._probe, None
-        self._ran = {}
+        self._executed = {}
         if probe is None:
             return None
         if not gently:
             probe.end()
-        gone = probe.close()
+        gone_event = probe.close()
         if self._log:
             self._log.close()
-        self._held.close()
-        return gone
+        self._lease_stack.close()
+        return gone_event

@@ -17,9 +17,9 @@ from tpustarter.problem import ExitCode
 from tpustarter.terminal import WIDTH, visible
 
 _INDENT = " " * 6
-_WORDS: dict[Status, str] = {"pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip",
-                             "notrun": "NOT"}  # fmt: skip
-_WORST: tuple[Status, ...] = ("error", "fail", "notrun", "skip", "pass")
+_STATUS_WORDS: dict[Status, str] = {"pass": "pass", "fail": "FAIL", "error": "ERROR",
+                                    "skip": "skip", "notrun": "NOT"}  # fmt: skip
+_WORST_FIRST: tuple[Status, ...] = ("error", "fail", "notrun", "skip", "pass")
 
 
 class Shown:
@@ -28,7 +28,7 @@ class Shown:
     def __init__(self, echo: Callable[[str], object], *, finished: bool = True) -> None:
         self._echo = echo
         self._is_shown = finished
-        self._line = ""
+        self._unfinished_line = ""
         self._python = ""
 
     def event(self, event: Event) -> None:
@@ -36,21 +36,21 @@ class Shown:
         if not self._is_shown:
             return
         if isinstance(event, Output):
-            *lines, self._line = (self._line + event.text).split("\n")
+            *lines, self._unfinished_line = (self._unfinished_line + event.text).split("\n")
             for line in lines:
                 self._echo(_INDENT + visible(line.expandtabs()))
             return
-        if self._line:
-            self._echo(_INDENT + visible(self._line.expandtabs()))
-            self._line = ""
-        for line in self._lines(event):
+        if self._unfinished_line:
+            self._echo(_INDENT + visible(self._unfinished_line.expandtabs()))
+            self._unfinished_line = ""
+        for line in self._describe(event):
             for part in wrapped(line) or [""]:
                 self._echo(part)
 
-    def _lines(self, event: Opened | Began | Finished) -> list[str]:
+    def _describe(self, event: Opened | Began | Finished) -> list[str]:
         if isinstance(event, Opened):
-            told, self._python = self._python, opening(event.session.target)
-            first = [visible(self._python)] if told != self._python else []
+            previous, self._python = self._python, opening(event.session.target)
+            first = [visible(self._python)] if previous != self._python else []
             lesson = event.session.lesson
             return [*first, "", visible(f"Lesson {lesson.id}: {lesson.title}")]
         if isinstance(event, Began):
@@ -74,21 +74,21 @@ def opening(target: dict[str, Any]) -> str:
 
 def ending(result: BlockResult) -> list[str]:
     """Return how a block ended, and where it ran."""
-    word = f"{_WORDS[result.status]:<6}"
+    word = f"{_STATUS_WORDS[result.status]:<6}"
     ran_on = result.ran_on
-    where = "on the host alone" if result.status == "pass" else ""
+    device = "on the host alone" if result.status == "pass" else ""
     if ran_on:
         kind = "virtual CPU" if ran_on["virtual"] else str(ran_on["kind"])
-        where = f"on {ran_on['count']} {visible(kind)} device{'s' if ran_on['count'] > 1 else ''}"
+        device = f"on {ran_on['count']} {visible(kind)} device{'s' if ran_on['count'] > 1 else ''}"
     seconds = f"{result.seconds:.1f} s" if result.seconds else ""
     if result.status == "pass":
-        told = "matches" if result.expected is not None else "the lesson does not say what to see"
+        words = "matches" if result.expected is not None else "the lesson does not say what to see"
     elif result.status == "fail":
-        told = f"differs, {visible(result.detail)}"
+        words = f"differs, {visible(result.detail)}"
     else:
         reason = (result.reason or "").replace("-", " ")
-        told = f"{reason}: {visible(result.detail)}" if result.detail else reason
-    return [f"{word}{', '.join(filter(None, (told, where, seconds)))}"]
+        words = f"{reason}: {visible(result.detail)}" if result.detail else reason
+    return [f"{word}{', '.join(filter(None, (words, device, seconds)))}"]
 
 
 def headline(practice: Practice) -> str:
@@ -96,16 +96,16 @@ def headline(practice: Practice) -> str:
     run = practice.run
     counts = run.counts()
     total = len(run.results)
-    where = place(run)
-    says = "the lesson says" if len(practice.lessons) == 1 else "their lessons say"
-    text = f"{counts['pass']} of {total} blocks do as {says}"
-    text += f" on {visible(where)}" if where else ""
+    location = place(run)
+    clause = "the lesson says" if len(practice.lessons) == 1 else "their lessons say"
+    text = f"{counts['pass']} of {total} blocks do as {clause}"
+    text += f" on {visible(location)}" if location else ""
     if counts["fail"]:
         text += f", {counts['fail']} printed something else"
-    unknown = sum(1 for one in run.results if without_verdict(one))
-    if unknown:
-        text += f", {unknown} {'has' if unknown == 1 else 'have'} no verdict"
-    return "\n".join(["", *textwrap.wrap(text + closing(run, where), WIDTH)])
+    undecided = sum(1 for result in run.results if without_verdict(result))
+    if undecided:
+        text += f", {undecided} {'has' if undecided == 1 else 'have'} no verdict"
+    return "\n".join(["", *textwrap.wrap(text + closing(run, location), WIDTH)])
 
 
 def why(practice: Practice, code: ExitCode) -> str:
@@ -117,14 +117,14 @@ def why(practice: Practice, code: ExitCode) -> str:
         return f"exit {int(code)}: {visible(blocked.what)}{following}"
     if not run.results:
         return f"exit {int(code)}: no lesson here has a block that runs; next: `tpustarter learn`"
-    bad = run.failed() or [one for one in run.results if without_verdict(one)]
-    if run.stopped_by is not None or not bad:
+    unsuccessful = run.failed() or [result for result in run.results if without_verdict(result)]
+    if run.stopped_by is not None or not unsuccessful:
         return f"exit {int(code)}: stopped before the end; next: run it again"
-    worst = bad[0]
-    said = visible(worst.detail or str(worst.reason))
+    worst = unsuccessful[0]
+    detail = visible(worst.detail or str(worst.reason))
     what = "printed something else" if worst.status == "fail" else "has no verdict"
     next_step = f"`tpustarter learn {worst.lesson}`, the section `If it fails`"
-    return f"exit {int(code)}: {worst.id} {what} ({said}); next: {next_step}"
+    return f"exit {int(code)}: {worst.id} {what} ({detail}); next: {next_step}"
 
 
 def document(practice: Practice) -> dict[str, Any]:
@@ -137,17 +137,17 @@ def document(practice: Practice) -> dict[str, Any]:
         "started": run.started,
         "seconds": round(run.seconds, 3),
         "target": run.target or None,
-        "lessons": [_lesson(lesson, practice) for lesson in practice.lessons],
+        "lessons": [_lesson_fields(lesson, practice) for lesson in practice.lessons],
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "verified_on": verified_on(run),
         "exit_code": int(practice.exit_code()) if run.target else 0,
     }
 
 
-def _lesson(lesson: Lesson, practice: Practice) -> dict[str, Any]:
+def _lesson_fields(lesson: Lesson, practice: Practice) -> dict[str, Any]:
     results = practice.results[lesson.id]
-    told = [results.get(block.id, BlockResult(block.id, "notrun"))
-            for block in practice.blocks[lesson.id]]  # fmt: skip
+    block_results = [results.get(block.id, BlockResult(block.id, "notrun"))
+                     for block in practice.blocks[lesson.id]]  # fmt: skip
     track = lesson.id.partition("/")[0]
     return {
         "id": lesson.id,
@@ -156,13 +156,16 @@ def _lesson(lesson: Lesson, practice: Practice) -> dict[str, Any]:
         "minutes": lesson.header.get("minutes"),
         "checks": lesson.header.get("checks", []),
         "next": lesson.header.get("next"),
-        "status": next((one for one in _WORST if any(r.status == one for r in told)), "skip"),
-        "blocks": [_block(one) for one in told],
+        "status": next(
+            (status for status in _WORST_FIRST if any(r.status == status for r in block_results)),
+            "skip",
+        ),
+        "blocks": [_block_fields(result) for result in block_results],
         "exercises": [f"{track}/{name}" for name in lesson.header.get("exercises") or ()],
     }
 
 
-def _block(result: BlockResult) -> dict[str, Any]:
+def _block_fields(result: BlockResult) -> dict[str, Any]:
     return {
         "id": result.id,
         "status": result.status,

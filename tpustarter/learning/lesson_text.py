@@ -23,43 +23,43 @@ from tpustarter.learning.quiz import Quiz
 from tpustarter.terminal import wrap
 
 _INDENT = " " * 4
-_FENCES = {"sh": "Command:", "text": "Drawing:", "python": "Code:"}
+_FENCE_LABELS = {"sh": "Command:", "text": "Drawing:", "python": "Code:"}
 """How a fence that does not run is announced."""
-_DONE = {"pass": "passed", "fail": "did not match", "error": "ended with an error",
-         "changed": "has changed since you ran it"}  # fmt: skip
+_STATUS_TEXTS = {"pass": "passed", "fail": "did not match", "error": "ended with an error",
+                 "changed": "has changed since you ran it"}  # fmt: skip
 
 
 @dataclass
-class _Text:
+class _RenderState:
     """Where the rendering of one lesson is: in which list or table, and what it has linked."""
 
     folder: Path
     markers: list[str] = field(default_factory=list[str])
     """The sign of each list it is in; the innermost one last."""
-    fresh: bool = False
+    is_new_item: bool = False
     """Whether a list item has begun and nothing of it was told."""
-    heading: str = ""
+    heading_prefix: str = ""
     cells: list[str] = field(default_factory=list[str])
     columns: list[str] = field(default_factory=list[str])
     in_table: bool = False
-    words: dict[str, str] = field(default_factory=dict[str, str])
+    linked_words: dict[str, str] = field(default_factory=dict[str, str])
     """Anchors in the glossary that were linked, with the glossary's path as it was linked."""
 
 
-def render(lesson: Lesson, known: LessonProgress) -> Iterator[str]:
+def render(lesson: Lesson, progress: LessonProgress) -> Iterator[str]:
     """Yield the lines of a lesson, with what the learner did so far."""
-    text = _Text(lesson.path.parent)
+    state = _RenderState(lesson.path.parent)
     yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
     parts = parse(lesson)
     for part in parts:
         if part.block:
-            yield from _block(part.block, known.status(part.block))
+            yield from _render_block(part.block, progress.status(part.block))
         elif part.quiz:
-            yield from _question(part.quiz)
+            yield from _render_question(part.quiz)
         else:
-            yield from _markdown(part.text, text)
-    yield from _answers([part.quiz for part in parts if part.quiz])
-    yield from _glossary(text)
+            yield from _render_markdown(part.text, state)
+    yield from _render_answers([part.quiz for part in parts if part.quiz])
+    yield from _render_glossary(state)
     if any(part.block for part in parts):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
     for name in lesson.header.get("exercises") or ():
@@ -69,23 +69,23 @@ def render(lesson: Lesson, known: LessonProgress) -> Iterator[str]:
         yield from ("", f"Next: tpustarter learn {following}")
 
 
-def _block(block: Block, status: str | None) -> Iterator[str]:
-    told = f", {_DONE[status]}" if status in _DONE else ""
-    yield from ("", f"Code, block {block.id}{told}:", "")
-    yield from _indented(block.code)
+def _render_block(block: Block, status: str | None) -> Iterator[str]:
+    status_text = f", {_STATUS_TEXTS[status]}" if status in _STATUS_TEXTS else ""
+    yield from ("", f"Code, block {block.id}{status_text}:", "")
+    yield from _indent(block.code)
     for expected in block.expected:
-        yield from ("", *_announced(expected), "")
-        yield from _indented(expected.text)
+        yield from ("", *_announce(expected), "")
+        yield from _indent(expected.text)
 
 
-def _question(quiz: Quiz) -> Iterator[str]:
+def _render_question(quiz: Quiz) -> Iterator[str]:
     """Yield a question; its answer stands at the end, so that one can think first."""
     yield from ("", *wrap(f"Question: {quiz.question}", "", ""), "")
     for number, answer in enumerate(quiz.answers, 1):
         yield from wrap(answer.text, f"{number}. ", "   ")
 
 
-def _answers(quizzes: list[Quiz]) -> Iterator[str]:
+def _render_answers(quizzes: list[Quiz]) -> Iterator[str]:
     if quizzes:
         yield from ("", "Section: Answers")
     for quiz in quizzes:
@@ -95,7 +95,7 @@ def _answers(quizzes: list[Quiz]) -> Iterator[str]:
             yield from wrap(f"{verdict}: {answer.why}", f"{number}. ", "   ")
 
 
-def _announced(expected: Expected) -> list[str]:
+def _announce(expected: Expected) -> list[str]:
     text = f"Expected output{expected.where}"
     if expected.rtol is not None:
         text += f"; its numbers may differ by {100 * expected.rtol:g} %"
@@ -104,66 +104,66 @@ def _announced(expected: Expected) -> list[str]:
     return wrap(f"{text}:", "", "")
 
 
-def _indented(text: str) -> Iterator[str]:
+def _indent(text: str) -> Iterator[str]:
     for line in text.rstrip("\n").split("\n"):
         yield f"{_INDENT}{line}".rstrip()
 
 
-def _markdown(source: str, text: _Text) -> Iterator[str]:
+def _render_markdown(source: str, state: _RenderState) -> Iterator[str]:
     for token in tokens(source):
         if token.type in ("fence", "code_block"):
             words = token.info.split()[:1]
-            yield from ("", _FENCES.get(words[0] if words else "", "Text:"), "")
-            yield from _indented(token.content)
+            yield from ("", _FENCE_LABELS.get(words[0] if words else "", "Text:"), "")
+            yield from _indent(token.content)
         elif token.type == "inline":
-            yield from _paragraph(_inline(token, text), text)
+            yield from _render_paragraph(_inline_text(token, state), state)
         else:
-            yield from _structure(token, text)
+            yield from _render_structure(token, state)
 
 
-def _structure(token: Any, text: _Text) -> Iterator[str]:
+def _render_structure(token: Any, state: _RenderState) -> Iterator[str]:
     """Keep account of headings, lists and tables; a row of a table is told when it ends."""
     kind = token.type
     if kind == "heading_open":
-        text.heading = "Lesson: " if token.tag == "h1" else "Section: "
+        state.heading_prefix = "Lesson: " if token.tag == "h1" else "Section: "
     elif kind == "heading_close":
-        text.heading = ""
+        state.heading_prefix = ""
     elif kind in ("bullet_list_open", "ordered_list_open"):
-        text.markers.append("* " if kind == "bullet_list_open" else "1. ")
+        state.markers.append("* " if kind == "bullet_list_open" else "1. ")
         yield ""
     elif kind in ("bullet_list_close", "ordered_list_close"):
-        text.markers.pop()
+        state.markers.pop()
     elif kind == "list_item_open":
-        text.markers[-1] = f"{token.info}. " if token.info else text.markers[-1]
-        text.fresh = True
+        state.markers[-1] = f"{token.info}. " if token.info else state.markers[-1]
+        state.is_new_item = True
     elif kind in ("table_open", "table_close"):
-        text.in_table = kind == "table_open"
+        state.in_table = kind == "table_open"
         yield ""
     elif kind == "tr_close":
-        cells, text.cells = text.cells, []
-        if text.columns:
-            row = "; ".join(f"{name}: {cell}" for name, cell in zip(text.columns, cells))  # noqa: B905
+        cells, state.cells = state.cells, []
+        if state.columns:
+            row = "; ".join(f"{name}: {cell}" for name, cell in zip(state.columns, cells))  # noqa: B905
             yield from wrap(row, "", "  ")
-        text.columns = text.columns or cells
+        state.columns = state.columns or cells
     elif kind == "tbody_close":
-        text.columns = []
+        state.columns = []
 
 
-def _paragraph(line: str, text: _Text) -> Iterator[str]:
-    if text.in_table:
-        text.cells.append(line)
+def _render_paragraph(line: str, state: _RenderState) -> Iterator[str]:
+    if state.in_table:
+        state.cells.append(line)
         return
-    inner = "  " * max(0, len(text.markers) - 1)
-    marker = text.markers[-1] if text.markers else ""
-    if text.fresh:
-        first, text.fresh = inner + marker, False
+    inner = "  " * max(0, len(state.markers) - 1)
+    marker = state.markers[-1] if state.markers else ""
+    if state.is_new_item:
+        first, state.is_new_item = inner + marker, False
     else:
         yield ""
         first = inner + " " * len(marker)
-    yield from wrap(text.heading + line, first, inner + " " * len(marker))
+    yield from wrap(state.heading_prefix + line, first, inner + " " * len(marker))
 
 
-def _inline(token: Any, text: _Text) -> str:
+def _inline_text(token: Any, state: _RenderState) -> str:
     """Return a run of text as one line, links as words."""
     pieces: list[str] = []
     targets: list[str] = []
@@ -173,7 +173,7 @@ def _inline(token: Any, text: _Text) -> str:
         elif child.type == "code_inline":
             pieces.append(f"`{child.content}`")
         elif child.type == "link_open":
-            targets.append(_target(str(child.attrs["href"]), text))
+            targets.append(_link_target(str(child.attrs["href"]), state))
         elif child.type == "link_close":
             pieces.append(targets.pop())
         else:
@@ -181,45 +181,45 @@ def _inline(token: Any, text: _Text) -> str:
     return "".join(pieces)
 
 
-def _target(address: str, text: _Text) -> str:
+def _link_target(address: str, state: _RenderState) -> str:
     """Return what stands behind a link's words: an address, a command, or nothing."""
     name, _, heading = address.partition("#")
     if address.startswith("https://"):
         return f" ({address})"
     if name.endswith("glossary.md"):
-        text.words[heading] = name
+        state.linked_words[heading] = name
         return ""
     if name.endswith(".md"):
         path = Path(name)
-        track = path.parent.name if path.parent.name not in ("", "..") else text.folder.name
+        track = path.parent.name if path.parent.name not in ("", "..") else state.folder.name
         return f" (tpustarter learn {track}/{re.sub(r'^[0-9]+-', '', path.stem)})"
     return ""
 
 
-def _glossary(text: _Text) -> Iterator[str]:
+def _render_glossary(state: _RenderState) -> Iterator[str]:
     """Yield the words that were linked, each with what the glossary says."""
-    told: list[str] = []
-    for heading, name in sorted(text.words.items()):
+    lines: list[str] = []
+    for heading, name in sorted(state.linked_words.items()):
         with contextlib.suppress(OSError, ValueError):  # the linter tells what leads nowhere
-            meaning = meanings(locations.read_text(text.folder / name)).get(heading)
+            meaning = meanings(locations.read_text(state.folder / name)).get(heading)
             if meaning:
-                told += wrap(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
-    if told:
-        yield from ("", "Section: Words", "", *told)
+                lines += wrap(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
+    if lines:
+        yield from ("", "Section: Words", "", *lines)
 
 
 def meanings(glossary: str) -> dict[str, tuple[str, str]]:
     """Return the word and its meaning for each anchor of a glossary."""
-    found: dict[str, tuple[str, str]] = {}
+    entries: dict[str, tuple[str, str]] = {}
     word = ""
-    text = _Text(Path())
+    state = _RenderState(Path())
     stream = tokens(glossary)
-    for before, token in pairwise(stream):
+    for previous, token in pairwise(stream):
         if token.type != "inline":
             continue
-        if before.type == "heading_open":
-            word = _inline(token, text)
+        if previous.type == "heading_open":
+            word = _inline_text(token, state)
         elif word:
-            told = found.get(anchor(word), (word, ""))[1]
-            found[anchor(word)] = (word, f"{told} {_inline(token, text)}".strip())
-    return found
+            meaning = entries.get(anchor(word), (word, ""))[1]
+            entries[anchor(word)] = (word, f"{meaning} {_inline_text(token, state)}".strip())
+    return entries

@@ -29,12 +29,12 @@ def anchor(heading: str) -> str:
 
 def anchors(text: str) -> set[str]:
     """Return the anchors a Markdown text has, as GitHub makes them of its headings."""
-    found: set[str] = set()
+    names: set[str] = set()
     stream = tokens(text)
     for opening, inline in pairwise(stream):
         if opening.type == "heading_open":
-            found.add(anchor(inline.content))
-    return found
+            names.add(anchor(inline.content))
+    return names
 
 
 def links(text: str) -> Iterator[tuple[int, str]]:
@@ -47,10 +47,10 @@ def links(text: str) -> Iterator[tuple[int, str]]:
 
 def search(lessons: Iterable[Lesson], text: str) -> list[tuple[Lesson, int, str]]:
     """Return every line that holds the text, in any case, with its number in the file."""
-    wanted = text.casefold()
+    query = text.casefold()
     return [
         (lesson, lesson.first_line + number, line)
         for lesson in lessons
         for number, line in enumerate(source_lines(lesson))
-        if wanted in line.casefold()
+        if query in line.casefold()
     ]

@@ -32,9 +32,9 @@ def text(lesson: Lesson) -> str:
     """Return the notebook of a lesson, as the text of its file; raises Problem as `parse` does."""
     cells: list[dict[str, Any]] = [
         {"id": f"cell-{number}", "metadata": {}, **cell}
-        for number, cell in enumerate(_cells(lesson))
+        for number, cell in enumerate(_make_cells(lesson))
     ]
-    whole: dict[str, Any] = {
+    notebook: dict[str, Any] = {
         "cells": cells,
         "metadata": {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -43,58 +43,60 @@ def text(lesson: Lesson) -> str:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
+def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
     track = lesson.id.partition("/")[0]
     if lesson.framework == "jax":
-        yield _code(DEVICES)
+        yield _code_cell(DEVICES)
     for part in parse(lesson):
-        yield from _part(part, track)
-    for one in exercises.read(lesson):
-        yield _markdown(f"## Exercise: {one.title}\n\n{one.task}")
-        gap = _code(_without_docstring(one.gap) + one.judged)
-        yield {**gap, "metadata": {"tags": ["raises-exception"]}}  # "Run all" goes on behind it
+        yield from _part_cells(part, track)
+    for exercise in exercises.read(lesson):
+        yield _markdown_cell(f"## Exercise: {exercise.title}\n\n{exercise.task}")
+        cell = _code_cell(_without_docstring(exercise.gap) + exercise.judged)
+        yield {**cell, "metadata": {"tags": ["raises-exception"]}}  # "Run all" goes on behind it
         hints = "".join(
             f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>\n\n"
-            for number, hint in enumerate(one.hints, 1)
+            for number, hint in enumerate(exercise.hints, 1)
         )
-        folded = f"```python\n{one.solution}```"
-        yield _markdown(f"{hints}<details><summary>Solution</summary>\n\n{folded}\n\n</details>")
+        folded = f"```python\n{exercise.solution}```"
+        yield _markdown_cell(
+            f"{hints}<details><summary>Solution</summary>\n\n{folded}\n\n</details>"
+        )
 
 
-def _part(part: Part, track: str) -> Iterator[dict[str, Any]]:
+def _part_cells(part: Part, track: str) -> Iterator[dict[str, Any]]:
     if part.block:
-        yield _code(part.block.code)
+        yield _code_cell(part.block.code)
         if part.block.expected:
-            yield _markdown(_expected(part.block))
+            yield _markdown_cell(_expected_text(part.block))
     elif part.quiz:
-        yield _markdown(_question(part.quiz))
+        yield _markdown_cell(_question_text(part.quiz))
     else:
-        yield _markdown(_LINK.sub(lambda found: _unlinked(found, track), part.text))
+        yield _markdown_cell(_LINK.sub(lambda match: _unlink(match, track), part.text))
 
 
-def _unlinked(found: re.Match[str], track: str) -> str:
+def _unlink(match: re.Match[str], track: str) -> str:
     """Return a link as its words, and the command that shows what it leads to."""
-    words, target = found[1], _LESSON.fullmatch(found[2])
+    words, target = match[1], _LESSON.fullmatch(match[2])
     return f"{words} (`tpustarter learn {target[1] or track}/{target[2]}`)" if target else words
 
 
-def _expected(block: Block) -> str:
+def _expected_text(block: Block) -> str:
     lines: list[str] = []
-    for one in block.expected:
-        lines += [f"Prints{one.where}:", "", "```text", one.text.rstrip("\n"), "```", ""]
+    for expected in block.expected:
+        lines += [f"Prints{expected.where}:", "", "```text", expected.text.rstrip("\n"), "```", ""]
     return "\n".join(lines).rstrip()
 
 
-def _question(quiz: Quiz) -> str:
-    answers = "\n".join(f"{number}. {one.text}" for number, one in enumerate(quiz.answers, 1))
-    told = "\n".join(
-        f"{number}. {'Right' if one.is_right else 'No'}: {one.why}"
-        for number, one in enumerate(quiz.answers, 1)
+def _question_text(quiz: Quiz) -> str:
+    answers = "\n".join(f"{number}. {answer.text}" for number, answer in enumerate(quiz.answers, 1))
+    explanations = "\n".join(
+        f"{number}. {'Right' if answer.is_right else 'No'}: {answer.why}"
+        for number, answer in enumerate(quiz.answers, 1)
     )
-    folded = f"<details><summary>Answer</summary>\n\n{told}\n\n</details>"
+    folded = f"<details><summary>Answer</summary>\n\n{explanations}\n\n</details>"
     return f"**Question:** {quiz.question}\n\n{answers}\n\n{folded}"
 
 
@@ -103,10 +105,10 @@ def _without_docstring(code: str) -> str:
     return code.split('"""', 2)[2].lstrip("\n")
 
 
-def _markdown(source: str) -> dict[str, Any]:
+def _markdown_cell(source: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "source": source}
 
 
-def _code(source: str) -> dict[str, Any]:
+def _code_cell(source: str) -> dict[str, Any]:
     return {"cell_type": "code", "source": source.rstrip("\n"), "execution_count": None,
             "outputs": []}  # fmt: skip

@@ -36,7 +36,7 @@ class BlockOutput:
         decoder = codecs.getincrementaldecoder("utf-8")
         self._decoders = {name: decoder("replace") for name in ("stdout", "stderr")}
         self._pieces: list[tuple[str, str]] = []
-        self._room = MAX_CHARACTERS
+        self._remaining = MAX_CHARACTERS
         self._waiting = ""
 
     @property
@@ -56,22 +56,22 @@ class BlockOutput:
 
     def add(self, name: str, data: bytes) -> Iterator[Output]:
         """Take output of `stdout` or `stderr`; yields the lines that are whole now."""
-        if self._room > 0:
+        if self._remaining > 0:
             yield from self._add(name, self._decoders[name].decode(data))
 
     def flush(self, *, final: bool = False) -> Iterator[Output]:
         """Yield the unfinished line, and at the end half a character."""
         for name, decoder in self._decoders.items():
-            if final and self._room > 0:
+            if final and self._remaining > 0:
                 yield from self._add(name, decoder.decode(b"", final=True))
         text, self._waiting = self._waiting, ""
         if text:
             yield Output(self._redact.text(text))
 
     def _add(self, name: str, text: str) -> Iterator[Output]:
-        if len(text) >= self._room:
-            text = text[: self._room] + LEFT_OUT
-        self._room -= len(text)
+        if len(text) >= self._remaining:
+            text = text[: self._remaining] + LEFT_OUT
+        self._remaining -= len(text)
         self._pieces.append((name, text))
         whole, newline, self._waiting = (self._waiting + text).rpartition("\n")
         if len(self._waiting) > MAX_WAITING:

@@ -82,21 +82,21 @@ class Practice:
 
     def events(self) -> Iterator[Event]:
         """Run every block of every lesson; yields events, and remembers how each block ended."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         try:
             for lesson in self.lessons:
-                for event in self._lesson(lesson):
+                for event in self._run_lesson(lesson):
                     if isinstance(event, Finished):
-                        self._add(event)
+                        self._record(event)
                     yield event
         finally:
-            self.run.seconds = time.monotonic() - began
+            self.run.seconds = time.monotonic() - started_at
 
     def exit_code(self) -> ExitCode:
         """Return the exit code of what was run; that of a check with these results."""
         return exit_code(self.run)
 
-    def _lesson(self, lesson: Lesson) -> Iterator[Event]:
+    def _run_lesson(self, lesson: Lesson) -> Iterator[Event]:
         session = LessonSession(
             lesson, machine=self._machine, python=self._python, devices=self._devices
         )
@@ -105,43 +105,43 @@ class Practice:
         yield Opened(session)
         try:
             for block in self.blocks[lesson.id]:
-                yield from self._block(session, block)
+                yield from self._run_block(session, block)
         finally:
             session.close()
         self.run.blocked = self.run.blocked or session.blocked
 
-    def _block(self, session: LessonSession, block: Block) -> Iterator[Event]:
+    def _run_block(self, session: LessonSession, block: Block) -> Iterator[Event]:
         result = BlockResult(block.id, "notrun", "interrupted")
         if self.run.stopped_by is None:
             yield Began(block)
-            again = False
-            for item in session.run(block, above=self._worked(session.lesson)):
+            is_rerun = False
+            for item in session.run(block, above=self._usable_blocks(session.lesson)):
                 if self.run.stopped_by is not None:  # stop() may have come before the block began
                     session.stop()
                 if isinstance(item, RunsFirst):
-                    again = True
-                    told = f"[its process is gone: `{item.block.id}` runs again first]\n"
-                    yield Output(told)
+                    is_rerun = True
+                    notice = f"[its process is gone: `{item.block.id}` runs again first]\n"
+                    yield Output(notice)
                 elif isinstance(item, BlockResult):
-                    again, result = False, item
-                elif not again:  # it was told when it ran the first time
+                    is_rerun, result = False, item
+                elif not is_rerun:  # it was told when it ran the first time
                     yield item
         yield Finished(session.lesson, block, result)
 
-    def _worked(self, lesson: Lesson) -> list[tuple[Block, str]]:
+    def _usable_blocks(self, lesson: Lesson) -> list[tuple[Block, str]]:
         """Return the blocks whose names the next one may use, with their code."""
         results = self.results[lesson.id]
-        ended = [one for one, its in results.items() if its.status in ("pass", "fail")]
-        return [(block, block.code) for block in self.blocks[lesson.id] if block.id in ended]
+        usable = [name for name, result in results.items() if result.status in ("pass", "fail")]
+        return [(block, block.code) for block in self.blocks[lesson.id] if block.id in usable]
 
-    def _add(self, event: Finished) -> None:
+    def _record(self, event: Finished) -> None:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
         try:
             progress.block_ended(lesson, event.block, result)
         except Problem as problem:
             self.not_kept = problem
-        uses_none = result.status == "pass" and result.ran_on is None  # no device was asked
+        used_no_device = result.status == "pass" and result.ran_on is None  # no device was asked
         self.run.results.append(
             Result(
                 f"{lesson.id}#{result.id}",
@@ -153,7 +153,7 @@ class Practice:
                 result.ran_on,
                 log=result.output,
                 lesson=lesson.id,
-                framework="host" if uses_none else lesson.framework or "host",
+                framework="host" if used_no_device else lesson.framework or "host",
             )
         )
         if result.ran_on:  # what was found outranks what was expected

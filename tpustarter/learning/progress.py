@@ -39,10 +39,10 @@ class LessonProgress:
 
     def status(self, block: Block) -> str | None:
         """Return how the block last ended, `changed` if the lesson's code is another since."""
-        known = self.blocks.get(block.id)
-        if known is None:
+        entry = self.blocks.get(block.id)
+        if entry is None:
             return None
-        return str(known.get("status")) if known.get("hash") == code_hash(block) else "changed"
+        return str(entry.get("status")) if entry.get("hash") == code_hash(block) else "changed"
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
         blocks = fields["blocks"] = {**_dicts(fields.get("blocks")), block.id: entry}
-        known = LessonProgress(None, blocks)
-        if all(known.status(one) == "pass" for one in blocks_of(lesson)):
+        progress = LessonProgress(None, blocks)
+        if all(progress.status(lesson_block) == "pass" for lesson_block in blocks_of(lesson)):
             fields["done"] = _date(fields.get("done")) or _now()
 
     _update(change)
@@ -120,8 +120,8 @@ def exercise(lesson_id: str, name: str) -> Fields:
 
 def exercise_judged(lesson_id: str, name: str, *, is_right: bool) -> None:
     """Remember what an answer came to; one that was right once stays right."""
-    known = exercise(lesson_id, name).get("status")
-    if known != "pass" and (is_right or known != "shown"):
+    status = exercise(lesson_id, name).get("status")
+    if status != "pass" and (is_right or status != "shown"):
         _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
 
 
@@ -130,7 +130,7 @@ def solution_shown(lesson_id: str, name: str) -> None:
     _change_exercise(lesson_id, name, status="shown")
 
 
-def hint_told(lesson_id: str, name: str, count: int) -> None:
+def record_hint(lesson_id: str, name: str, count: int) -> None:
     """Remember how many hints were told."""
     _change_exercise(lesson_id, name, hints=count)
 
@@ -146,12 +146,12 @@ def quiz_answered(lesson_id: str, name: str, *, is_right: bool) -> None:
     _update(change)
 
 
-def _change_exercise(lesson_id: str, name: str, **more: Any) -> None:
+def _change_exercise(lesson_id: str, name: str, **changes: Any) -> None:
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        known = _dicts(fields.get("exercises"))
-        entry = {**known.get(name, {}), **more, "when": _now()}
-        fields["exercises"] = {**known, name: entry}
+        entries = _dicts(fields.get("exercises"))
+        entry = {**entries.get(name, {}), **changes, "when": _now()}
+        fields["exercises"] = {**entries, name: entry}
 
     _update(change)
 
@@ -159,7 +159,10 @@ def _change_exercise(lesson_id: str, name: str, **more: Any) -> None:
 def next_lesson(path: Sequence[str]) -> str | None:
     """Return the first lesson of a path that is not done; None when all are."""
     lessons = read().lessons
-    return next((one for one in path if lessons.get(one, LessonProgress()).done is None), None)
+    return next(
+        (lesson_id for lesson_id in path if lessons.get(lesson_id, LessonProgress()).done is None),
+        None,
+    )
 
 
 def export() -> dict[str, Any]:
@@ -176,28 +179,28 @@ def read_export(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def merge(other: dict[str, Any]) -> None:
+def merge(exported: dict[str, Any]) -> None:
     """Add what was exported elsewhere to what is remembered here."""
 
     def change(lessons: dict[str, Fields]) -> None:
-        both = merged({"lessons": lessons}, other)["lessons"]
+        both = merged({"lessons": lessons}, exported)["lessons"]
         lessons.clear()
         lessons.update(both)
 
     _update(change)
 
 
-def merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Return both progresses as one: whatever is done in either is done, the newer block counts."""
-    left, right = _lessons(one), _lessons(other)
+    first_lessons, second_lessons = _lessons(first), _lessons(second)
     lessons: dict[str, Fields] = {}
-    for name in sorted({*left, *right}):
-        pair = [side[name] for side in (left, right) if name in side]
+    for name in sorted({*first_lessons, *second_lessons}):
+        pair = [side[name] for side in (first_lessons, second_lessons) if name in side]
         dates = [date for fields in pair if (date := _date(fields.get("done")))]
-        more = {key: value for fields in pair for key, value in fields.items()}
+        combined = {key: value for fields in pair for key, value in fields.items()}
         newest = {kind: _newest(pair, kind) for kind in ("blocks", "exercises", "quizzes")
-                  if kind == "blocks" or kind in more}  # fmt: skip
-        lessons[name] = {**more, "done": min(dates, default=None), **newest}
+                  if kind == "blocks" or kind in combined}  # fmt: skip
+        lessons[name] = {**combined, "done": min(dates, default=None), **newest}
     return {"schema": SCHEMA, "lessons": lessons}
 
 
@@ -206,7 +209,7 @@ def _newest(pair: Sequence[Fields], kind: str) -> Fields:
     newest: dict[str, Fields] = {}
     for fields in pair:
         for name, entry in _dicts(fields.get(kind)).items():
-            newest[name] = max(newest.get(name, {}), entry, key=_age)
+            newest[name] = max(newest.get(name, {}), entry, key=_sort_key)
     return newest
 
 
@@ -240,14 +243,14 @@ def last_check() -> dict[str, Any] | None:
 
 def _update(change: Callable[[dict[str, Fields]], None]) -> None:
     """Change what is remembered, alone."""
-    with _alone():
-        whole = state.load("progress")
-        lessons = _lessons(whole)
+    with _lock():
+        stored = state.load("progress")
+        lessons = _lessons(stored)
         change(lessons)
-        state.save("progress", {**whole, "schema": SCHEMA, "lessons": lessons})
+        state.save("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
 
 
-def _alone() -> contextlib.AbstractContextManager[int]:
+def _lock() -> contextlib.AbstractContextManager[int]:
     """Hold the lock of the progress file."""
     path = locations.state() / "progress.lock"
     busy = Problem(
@@ -264,7 +267,7 @@ def _date(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _age(entry: Fields) -> tuple[str, str]:
+def _sort_key(entry: Fields) -> tuple[str, str]:
     """Return what orders two entries of a block: when, then anything that is the same anywhere."""
     return (str(entry.get("when") or ""), json.dumps(entry, sort_keys=True, default=str))
 
@@ -277,5 +280,5 @@ def _dicts(value: Any) -> dict[str, Fields]:
     """Return the entries of a mapping that are mappings themselves; the rest is not ours."""
     if not isinstance(value, dict):
         return {}
-    entries = cast("dict[Any, Any]", value).items()
-    return {str(key): item for key, item in entries if isinstance(item, dict)}
+    items = cast("dict[Any, Any]", value).items()
+    return {str(key): entry for key, entry in items if isinstance(entry, dict)}

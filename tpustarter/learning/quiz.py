@@ -36,32 +36,32 @@ class Quiz:
     @property
     def right(self) -> int:
         """Return the number of the right answer; the first one is 1."""
-        return 1 + next(n for n, one in enumerate(self.answers) if one.is_right)
+        return 1 + next(n for n, answer in enumerate(self.answers) if answer.is_right)
 
 
 def parse(name: str, text: str, line: int) -> Quiz:
     """Return the question that a fence holds; raises ValueError that says what is wrong with it."""
     question: list[str] = []
-    answers: list[tuple[str, bool, list[str]]] = []
-    for one in filter(str.strip, text.split("\n")):
-        found = _ANSWER.fullmatch(one.rstrip())
-        if found:
-            answers.append((found[2], found[1] == "x", []))
-        elif one.startswith("("):
-            raise ValueError(f"found `{one.strip()[:40]}`, expected `( ) TEXT` or `(x) TEXT`")
-        elif not answers:
-            question.append(one.strip())
-        elif one[0] != " ":
-            raise ValueError(f"`{one.strip()[:40]}` says why, and is not indented")
+    drafts: list[tuple[str, bool, list[str]]] = []
+    for row in filter(str.strip, text.split("\n")):
+        match = _ANSWER.fullmatch(row.rstrip())
+        if match:
+            drafts.append((match[2], match[1] == "x", []))
+        elif row.startswith("("):
+            raise ValueError(f"found `{row.strip()[:40]}`, expected `( ) TEXT` or `(x) TEXT`")
+        elif not drafts:
+            question.append(row.strip())
+        elif row[0] != " ":
+            raise ValueError(f"`{row.strip()[:40]}` says why, and is not indented")
         else:
-            answers[-1][2].append(one.strip())
-    made = tuple(Answer(said, is_right, " ".join(why)) for said, is_right, why in answers)
+            drafts[-1][2].append(row.strip())
+    answers = tuple(Answer(wording, is_right, " ".join(why)) for wording, is_right, why in drafts)
     if not question:
         raise ValueError("a question has no text")
-    if not FEWEST <= len(made) <= MOST:
-        raise ValueError(f"a question has {len(made)} answers, expected {FEWEST} to {MOST}")
-    if sum(one.is_right for one in made) != 1:
+    if not FEWEST <= len(answers) <= MOST:
+        raise ValueError(f"a question has {len(answers)} answers, expected {FEWEST} to {MOST}")
+    if sum(answer.is_right for answer in answers) != 1:
         raise ValueError("a question has not exactly one right answer")
-    if silent := [one.text for one in made if not one.why]:
-        raise ValueError(f"the answer `{silent[0]}` does not say why")
-    return Quiz(name, " ".join(question), made, line)
+    if unexplained := [answer.text for answer in answers if not answer.why]:
+        raise ValueError(f"the answer `{unexplained[0]}` does not say why")
+    return Quiz(name, " ".join(question), answers, line)

@@ -52,14 +52,14 @@ def read(folder: Path | None = None) -> list[Claim]:
     file = (folder or locations.content("lessons")) / "then-now.yml"
     try:
         entries: Any = content.read_yaml(locations.read_text(file)) or []
-        return [_claim(cast("Mapping[str, Any]", one)) for one in entries]
+        return [_parse_claim(cast("Mapping[str, Any]", entry)) for entry in entries]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Problem(f"cannot read the claims in `{file}`: {error}") from error
 
 
-def _claim(fields: Mapping[str, Any]) -> Claim:
+def _parse_claim(fields: Mapping[str, Any]) -> Claim:
     unknown = set(fields) - set(_KEYS)
     values = {key: fields.get(key) for key in _KEYS}
     for key, value in values.items():
@@ -67,39 +67,39 @@ def _claim(fields: Mapping[str, Any]) -> Claim:
             raise ValueError(f"`{key}` of `{fields.get('id')}` is no text")
     if unknown or values["status"] not in get_args(Status):
         raise ValueError(f"`{values['id']}` has the status `{values['status']}`, keys {[*fields]}")
-    told = {key: value and " ".join(value.split()) for key, value in values.items()}
-    return Claim(**cast("Any", told))
+    cleaned = {key: value and " ".join(value.split()) for key, value in values.items()}
+    return Claim(**cast("Any", cleaned))
 
 
 def search(claims: Iterable[Claim], text: str) -> list[Claim]:
     """Return the claims that hold every word of a text, those whose old side does first."""
     words = text.casefold().split()
-    found: list[tuple[bool, Claim]] = []
-    for one in claims:
-        old, whole = one.then.casefold(), f"{one.id} {one.then} {one.now}".casefold()
+    ranked: list[tuple[bool, Claim]] = []
+    for claim in claims:
+        then, whole = claim.then.casefold(), f"{claim.id} {claim.then} {claim.now}".casefold()
         if all(word in whole for word in words):
-            found.append((not all(word in old for word in words), one))
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+            ranked.append((not all(word in then for word in words), claim))
+    return [claim for _, claim in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def complaints(
     claims: Sequence[Claim], lessons: Sequence[Lesson], check_ids: set[str]
 ) -> Iterator[str]:
     """Yield what is wrong: ids met twice, and lessons, headings, blocks or checks that are not."""
-    known = {lesson.id: lesson for lesson in lessons}
-    ids = [one.id for one in claims]
-    for one in claims:
-        name, _, heading = (one.lesson or "").partition("#")
-        proof, _, block = (one.proof or "").partition("#")
-        if ids.count(one.id) > 1:
-            yield f"then-now.yml: a second claim `{one.id}`"
-        if not one.source.startswith("https://"):
-            yield f"then-now.yml: `{one.id}` has no public source"
-        if name and name not in known:
-            yield f"then-now.yml: `{one.id}` names the lesson `{name}`, which does not exist"
-        elif heading and heading not in anchors(known[name].text):
-            yield f"then-now.yml: `{one.id}` names `{one.lesson}`: there is no such heading"
-        if block and (proof not in known or block not in {b.id for b in blocks_of(known[proof])}):
-            yield f"then-now.yml: `{one.id}` is proven by `{one.proof}`: there is no such block"
+    by_id = {lesson.id: lesson for lesson in lessons}
+    ids = [claim.id for claim in claims]
+    for claim in claims:
+        name, _, heading = (claim.lesson or "").partition("#")
+        proof, _, block = (claim.proof or "").partition("#")
+        if ids.count(claim.id) > 1:
+            yield f"then-now.yml: a second claim `{claim.id}`"
+        if not claim.source.startswith("https://"):
+            yield f"then-now.yml: `{claim.id}` has no public source"
+        if name and name not in by_id:
+            yield f"then-now.yml: `{claim.id}` names the lesson `{name}`, which does not exist"
+        elif heading and heading not in anchors(by_id[name].text):
+            yield f"then-now.yml: `{claim.id}` names `{claim.lesson}`: there is no such heading"
+        if block and (proof not in by_id or block not in {b.id for b in blocks_of(by_id[proof])}):
+            yield f"then-now.yml: `{claim.id}` is proven by `{claim.proof}`: there is no such block"
         elif proof and not block and proof not in check_ids:
-            yield f"then-now.yml: `{one.id}` is proven by `{one.proof}`: there is no such check"
+            yield f"then-now.yml: `{claim.id}` is proven by `{claim.proof}`: there is no such check"

@@ -41,27 +41,29 @@ def look(
         Problem: `python` names none, or there is none.
     """
     redact = Redactor(machine.env)
-    here, env = Path.cwd(), machine.env
-    chosen, others = interpreters.choose(python, env, here)
-    made = plan.make(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
-    found = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
+    folder, env = Path.cwd(), machine.env
+    chosen, others = interpreters.choose(python, env, folder)
+    device_plan = plan.make(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
+    frameworks = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
     target: dict[str, Any] = {
         "python": redact.text(str(chosen.path)),
-        "shown": interpreters.shown(chosen.path, env, here),
-        "frameworks": dict(one.split(" ", 1) for one in found),
-        "platform": made.platform,
-        "where": made.where,
-        "devices": made.devices,
-        "virtual": made.virtual,
-        "env": made.env if lesson.framework else {},
+        "shown": interpreters.shown(chosen.path, env, folder),
+        "frameworks": dict(framework.split(" ", 1) for framework in frameworks),
+        "platform": device_plan.platform,
+        "where": device_plan.where,
+        "devices": device_plan.devices,
+        "virtual": device_plan.virtual,
+        "env": device_plan.env if lesson.framework else {},
     }
-    about_host = {"chips": made.chips, "generation": made.generation}
-    blocked = made.blocked if lesson.framework else None
-    blocked = blocked or _lacking(lesson, machine, chosen, others, target=target, chips=made.chips)
-    return Where(machine, redact, chosen.path, made, target, about_host, blocked)
+    host_facts = {"chips": device_plan.chips, "generation": device_plan.generation}
+    blocked = device_plan.blocked if lesson.framework else None
+    blocked = blocked or _find_missing(
+        lesson, machine, chosen, others, target=target, chips=device_plan.chips
+    )
+    return Where(machine, redact, chosen.path, device_plan, target, host_facts, blocked)
 
 
-def _lacking(
+def _find_missing(
     lesson: Lesson,
     machine: host.Machine,
     chosen: Interpreter,
@@ -71,12 +73,12 @@ def _lacking(
     chips: int,
 ) -> Blocked | None:
     """Return what the Python lacks for a lesson: the framework first, then packages."""
-    here, env, shown = Path.cwd(), machine.env, str(target["shown"])
-    if lesson.framework and lesson.framework not in (there := target["frameworks"]):
-        names = [f"{interpreters.shown(one.path, env, here)}: {', '.join(one.frameworks)}"
-                 for one in others]  # fmt: skip
+    folder, env, shown_path = Path.cwd(), machine.env, str(target["shown"])
+    if lesson.framework and lesson.framework not in (installed := target["frameworks"]):
+        names = [f"{interpreters.shown(python.path, env, folder)}: {', '.join(python.frameworks)}"
+                 for python in others]  # fmt: skip
         return plan.without_framework(
-            lesson.framework, shown, there, names, chips=chips, asked=True
+            lesson.framework, shown_path, installed, names, chips=chips, asked=True
         )
     missing = interpreters.missing(lesson.packages, chosen.path.parents[1], env)
-    return plan.without_packages(missing, shown) if missing else None
+    return plan.without_packages(missing, shown_path) if missing else None

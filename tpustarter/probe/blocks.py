@@ -18,7 +18,7 @@ from tpustarter.probe.target import target
 _program = types.ModuleType("__main__")
 """What blocks define; stands in for the zip file's own `__main__` while they run."""
 
-_kept = {number: os.dup(number) for number in (1, 2)}
+_saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 """Where stdout and stderr went before the first block."""
 
 
@@ -33,10 +33,10 @@ def run(command: dict[str, Any]) -> dict[str, Any]:
         exec(compile(code, name, "exec", dont_inherit=True), program.__dict__)  # noqa: S102  what it is for
     finally:
         _restore_streams()
-    where = None
+    ran_on = None
     if frameworks.is_initialised("jax"):
-        where = frameworks.ran_on("jax", virtual=target().virtual)
-    return {"outcome": "done", "ran_on": where}
+        ran_on = frameworks.ran_on("jax", virtual=target().virtual)
+    return {"outcome": "done", "ran_on": ran_on}
 
 
 def _restore_streams() -> None:
@@ -44,7 +44,7 @@ def _restore_streams() -> None:
     for number, name in ((1, "stdout"), (2, "stderr")):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             getattr(sys, name).flush()
-        os.dup2(_kept[number], number)
+        os.dup2(_saved_descriptors[number], number)
         stream: Any = getattr(sys, f"__{name}__", None)
         try:
             stream.flush()

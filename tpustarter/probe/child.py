@@ -118,13 +118,13 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
     unmet = needs.unmet(framework, command["needs"])
     if unmet:
         return {"outcome": "unmet", "detail": unmet}
-    for told in _answered(module.run(), control):
-        if isinstance(told, Finding):
-            emit({"event": "finding", "id": command["id"], "finding": told.as_dict()})
-        elif isinstance(told, Progress):
-            emit({"event": "progress", "id": command["id"], "text": clip(told.text)})
+    for item in _answered(module.run(), control):
+        if isinstance(item, Finding):
+            emit({"event": "finding", "id": command["id"], "finding": item.as_dict()})
+        elif isinstance(item, Progress):
+            emit({"event": "progress", "id": command["id"], "text": clip(item.text)})
         else:
-            detail = f"`run()` yielded a {type(told).__name__}, expected a Finding"
+            detail = f"`run()` yielded a {type(item).__name__}, expected a Finding"
             return {"outcome": "protocol", "detail": detail}
     changed = _changes(before, frameworks.settings(framework))
     if changed:
@@ -140,10 +140,10 @@ def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:
     answer: bool | None = None
     with contextlib.suppress(StopIteration):
         while True:
-            told = run.send(answer)
-            yield told
+            item = run.send(answer)
+            yield item
             answer = None
-            if isinstance(told, Progress):
+            if isinstance(item, Progress):
                 answer = bool(select.select([control], [], [], 0)[0])
 
 

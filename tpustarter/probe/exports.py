@@ -45,20 +45,20 @@ def write(path: Path, function: Any, *arguments: Any, **named: Any) -> dict[str,
             "devices": exported.nr_devices,
             "shardy": bool(getattr(jax.config, "jax_use_shardy_partitioner", True)),
             "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
-            "free_outputs": [one is None for one in exported.out_shardings_hlo],
+            "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
         },
-        "arguments": [short(one) for one in exported.in_avals],
+        "arguments": [short(aval) for aval in exported.in_avals],
     }
 
 
 def short(value: Any) -> str:
     """Return an array's type as HLO writes it: `f32[8,128]`."""
-    name = re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _first, str(value.dtype))
+    name = re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(value.dtype))
     return f"{name}[{','.join(str(size) for size in value.shape)}]"
 
 
-def _first(found: re.Match[str]) -> str:
-    return {"bfloat": "bf", "float": "f", "int": "s", "uint": "u", "complex": "c"}[found[1]]
+def _abbreviation(match: re.Match[str]) -> str:
+    return {"bfloat": "bf", "float": "f", "int": "s", "uint": "u", "complex": "c"}[match[1]]
 
 
 def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -74,12 +74,12 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         parameters = list(inspect.signature(function).parameters)
         for count in command["counts"]:
             if parameters == [ENTRY] and not command["arguments"]:
-                found = list(function(jax.devices()[:count]))
+                programs = list(function(jax.devices()[:count]))
             else:
                 _refuse_narrowing(jax, [kind for kind, _ in command["arguments"]])
                 specs = [jax.ShapeDtypeStruct(shape, kind) for kind, shape in command["arguments"]]
-                found = [(command["name"], function, specs)]
-            _export(found, count if parameters == [ENTRY] else None, command, emit)
+                programs = [(command["name"], function, specs)]
+            _export(programs, count if parameters == [ENTRY] else None, command, emit)
             if parameters != [ENTRY]:
                 break
     except Exception as error:  # noqa: BLE001  the user's code may raise anything

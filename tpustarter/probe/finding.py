@@ -64,11 +64,11 @@ class Progress:
     """What was done, in a few words: `3.2 of 30 min, 18240 rounds`."""
 
 
-def compare(code: str, name: str, found: Value, expected: Value, **more: Any) -> Finding:
+def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) -> Finding:
     """Return an `ok` finding where `found == expected`, else a `fail` with its hint."""
     if found == expected:
-        return Finding(code, name, "ok", found, expected, **{**more, "hint": None})
-    return Finding(code, name, "fail", found, expected, **more)
+        return Finding(code, name, "ok", found, expected, **{**fields, "hint": None})
+    return Finding(code, name, "fail", found, expected, **fields)
 
 
 def clip(value: Any) -> Any:

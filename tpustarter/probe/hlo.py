@@ -123,7 +123,7 @@ def read(text: str, largest: int = 8) -> Program:
             computations[name] = computation_of(body)
             if heading.startswith("ENTRY "):
                 entry = computations[name]
-    every = [line for part in computations.values() for line in part.lines.values()]
+    lines = [line for part in computations.values() for line in part.lines.values()]
     temporaries = (
         array for part in running_parts(entry, computations) for array in new_arrays(part)
     )
@@ -136,19 +136,19 @@ def read(text: str, largest: int = 8) -> Program:
         values=_values("temporary", biggest, tables),
         collectives=_collectives(computations, tables),
         dots=_dots(computations.values()),
-        loops=sum(line.op == "while" for line in every),
-        kernels=tuple(dict.fromkeys(target for line in every if (target := _kernel(line)))),
+        loops=sum(line.op == "while" for line in lines),
+        kernels=tuple(dict.fromkeys(target for line in lines if (target := _kernel(line)))),
     )
 
 
 def _values(kind: str, arrays: Iterable[Array], tables: Tables) -> tuple[Value, ...]:
     """Return arrays with the place in the source program they come from."""
     values: list[Value] = []
-    for line, leaf, text, asked, laid_out in arrays:
+    for line, leaf, text, asked_bytes, laid_out_bytes in arrays:
         shape, _, layout = text.partition("]")
         name = f"{line.name}{{{leaf}}}" if line.shape.startswith("(") else line.name
         origin = origin_of(line.rest, tables)
-        values.append(Value(name, kind, shape + "]", layout, asked, laid_out, *origin))
+        values.append(Value(name, kind, shape + "]", layout, asked_bytes, laid_out_bytes, *origin))
     return tuple(values)
 
 
@@ -159,10 +159,10 @@ def _collectives(computations: Mapping[str, Computation], tables: Tables) -> tup
     collective may be the beginning, a step or the end of it: there, one channel is one collective.
     The fusion `all-reduce-scatter` keeps a part of an all-reduce.
     """
-    every = [line for part in computations.values() for line in part.lines.values()]
-    fusions = {_after(line.rest, " calls=%"): line for line in every if line.op == "fusion"}
+    lines = [line for part in computations.values() for line in part.lines.values()]
+    fusions = {_after(line.rest, " calls=%"): line for line in lines if line.op == "fusion"}
     channels: set[str] = set()
-    found: dict[tuple[str, str, str], tuple[int, int]] = {}
+    totals: dict[tuple[str, str, str], tuple[int, int]] = {}
     for name, computation in computations.items():
         fusion = fusions.get(name)
         for line in computation.lines.values():
@@ -175,9 +175,9 @@ def _collectives(computations: Mapping[str, Computation], tables: Tables) -> tup
                 op, origin = "reduce-scatter", fusion
             moved = sum(array.laid_out for array in arrays_in(origin, origin.shape))
             key = (op, *origin_of(origin.rest, tables))
-            count, total = found.get(key, (0, 0))
-            found[key] = (count + 1, total + moved)
-    groups = [Collective(key[0], *counted, *key[1:]) for key, counted in found.items()]
+            count, total = totals.get(key, (0, 0))
+            totals[key] = (count + 1, total + moved)
+    groups = [Collective(key[0], *counted, *key[1:]) for key, counted in totals.items()]
     return tuple(sorted(groups, key=lambda group: -group.bytes))
 
 
@@ -188,18 +188,18 @@ def _after(text: str, key: str) -> str:
 
 def _dots(computations: Iterable[Computation]) -> tuple[Dot, ...]:
     """Return the products of all computations, by the types that stand in their own."""
-    found: Counter[tuple[str, str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str, str]] = Counter()
     for computation in computations:
         for line in computation.lines.values():
             if line.op not in {"dot", "convolution"}:
                 continue
             operands = [*NAME.findall(line.operands), "", ""][:2]
             lines = [computation.lines.get(name, NOTHING) for name in operands]
-            left, right, out = (one.shape.partition("[")[0] for one in (*lines, line))
-            asked = line.rest.partition("operand_precision={")[2].partition("}")[0].split(",")
-            precision = max(_PRECISIONS.index(one) if one in _PRECISIONS else 0 for one in asked)
-            found[left, right, out, _PRECISIONS[precision]] += 1
-    return tuple(Dot(*key, count=count) for key, count in found.items())
+            left, right, out = (value.shape.partition("[")[0] for value in (*lines, line))
+            names = line.rest.partition("operand_precision={")[2].partition("}")[0].split(",")
+            precision = max(_PRECISIONS.index(name) if name in _PRECISIONS else 0 for name in names)
+            counts[left, right, out, _PRECISIONS[precision]] += 1
+    return tuple(Dot(*key, count=count) for key, count in counts.items())
 
 
 def _kernel(line: Line) -> str:

@@ -48,30 +48,30 @@ def _aliases(line: Line) -> dict[int, int]:
     """
     count = line.operands.count("%")
     aliases: dict[int, int] = {}
-    at = line.rest.rfind('"aliasing_operands":')
-    for group in _GROUP.findall(line.rest, at) if at >= 0 else []:
+    start = line.rest.rfind('"aliasing_operands":')
+    for group in _GROUP.findall(line.rest, start) if start >= 0 else []:
         numbers = integers(group.replace('"', "")) or [count]
         aliases |= {number - count: min(numbers) for number in numbers if min(numbers) < count}
     _, key, attributes = line.rest.partition("output_to_operand_aliasing={")
-    found = _ALIAS.match(attributes) if key else None
-    while found:
-        aliases[int(found[1][:9] or 0)] = int(found[2][:9])
-        found = _ALIAS.match(attributes, found.end())
+    match = _ALIAS.match(attributes) if key else None
+    while match:
+        aliases[int(match[1][:9] or 0)] = int(match[2][:9])
+        match = _ALIAS.match(attributes, match.end())
     return aliases
 
 
 def running_parts(entry: Computation, others: Mapping[str, Computation]) -> list[Computation]:
     """Return the computations that are not part of one instruction, beginning with the entry."""
     running = [entry]
-    seen: set[str] = set()
+    visited: set[str] = set()
     for computation in running:
         for line in computation.lines.values():
             if line.op not in {"while", "conditional", "call"}:
                 continue
             attributes = line.rest.partition(", metadata={")[0]
             branches = attributes.partition("branch_computations={")[2].partition("}")[0]
-            called = {*_RUNS.findall(attributes), *NAME.findall(branches)} - seen
-            seen |= called
+            called = {*_RUNS.findall(attributes), *NAME.findall(branches)} - visited
+            visited |= called
             running += [others[name] for name in sorted(called) if name in others]
     return running
 
@@ -98,22 +98,22 @@ def arguments_of(entry: Computation, text: str) -> Iterator[Array]:
 
 def owners(computation: Computation, text: str = "") -> Iterator[Array]:
     """Yield the results of a computation, each with the instruction whose memory it lies in."""
-    known: dict[str, tuple[list[str], dict[int, int]]] = {}
+    cache: dict[str, tuple[list[str], dict[int, int]]] = {}
     for array in arrays_in(computation.root, text or computation.root.shape):
         line, leaf = array.line, array.leaf
         for _ in range(_STEPS):
-            if line.name not in known:
-                known[line.name] = NAME.findall(line.operands), _aliases(line)
-            operands, aliases = known[line.name]
-            at, inner = 0, leaf
+            if line.name not in cache:
+                cache[line.name] = NAME.findall(line.operands), _aliases(line)
+            operands, aliases = cache[line.name]
+            position, inner = 0, leaf
             if line.op == "tuple":
-                at, inner = leaf, 0
+                position, inner = leaf, 0
             elif line.op == "get-tuple-element":
                 index = line.rest.partition(" index=")[2].partition(",")[0]
                 inner = (integers(index) or [0])[0]
             elif line.op not in PASSED_ON:
-                at, inner = aliases.get(leaf, len(operands)), 0
-            owner = computation.lines.get(operands[at]) if at < len(operands) else None
+                position, inner = aliases.get(leaf, len(operands)), 0
+            owner = computation.lines.get(operands[position]) if position < len(operands) else None
             if owner is None:
                 break
             line, leaf = owner, inner

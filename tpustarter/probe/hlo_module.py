@@ -47,24 +47,24 @@ def computation_of(body: Iterable[str]) -> Computation:
     lines: dict[str, Line] = {}
     root = line = NOTHING
     for text in body:
-        if found := instruction(text.strip().removeprefix("ROOT ")):
-            line = lines[found.name] = found
+        if parsed := instruction(text.strip().removeprefix("ROOT ")):
+            line = lines[parsed.name] = parsed
             root = line if text.lstrip().startswith("ROOT ") else root
     return Computation(lines, root if root.name else line)
 
 
 def arrays_in(line: Line, text: str) -> Iterator[Array]:
     """Yield the arrays of a shape, as results of an instruction."""
-    for leaf, found in enumerate(_ARRAY.finditer(text)):
-        if (size := sizes(found[0])) is not None:
-            yield Array(line, leaf, found[0], *size)
+    for leaf, match in enumerate(_ARRAY.finditer(text)):
+        if (size := sizes(match[0])) is not None:
+            yield Array(line, leaf, match[0], *size)
 
 
 def origin_of(rest: str, tables: Tables) -> tuple[str, str]:
     """Return the operation and the file and line that an instruction was made from."""
-    found = pairs(rest.partition(", metadata={")[2])
+    fields = pairs(rest.partition(", metadata={")[2])
     for section, key in KEYS.items():
-        found |= tables.get(section, {}).get(found.get(key, ""), {})
-    file = found.get("", "") or found.get("source_file", "")
-    line = found.get("line", "") or found.get("source_line", "")
-    return found.get("op_name", ""), f"{file}:{line}" if file else ""
+        fields |= tables.get(section, {}).get(fields.get(key, ""), {})
+    file = fields.get("", "") or fields.get("source_file", "")
+    line = fields.get("line", "") or fields.get("source_line", "")
+    return fields.get("op_name", ""), f"{file}:{line}" if file else ""

@@ -73,10 +73,10 @@ def closing(text: str, start: int) -> int:
 def pairs(text: str) -> dict[str, str]:
     """Return what stands as `key=1 key="text"` from the beginning of a text on; a key may miss."""
     values: dict[str, str] = {}
-    found = _PAIR.match(text)
-    while found:
-        values[found[1] or ""] = found[2] or found[3] or ""
-        found = _PAIR.match(text, found.end())
+    match = _PAIR.match(text)
+    while match:
+        values[match[1] or ""] = match[2] or match[3] or ""
+        match = _PAIR.match(text, match.end())
     return values
 
 
@@ -88,31 +88,31 @@ def sizes(shape_and_layout: str) -> tuple[int, int] | None:
     """
     kind, _, rest = shape_and_layout.partition("[")
     dims_text, closed, layout = rest.partition("]")
-    named = _TYPE.fullmatch(kind)
-    bits = int(named[1]) if named else 8 if kind == "pred" else 0
+    match = _TYPE.fullmatch(kind)
+    bits = int(match[1]) if match else 8 if kind == "pred" else 0
     dims = integers(dims_text.replace("<=", ""))
     if not closed or not bits or dims is None:
         return None
-    found = _layout(layout, len(dims))
-    if found is None:
+    parsed = _layout(layout, len(dims))
+    if parsed is None:
         return None
-    order, tiles, stored_bits = found
+    order, tiles, stored_bits = parsed
     stored_bits = stored_bits or max(bits, 8)
     if stored_bits < bits or sorted(order) != list(range(len(dims))):
         return None
     padded = [dims[axis] for axis in reversed(order)]
     for tile in tiles:
         padded = [1] * (len(tile) - len(padded)) + padded
-        cut = len(padded) - len(tile)
-        split = [-(-padded[cut + axis] // step) for axis, step in enumerate(tile)]
-        padded = [*padded[:cut], *split, *tile]
+        outer = len(padded) - len(tile)
+        split = [-(-padded[outer + axis] // step) for axis, step in enumerate(tile)]
+        padded = [*padded[:outer], *split, *tile]
     return -(-math.prod(dims) * bits // 8), -(-math.prod(padded) * stored_bits // 8)
 
 
 def space(layout: str) -> int:
     """Return the number of the memory an array lies in; 0 is HBM."""
-    found = _SPACE.search(layout)
-    return int(found[1]) if found else 0
+    match = _SPACE.search(layout)
+    return int(match[1]) if match else 0
 
 
 def integers(text: str) -> list[int] | None:
@@ -130,17 +130,17 @@ def _layout(text: str, rank: int) -> tuple[list[int], list[list[int]], int] | No
     order_text, _, rest = text[1:-1].partition(":")
     order = integers(order_text)
     tiles: list[list[int]] = []
-    bits, at, last = 0, 0, ""
-    while at < len(rest):
-        found = _PROPERTY.match(rest, at)
-        numbers = integers(found[2]) if found else None
-        if found is None or not numbers or len(tiles) == _LIMIT:
+    bits, position, last = 0, 0, ""
+    while position < len(rest):
+        match = _PROPERTY.match(rest, position)
+        numbers = integers(match[2]) if match else None
+        if match is None or not numbers or len(tiles) == _LIMIT:
             return None
-        at, last = found.end(), found[1] or last
+        position, last = match.end(), match[1] or last
         if last == "T" and all(numbers):
             tiles.append(numbers)
-        elif found[1] == "E":
+        elif match[1] == "E":
             bits = numbers[0]
-        elif found[1] != "S":
+        elif match[1] != "S":
             return None
     return None if order is None or text[0] + text[-1] != "{}" else (order, tiles, bits)

@@ -24,17 +24,19 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
             return reason
     if not device_needs:
         return None
-    found = frameworks.ran_on(framework, virtual=target().virtual) or {}
-    return _unmet_devices(found, device_needs)
+    ran_on = frameworks.ran_on(framework, virtual=target().virtual) or {}
+    return _unmet_devices(ran_on, device_needs)
 
 
-def _unmet_devices(found: Mapping[str, Any], needs: Mapping[str, Any]) -> str | None:
-    count, where = found.get("count", 0), found.get("platform", "none")
+def _unmet_devices(ran_on: Mapping[str, Any], needs: Mapping[str, Any]) -> str | None:
+    count, platform = ran_on.get("count", 0), ran_on.get("platform", "none")
     if count < needs.get("devices", 0):
         return f"needs {needs['devices']} devices, found {count}"
-    if where != needs.get("platform", where):
-        return f"needs a {needs['platform']} device, found {where}"
-    wanted = needs.get("generation")
-    if wanted and target().generation not in ([wanted] if isinstance(wanted, str) else wanted):
-        return f"needs generation {wanted}, found {target().generation or 'none'}"
+    if platform != needs.get("platform", platform):
+        return f"needs a {needs['platform']} device, found {platform}"
+    generations = needs.get("generation")
+    if generations and target().generation not in (
+        [generations] if isinstance(generations, str) else generations
+    ):
+        return f"needs generation {generations}, found {target().generation or 'none'}"
     return None

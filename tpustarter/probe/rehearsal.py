@@ -44,10 +44,10 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     `program` and `lowered`). `done` names programs to leave out, `only` those to take.
     """
     # Where the compiler goes on without memory it cannot be asked how much there is.
-    found = _topology(command["topology"], ask="only" not in command)
-    if isinstance(found, str):
-        return {"outcome": "mismatch", "detail": found}
-    devices: list[Any] = list(found.devices)
+    topology = _topology(command["topology"], ask="only" not in command)
+    if isinstance(topology, str):
+        return {"outcome": "mismatch", "detail": topology}
+    devices: list[Any] = list(topology.devices)
     try:
         programs = list(_programs(command, devices))
     except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
@@ -61,36 +61,36 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {"outcome": "done"}
 
 
-def _topology(known: Mapping[str, Any], *, ask: bool) -> Any:
+def _topology(expected: Mapping[str, Any], *, ask: bool) -> Any:
     """Return the compiler's description of a TPU, or how it differs from the table's."""
-    name = str(known["name"])
+    name = str(expected["name"])
     if name not in _topologies:
         topologies: Any = importlib.import_module("jax.experimental.topologies")
-        given: dict[str, Any] = known["arguments"]
+        raw: dict[str, Any] = expected["arguments"]
         # A tuple crosses the pipe as a list.
-        lists: dict[str, list[int]] = {k: v for k, v in given.items() if isinstance(v, list)}
-        arguments = given | {key: tuple(value) for key, value in lists.items()}
+        lists: dict[str, list[int]] = {k: v for k, v in raw.items() if isinstance(v, list)}
+        arguments = raw | {key: tuple(value) for key, value in lists.items()}
         try:
-            found = topologies.get_topology_desc(
-                platform="tpu", topology_name=known["topology_name"], **arguments
+            topology = topologies.get_topology_desc(
+                platform="tpu", topology_name=expected["topology_name"], **arguments
             )
         except Exception as error:  # noqa: BLE001  the compiler does not know this TPU
-            return clip(f"the compiler refused {known['topology_name']}: {first_line(error)}")
-        _topologies[name] = (_difference(found.devices, known) if ask else None) or found
+            return clip(f"the compiler refused {expected['topology_name']}: {first_line(error)}")
+        _topologies[name] = (_difference(topology.devices, expected) if ask else None) or topology
     return _topologies[name]
 
 
-def _difference(devices: list[Any], known: Mapping[str, Any]) -> str | None:
+def _difference(devices: list[Any], expected: Mapping[str, Any]) -> str | None:
     """Return how the compiler's TPU differs from the table's, or None."""
-    found = {
+    actual = {
         "devices": len(devices),
         "processes": len({device.process_index for device in devices}),
         "hbm_gib_per_device": _hbm_gib(devices[0]),
     }
     wrong = [
-        f"{key} {value}, expected {known[key]}"
-        for key, value in found.items()
-        if value != known[key]
+        f"{key} {value}, expected {expected[key]}"
+        for key, value in actual.items()
+        if value != expected[key]
     ]
     return f"the compiler describes another TPU: {'; '.join(wrong)}" if wrong else None
 
@@ -102,8 +102,8 @@ def _add_one(x: Any) -> Any:
 def _hbm_gib(device: Any) -> float | None:
     """Return the memory one program may use, from the refusal of one that asks for 1 TiB."""
     jax: Any = importlib.import_module("jax")
-    here = jax.sharding.SingleDeviceSharding(device)
-    too_large = jax.ShapeDtypeStruct((1 << 40,), "int8", sharding=here)
+    sharding = jax.sharding.SingleDeviceSharding(device)
+    too_large = jax.ShapeDtypeStruct((1 << 40,), "int8", sharding=sharding)
     try:
         jax.jit(_add_one).lower(too_large).compile()
     except Exception as error:  # noqa: BLE001  it is meant to fail
@@ -162,19 +162,19 @@ def _lower(function: Any, arguments: Any) -> _Lowered:
 
 def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the compiler says of one program; a stored answer where there is one."""
-    known = command["topology"]
+    topology = command["topology"]
     result: dict[str, Any] = {
         "program": name,
         "check": command.get("check"),
         "tpu": command["tpu"],
-        "topology": known["topology_name"],
+        "topology": topology["topology_name"],
         "status": "error",
         "reason": None,
         "detail": "",
         "seconds": 0.0,
         "cached": False,
         "key": None,
-        "hbm_limit_bytes": int(known["hbm_gib_per_device"] * GIB),
+        "hbm_limit_bytes": int(topology["hbm_gib_per_device"] * GIB),
     }
     began = time.monotonic()
     try:
@@ -183,7 +183,7 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         return result | _refusal(error)
     except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
         return result | {"reason": first_line(error), "detail": str(error)}
-    result["key"] = key = _key(lowered.text, known, f"{command.get('check')} {name}")
+    result["key"] = key = _key(lowered.text, topology, f"{command.get('check')} {name}")
     result["devices"] = lowered.devices
     stored = _stored(command.get("cache"), key)
     if stored:
@@ -198,7 +198,7 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     return result | {"status": "compiles", "seconds": seconds, **facts}
 
 
-def _key(text: str | bytes, known: Mapping[str, Any], program: str) -> str:
+def _key(text: str | bytes, topology: Mapping[str, Any], program: str) -> str:
     """Return what decides the compiler's answer as one hash.
 
     The name is part of it: an answer names lines of the program's own file.
@@ -210,7 +210,7 @@ def _key(text: str | bytes, known: Mapping[str, Any], program: str) -> str:
         "format": FORMAT,
         "program": program,
         "versions": {name: versions.get(name) for name in ("jax", "jaxlib", "libtpu")},
-        "topology": dict(known),
+        "topology": dict(topology),
         "flags": {name: os.environ.get(name) for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")},
     }
     data = text if isinstance(text, bytes) else text.encode()
@@ -238,13 +238,13 @@ def _refusal(error: Exception) -> dict[str, Any]:
 
 def _memory(text: str) -> dict[str, int]:
     """Return bytes needed and available from the compiler's words; empty for another refusal."""
-    found = _NEEDED.search(text)
+    match = _NEEDED.search(text)
     limit = re.search(
         r"available HBM \(([\d.]+)([KMGT]?)\)|Used [\d.]+[KMGT]? of ([\d.]+)([KMGT]?)", text
     )
-    if "RESOURCE_EXHAUSTED" not in text or not found or not limit:
+    if "RESOURCE_EXHAUSTED" not in text or not match or not limit:
         return {}
-    needed = _bytes(*(found.group(1, 2) if found[1] else found.group(3, 4)))
+    needed = _bytes(*(match.group(1, 2) if match[1] else match.group(3, 4)))
     available = _bytes(*(limit.group(1, 2) if limit[1] else limit.group(3, 4)))
     return {"hbm_bytes": needed, "hbm_limit_bytes": available}
 
@@ -285,8 +285,8 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
             "laid_out_bytes": sum(v.laid_out_bytes for v in (*read.arguments, *read.outputs)),
         },
         "buffers": [asdict(value) for value in values[:LARGEST]],
-        "collectives": [asdict(one) for one in read.collectives],
-        "dots": [asdict(one) for one in read.dots],
+        "collectives": [asdict(collective) for collective in read.collectives],
+        "dots": [asdict(dot) for dot in read.dots],
         "loops": read.loops,
         "kernels": list(read.kernels),
         "flops": cost.get("flops"),
@@ -311,7 +311,7 @@ def _model_seconds(
         (devices > 1, "it prices no link between devices"),
         (read.loops > 0, "it counts the body of a loop once"),
         (bool(read.kernels), "it does not know what a hand-written kernel costs"),
-        (any(one.precision != "default" for one in read.dots), "it prices no higher precision"),
+        (any(dot.precision != "default" for dot in read.dots), "it prices no higher precision"),
         (seconds is None or seconds <= 0, "the compiler gives none"),
     )
     for holds, why in reasons:

@@ -87,30 +87,30 @@ class Watch:
         self._folder, self._home, self._emit = folder, home, emit
         self.functions: dict[tuple[str, str], Function] = {}
         self._exported = 0
-        self._known: dict[Any, set[tuple[str, ...]]] = {}
+        self._signatures: dict[Any, set[tuple[str, ...]]] = {}
 
-    def known(self, given: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
+    def known(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
         """Return what a function was compiled for; JAX keeps that when it is jitted again."""
-        if len(self._known) > MOST_KNOWN:
-            self._known.clear()
+        if len(self._signatures) > MOST_KNOWN:
+            self._signatures.clear()
         try:
-            return self._known.setdefault((given, repr(sorted(options.items()))), set())
+            return self._signatures.setdefault((fun, repr(sorted(options.items()))), set())
         except TypeError:  # what has no hash is a new function to JAX as well
             return set()
 
-    def function(self, given: Any) -> Function:
+    def function(self, fun: Any) -> Function:
         """Return the place a function comes from."""
-        name, where = _place(given, self._home)
-        found = self.functions.setdefault((name, where), Function(name, where))
-        found.made += 1
-        return found
+        name, where = _place(fun, self._home)
+        function = self.functions.setdefault((name, where), Function(name, where))
+        function.made += 1
+        return function
 
     def met(self, jitted: Any, function: Function, arguments: Any, named: Any) -> None:
         """Lower a function for a TPU with arguments of shapes that it is compiled for now."""
         number = len(function.signatures)
         event: dict[str, Any] = {
             "event": "met", "program": function.name, "where": function.where,
-            "signature": _shown(function.signatures[-1]), "number": number,
+            "signature": _signature_text(function.signatures[-1]), "number": number,
         }  # fmt: skip
         if number > MOST_SHAPES:
             return
@@ -143,7 +143,7 @@ class Watched:
         self._jitted, self._watch = jitted, watch
         self._function = watch.function(fun)
         self._static = _static(fun, options)
-        self._known = watch.known(fun, options)
+        self._signatures = watch.known(fun, options)
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
             with contextlib.suppress(AttributeError):
                 setattr(self, name, getattr(jitted, name))
@@ -174,19 +174,19 @@ class Watched:
         function = self._function
         function.calls += 1
         signature = _signature(jax, arguments, named, self._static)
-        if signature not in self._known:
-            self._known.add(signature)
+        if signature not in self._signatures:
+            self._signatures.add(signature)
             function.signatures.append(signature)
             self._watch.met(self._jitted, function, arguments, named)
 
 
 def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
     """Return numbers and names of static arguments; JAX infers each from the other."""
-    given: Any = options.get("static_argnums", ())
-    given = () if given is None else given
-    numbers: set[int] = {given} if isinstance(given, int) else set(given)
-    named: Any = options.get("static_argnames", ())
-    names: set[str] = {named} if isinstance(named, str) else set(named or ())
+    static_numbers: Any = options.get("static_argnums", ())
+    static_numbers = () if static_numbers is None else static_numbers
+    numbers: set[int] = {static_numbers} if isinstance(static_numbers, int) else set(static_numbers)
+    static_names: Any = options.get("static_argnames", ())
+    names: set[str] = {static_names} if isinstance(static_names, str) else set(static_names or ())
     with contextlib.suppress(TypeError, ValueError):
         parameters = list(inspect.signature(fun).parameters)
         numbers = {number % len(parameters) for number in numbers} if parameters else set()
@@ -203,7 +203,7 @@ def _signature(
     pairs = [*enumerate(arguments), *sorted(named.items())]
     for name, value in pairs:
         if name in static[0] or name in static[1]:
-            words.append(f"{name}={_told(value)}"[:MOST_TEXT])
+            words.append(f"{name}={_static_text(value)}"[:MOST_TEXT])
             continue
         leaves, structure = jax.tree_util.tree_flatten(value)
         if not jax.tree_util.treedef_is_leaf(structure):
@@ -212,13 +212,13 @@ def _signature(
     return tuple(words)
 
 
-def _shown(signature: tuple[str, ...]) -> str:
+def _signature_text(signature: tuple[str, ...]) -> str:
     """Return a signature as people read it, without the addresses of static objects."""
     text = re.sub(r"#\d+", "", ", ".join(signature))
     return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
 
 
-def _told(value: Any) -> str:
+def _static_text(value: Any) -> str:
     """Return a static argument as text that differs where JAX compiles anew."""
     if isinstance(value, _SIMPLE):
         return str(value) if isinstance(value, str) else f"{value!r}"
@@ -245,9 +245,9 @@ def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     )
 
 
-def _place(given: Any, home: Path) -> tuple[str, str]:
+def _place(fun: Any, home: Path) -> tuple[str, str]:
     """Return name and `file:line` of a function; libraries wrap it in objects of their own."""
-    inner = inspect.unwrap(given) if callable(given) else given
+    inner = inspect.unwrap(fun) if callable(fun) else fun
     while hasattr(inner, "func") or hasattr(inner, "f"):
         inner = getattr(inner, "func", None) or inner.f
     code = getattr(inner, "__code__", None)
@@ -255,5 +255,5 @@ def _place(given: Any, home: Path) -> tuple[str, str]:
     if code is None:
         return name, ""
     path = Path(code.co_filename)
-    shown = path.relative_to(home) if path.is_relative_to(home) else Path(path.name)
-    return name, f"{shown}:{code.co_firstlineno}"
+    display_path = path.relative_to(home) if path.is_relative_to(home) else Path(path.name)
+    return name, f"{display_path}:{code.co_firstlineno}"

@@ -136,11 +136,11 @@ def _reap(child: int) -> int | None:
     status = None
     with contextlib.suppress(ChildProcessError):
         while True:
-            pid, ended = os.waitpid(-1, os.WNOHANG)
+            pid, child_status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
             if pid == child:
-                status = ended
+                status = child_status
     return status
 
 

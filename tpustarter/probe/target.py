@@ -34,7 +34,7 @@ def target() -> Target:
     return _current
 
 
-def set_target(asked: Target) -> None:
+def set_target(new_target: Target) -> None:
     """Remember what the current run asked for; called once, by the child (and by tests)."""
     global _current  # noqa: PLW0603  a check takes no arguments
-    _current = asked
+    _current = new_target

@@ -21,14 +21,14 @@ _NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key")
 
 def folder() -> Path:
     """Return the folder of answers, made if need be, without the oldest ones."""
-    found = locations.make_folder(locations.state() / "rehearsals")
-    answers = list(found.glob("*.json"))
+    rehearsals = locations.make_folder(locations.state() / "rehearsals")
+    answers = list(rehearsals.glob("*.json"))
     if len(answers) > MOST:
         with contextlib.suppress(OSError):  # another rehearsal may tidy up as well
             answers.sort(key=lambda path: path.stat().st_mtime)
             for path in answers[: len(answers) - MOST]:
                 path.unlink(missing_ok=True)
-    return found
+    return rehearsals
 
 
 def keep(result: dict[str, Any]) -> None:
@@ -36,12 +36,12 @@ def keep(result: dict[str, Any]) -> None:
     key = result.get("key")
     if result["cached"] or not key or result["status"] == "error":
         return
-    kept = {name: value for name, value in result.items() if name not in _NOT_KEPT}
+    fields = {name: value for name, value in result.items() if name not in _NOT_KEPT}
     path = locations.state() / "rehearsals" / f"{key}.json"
     part = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(exist_ok=True)
-        part.write_text(json.dumps(kept), encoding="utf-8")
+        part.write_text(json.dumps(fields), encoding="utf-8")
         locations.give_to_caller(part)
         part.replace(path)
     except OSError:

@@ -75,8 +75,8 @@ def rehearse(
     if not rehearsal.results:
         why = f": it {rehearsal.skipped[0]['reason']}" if rehearsal.skipped else ""
         raise Problem(f"no answer about `{name}` for {tpu}{why}", code=ExitCode.INCONCLUSIVE)
-    known = {field.name for field in fields(Answer)}
-    answer = {key: value for key, value in rehearsal.results[0].items() if key in known}
+    names = {field.name for field in fields(Answer)}
+    answer = {key: value for key, value in rehearsal.results[0].items() if key in names}
     for key in ("buffers", "collectives", "dots"):
         answer[key] = tuple(answer.get(key, ()))
     return Answer(**answer)

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.checking import interpreters
-from tpustarter.checking.outcomes import went
 from tpustarter.checking.runner import START_S
-from tpustarter.checking.session import Session, no_python, start
+from tpustarter.checking.session import Session, python_problem, start
 from tpustarter.machine import host
 from tpustarter.probe.rehearsal import GIB
 from tpustarter.problem import ExitCode, Problem
@@ -80,13 +79,13 @@ class Compiler:
         self._cache = cache
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
-        self._asked: Probe | None = None
+        self._memory_probe: Probe | None = None
         self.stopped = False
 
     def stop(self) -> None:
         """End what is running; safe in any thread and signal handler."""
         self.stopped = True
-        for probe in (self._probe, self._asked):
+        for probe in (self._probe, self._memory_probe):
             if probe:
                 probe.interrupt()
 
@@ -106,7 +105,7 @@ class Compiler:
         if self.stopped:
             raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
         with _named_by_compiler():
-            raise no_python(self._session.python, gone, self._session.redact.text(text))
+            raise python_problem(self._session.python, gone, self._session.redact.text(text))
 
     def run(self, task: Task) -> Iterator[Working | dict[str, Any]]:
         """Compile the programs of a task; yields a result for each."""
@@ -146,7 +145,7 @@ class Compiler:
                 yield Working(program, task.tpu, 0.0, check)
             elif event["event"] == "rehearsed":
                 done.append(program)
-                yield from self._look_again(task, self._session.redact.value(event["result"]))
+                yield from self._explain_memory(task, self._session.redact.value(event["result"]))
                 began = time.monotonic()
             elif event["event"] == "end":
                 if ended := self._ended(task, event):
@@ -157,7 +156,7 @@ class Compiler:
                 self._end(gently=False)
                 if self.stopped or event["event"] == "interrupted":
                     return None
-                yield failure(task, program, why_gone(event, text), passed_s, text)
+                yield failure(task, program, exit_reason(event, text), passed_s, text)
                 return compiling
 
     def _command(self, task: Task, done: list[str]) -> dict[str, Any]:
@@ -179,34 +178,36 @@ class Compiler:
         result = failure(task, task.name, detail)
         return {**result, "status": "refused"} if outcome == "mismatch" else result
 
-    def _look_again(self, task: Task, result: dict[str, Any]) -> Iterator[Working | dict[str, Any]]:
+    def _explain_memory(
+        self, task: Task, result: dict[str, Any]
+    ) -> Iterator[Working | dict[str, Any]]:
         """Yield a result; for one that does not fit, with what the memory was for."""
         if result["status"] != "does-not-fit" or result["cached"]:
             yield result
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
-        only = self._command(task, []) | {"only": [result["program"]], "cache": None}
-        self._asked, log = start(
+        command = self._command(task, []) | {"only": [result["program"]], "cache": None}
+        self._memory_probe, log = start(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True
         )
-        said = bytearray()
+        output = bytearray()
         began = time.monotonic()
         try:
-            self._asked.send(only)
+            self._memory_probe.send(command)
             while not self.stopped and (passed_s := time.monotonic() - began) < self._timeout_s:
-                event = self._asked.read(TICK_S)
+                event = self._memory_probe.read(TICK_S)
                 if event is None:
                     yield Working(result["program"], task.tpu, passed_s, result["check"])
                 elif event["event"] == "output":
-                    said = (said + event["data"])[-memory_report.MOST_BYTES :]
+                    output = (output + event["data"])[-memory_report.MOST_BYTES :]
                 elif event["event"] in ("end", "gone"):
                     break
-            self._asked.end()
+            self._memory_probe.end()
         finally:
-            self._asked.close()
-            self._asked = None
+            self._memory_probe.close()
+            self._memory_probe = None
             log.close()
-        report = memory_report.read(said.decode("utf-8", "replace"))
+        report = memory_report.read(output.decode("utf-8", "replace"))
         yield result | self._session.redact.value(report)
 
     def _ready(self) -> Probe:
@@ -246,7 +247,7 @@ def failure(
     }
 
 
-def why_gone(event: Event, text: str) -> str:
+def exit_reason(event: Event, text: str) -> str:
     """Say how the compiler's process ended that should not have."""
     if event["event"] != "gone":
         return "the compiler's process wrote what is no event"
@@ -255,16 +256,16 @@ def why_gone(event: Event, text: str) -> str:
         return f"the compiler crashed: {fatal['reason'].partition('] ')[2][:300]}"
     if event["signal"] == 9:
         return "the compiler was killed, most likely because this machine ran out of memory"
-    return f"the compiler crashed: {went(event)[2]}"
+    return f"the compiler crashed: {process_ending(event)[2]}"
 
 
-def find(named: str | None, machine: host.Machine) -> Path:
+def find(explicit: str | None, machine: host.Machine) -> Path:
     """Return the Python that has the TPU compiler; raises Problem where none is found."""
-    if named:
+    if explicit is not None:
         with _named_by_compiler():
-            return interpreters.choose(named, machine.env, Path.cwd())[0].path
-    for one in interpreters.with_libtpu(machine.env, Path.cwd()):
-        return one.path
+            return interpreters.choose(explicit, machine.env, Path.cwd())[0].path
+    for interpreter in interpreters.with_libtpu(machine.env, Path.cwd()):
+        return interpreter.path
     raise missing("no Python found here has the TPU compiler")
 
 

@@ -57,8 +57,8 @@ class Jobs:
 
     def stop(self) -> None:
         """End them; comes back at once."""
-        for one in list(self._compilers):
-            one.stop()
+        for worker in list(self._compilers):
+            worker.stop()
 
     @contextlib.contextmanager
     def open(
@@ -70,8 +70,8 @@ class Jobs:
         try:
             yield
         finally:
-            for one in self._compilers:
-                one.stop()
+            for worker in self._compilers:
+                worker.stop()
                 self._work.tasks.put(None)
             for thread in self._threads:
                 thread.join(compiler.END_S)
@@ -81,9 +81,9 @@ class Jobs:
     def start(self, *, at_once: bool) -> None:
         """Start a thread for each process; those after the first only if there is much to do."""
         self._work.running = len(self._compilers)
-        for number, one in enumerate(self._compilers):
+        for number, worker in enumerate(self._compilers):
             wait_s = 0.0 if at_once else number * NEXT_JOB_S
-            thread = threading.Thread(target=_serve, args=(one, self._work, wait_s), daemon=True)
+            thread = threading.Thread(target=_serve, args=(worker, self._work, wait_s), daemon=True)
             self._threads.append(thread)
             thread.start()
 
@@ -105,24 +105,24 @@ class Jobs:
         work = self._work
         with contextlib.suppress(queue.Empty):
             while work.running:
-                told = work.told.get(block=work.complete)
-                if told is None:
+                event = work.told.get(block=work.complete)
+                if event is None:
                     work.running -= 1
                 else:
-                    yield told
+                    yield event
 
 
-def _serve(one: Compiler, work: _Work, wait_s: float) -> None:
+def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
     """Compile tasks until there are no more; the body of a thread."""
     try:
         began = time.monotonic()
-        while time.monotonic() < began + wait_s and not (one.stopped or work.all_given):
+        while time.monotonic() < began + wait_s and not (worker.stopped or work.all_given):
             time.sleep(TICK_S)
         if not (wait_s and work.all_given):
-            while not one.stopped and (task := work.tasks.get()) is not None:
-                for told in one.run(task):
-                    work.told.put(told)
-        one.close()
+            while not worker.stopped and (task := work.tasks.get()) is not None:
+                for event in worker.run(task):
+                    work.told.put(event)
+        worker.close()
     except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
         work.told.put(error)
     finally:

@@ -37,7 +37,7 @@ def read(text: str) -> dict[str, Any]:
         "hbm_bytes": _bytes(last[1], last[2]),
         "excess_bytes": _bytes(last[5], last[6]),
     }
-    parts = {found[1]: _bytes(found[2], found[3]) for found in _PART.finditer(report)}
+    parts = {match[1]: _bytes(match[2], match[3]) for match in _PART.finditer(report)}
     if parts:
         output = _OUTPUT.search(report)
         fields["memory"] = {
@@ -50,13 +50,13 @@ def read(text: str) -> dict[str, Any]:
         }
     buffers = _buffers(report)
     if buffers:
-        fields["buffers"] = sorted(buffers, key=lambda one: -one["laid_out_bytes"])[:MOST_BUFFERS]
+        fields["buffers"] = sorted(buffers, key=lambda item: -item["laid_out_bytes"])[:MOST_BUFFERS]
     return fields
 
 
 def _buffers(report: str) -> list[dict[str, Any]]:
     """Return the arrays a report lists; each is told in lines of `Name: value`."""
-    found: list[dict[str, Any]] = []
+    buffers: list[dict[str, Any]] = []
     for entry in re.split(r"^ +={10,}$", report, flags=re.MULTILINE):
         lines = dict(re.findall(r"^ +(?:\d+\. )?([A-Z][\w ]*): (.+)$", entry, re.MULTILINE))
         size = re.fullmatch(_SIZE, lines.get("Size", ""))
@@ -64,23 +64,23 @@ def _buffers(report: str) -> list[dict[str, Any]]:
             continue
         shape, brace, layout = lines["Shape"].partition("{")
         label = lines.get("XLA label", "")
-        asked = re.match(_SIZE, lines.get("Unpadded size", ""))
+        unpadded = re.match(_SIZE, lines.get("Unpadded size", ""))
         op = re.search(r'op_name="([^"]*)"', lines.get("Operator", ""))
         kind = label.split(" ", 1)[0].casefold()
         laid_out = _bytes(size[1], size[2])
-        found.append(
+        buffers.append(
             {
                 "name": label.split(" = ", 1)[0],
                 "kind": _KINDS.get(kind, "temporary"),
                 "shape": shape,
                 "layout": brace + layout,
-                "asked_bytes": _bytes(asked[1], asked[2]) if asked else laid_out,
+                "asked_bytes": _bytes(unpadded[1], unpadded[2]) if unpadded else laid_out,
                 "laid_out_bytes": laid_out,
                 "op": op[1] if op else "",
                 "source": "",
             }
         )
-    return found
+    return buffers
 
 
 def _bytes(number: str, unit: str) -> int:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from tpustarter.checking.outcomes import went
+from tpustarter.checking.outcomes import process_ending
 from tpustarter.checking.runner import START_S
 from tpustarter.checking.session import Session, start
 from tpustarter.problem import ExitCode, Problem
@@ -112,28 +112,30 @@ def read(text: str, arguments: tuple[str, ...]) -> Code:
             f"`{function}` is no name of a function, expected `FILE.py:FUNCTION`",
             code=ExitCode.USAGE,
         )
-    return Code(file.absolute(), function or ENTRY, tuple(read_argument(one) for one in arguments))
+    return Code(
+        file.absolute(), function or ENTRY, tuple(read_argument(argument) for argument in arguments)
+    )
 
 
 def read_argument(text: str) -> tuple[str, tuple[int, ...]]:
     """Return type and shape of `f32[8192,8192]`; raises Problem."""
-    found = _ARGUMENT.fullmatch(text.strip())
+    match = _ARGUMENT.fullmatch(text.strip())
     example = "an array as `f32[8192,8192]`, or `bf16[]` for a scalar"
-    if not found:
+    if not match:
         raise Problem(
             f"`--arg {text[:80]}` cannot be read, expected {example}", code=ExitCode.USAGE
         )
-    kind = TYPES.get(found["type"], found["type"])
+    kind = TYPES.get(match["type"], match["type"])
     if kind not in TYPES.values():
-        near = get_close_matches(found["type"], [*TYPES, *TYPES.values()], n=2, cutoff=0.5)
-        hint = f"did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else None
+        matches = get_close_matches(match["type"], [*TYPES, *TYPES.values()], n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(f'`{name}`' for name in matches)}?" if matches else None
         raise Problem(
-            f"`--arg {text[:80]}`: found the type `{found['type']}`, expected one of "
+            f"`--arg {text[:80]}`: found the type `{match['type']}`, expected one of "
             f"{', '.join(TYPES)}",
             hint=hint,
             code=ExitCode.USAGE,
         )
-    words = [word.strip() for word in found["shape"].split(",")] if found["shape"].strip() else []
+    words = [word.strip() for word in match["shape"].split(",")] if match["shape"].strip() else []
     if any(not word or " " in word or len(word) > 10 or int(word) >= _DIMENSION for word in words):
         raise Problem(
             f"`--arg {text[:80]}`: the shape cannot be read, expected {example}",
@@ -236,7 +238,7 @@ def _ending(event: Event, session: Session) -> str:
     if event["event"] == "interrupted":
         return "it was stopped"
     if event["event"] == "gone":
-        return went(event)[2]
+        return process_ending(event)[2]
     return session.redact.text(str(event.get("detail", event)))
 
 
@@ -261,7 +263,7 @@ def _failed(code: Code, event: Event, session: Session) -> Problem:
         return Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
     detail = session.redact.text(str(event.get("detail") or ""))
     if event["event"] == "gone":
-        detail = went(event)[2]
+        detail = process_ending(event)[2]
     hint = None
     if missing := re.search(r"No module named '([\w.]+)'", detail):
         hint = (

@@ -53,20 +53,20 @@ def size(count: float) -> str:
     return f"{count:.0f} B"
 
 
-def opening(shown: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
+def opening(compiler: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
     """Return the first line: the compiler, and for what."""
     names = f"jax {versions['jax']}, libtpu {versions['libtpu']}"
-    line = f"compiler {shown} {versions['python']}, {names}, for {', '.join(tpus)}"
+    line = f"compiler {compiler} {versions['python']}, {names}, for {', '.join(tpus)}"
     return "\n".join(wrap(visible(line), "", hang=" " * 9))
 
 
 def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpainted) -> str:
     """Return the whole report, without the first line."""
-    tpus = [one.name for one in rehearsal.topologies]
+    tpus = [topology.name for topology in rehearsal.topologies]
     results = sorted(
-        rehearsal.results, key=lambda one: (tpus.index(one["tpu"]), one["check"] or "")
+        rehearsal.results, key=lambda result: (tpus.index(result["tpu"]), result["check"] or "")
     )
-    own = any(one["check"] is None for one in results)
+    own = any(result["check"] is None for result in results)
     stopped = rehearsal.stopped_by is not None
     lines: list[str] = []
     for group in _groups(results):
@@ -74,9 +74,9 @@ def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpain
             lines += _group(group, paint, facts=own or verbose, verbose=verbose)
     if len(tpus) > 1:
         lines += ["", *table(results, tpus, paint)] if lines else table(results, tpus, paint)
-    for one in rehearsal.skipped:
+    for entry in rehearsal.skipped:
         lines += wrap(
-            f"{visible(one['name'])} was left out: {one['reason']}", "skip  ", hang=_INDENT
+            f"{visible(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT
         )
     lines += _functions(rehearsal.functions)
     if rehearsal.script_error:
@@ -89,16 +89,19 @@ def _functions(functions: Sequence[Function]) -> list[str]:
     if not functions:
         return []
     lines = ["", f"{'function':<28}{'where':<24}{'calls':>8}{'compiled':>10}"]
-    for one in sorted(functions, key=lambda one: -one.compilations):
-        name, where = _cut(visible(one.name), 27), _cut(visible(one.where), 23)
-        lines.append(f"{name:<28}{where:<24}{one.calls:>8}{one.compilations:>10}")
-        if one.compilations >= STORM and 2 * one.compilations > one.calls:
-            often = f"a new program for {one.compilations} of {one.calls} calls; last change: "
-            lines += wrap(visible(often + one.changed), _INDENT, hang=_INDENT)
+    for function in sorted(functions, key=lambda function: -function.compilations):
+        name, where = _cut(visible(function.name), 27), _cut(visible(function.where), 23)
+        lines.append(f"{name:<28}{where:<24}{function.calls:>8}{function.compilations:>10}")
+        if function.compilations >= STORM and 2 * function.compilations > function.calls:
+            message = (
+                f"a new program for {function.compilations} of {function.calls} calls; "
+                "last change: "
+            )
+            lines += wrap(visible(message + function.changed), _INDENT, hang=_INDENT)
             lines.append(f"{_INDENT}read  tpustarter learn {STORM_LESSON}")
-    many = any(one.compilations > MOST_SHAPES for one in functions)
-    more = f" Compiled: the first {MOST_SHAPES} shapes of each." if many else ""
-    return [*lines, "", f"Not seen: pmap, operations outside jit.{more}"]
+    truncated = any(function.compilations > MOST_SHAPES for function in functions)
+    note = f" Compiled: the first {MOST_SHAPES} shapes of each." if truncated else ""
+    return [*lines, "", f"Not seen: pmap, operations outside jit.{note}"]
 
 
 def table(
@@ -110,8 +113,8 @@ def table(
     for first in range(0, len(tpus), per_part):
         part = tpus[first : first + per_part]
         rows: dict[str, dict[str, str]] = {}
-        for one in results:
-            row, tpu, status = rows.setdefault(label(one), {}), one["tpu"], one["status"]
+        for result in results:
+            row, tpu, status = rows.setdefault(label(result), {}), result["tpu"], result["status"]
             row[tpu] = min(status, row.get(tpu, status), key=_ORDER.index)
         words = {tpu: [WORDS[row[tpu]] for row in rows.values() if tpu in row] for tpu in part}
         widths = {tpu: max(map(len, [tpu, *words[tpu]])) for tpu in part}
@@ -130,10 +133,10 @@ def table(
     return [line.rstrip() for line in lines]
 
 
-def label(one: dict[str, Any]) -> str:
+def label(result: dict[str, Any]) -> str:
     """Return what to call a program: the name of its check and its own."""
-    check = one["check"]
-    return f"{check.partition('.')[2]}: {one['program']}" if check else one["program"]
+    check = result["check"]
+    return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
 
 
 def _cut(text: str, width: int) -> str:
@@ -143,10 +146,10 @@ def _cut(text: str, width: int) -> str:
 def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Return results that are told together: one program, one answer, several TPUs; worst first."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for one in results:
-        status = one["status"]
-        why = None if status == "does-not-fit" else one["reason"]
-        groups.setdefault((_ORDER.index(status), label(one), why), []).append(one)
+    for result in results:
+        status = result["status"]
+        why = None if status == "does-not-fit" else result["reason"]
+        groups.setdefault((_ORDER.index(status), label(result), why), []).append(result)
     return [groups[key] for key in sorted(groups, key=lambda key: key[0])]
 
 
@@ -154,16 +157,16 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     first = group[0]
     status = first["status"]
     head = paint(f"{_HEADS[status]:<8}", status)
-    what = f"{visible(label(first))} for {', '.join(one['tpu'] for one in group)}"
+    what = f"{visible(label(first))} for {', '.join(result['tpu'] for result in group)}"
     if status != "compiles":
         lines = wrap(what, head, hang=_INDENT)
         if status == "does-not-fit" and len(group) > 1:
-            lines += [f"{_INDENT}{one['tpu']:<8} {summary(one)}" for one in group]
+            lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
         else:
             lines += wrap(visible(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
             lines += [
-                _cut(_INDENT + array(one), WIDTH) for one in biggest(first.get("buffers", []))
+                _cut(_INDENT + array(buffer), WIDTH) for buffer in biggest(first.get("buffers", []))
             ]
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
         if verbose and first.get("detail"):
@@ -174,96 +177,99 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
         lines = [f"{head}{what:<{min(42, room)}} {summary(first)}"]
     else:
         lines = wrap(visible(label(first)), head, hang=_INDENT)
-        lines += [f"{_INDENT}{one['tpu']:<8} {summary(one)}" for one in group]
-    for one in group if verbose else group[:1]:
-        told = notes(one, verbose=verbose) if facts else []
-        if told and len(group) > 1:
-            others = [] if verbose else [other for other in group if _differ(one, other)]
-            told[:1] = [f"{_memory(each)}, for {each['tpu']}" for each in (one, *others)]
-        for fact in told:
+        lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
+    for result in group if verbose else group[:1]:
+        texts = notes(result, verbose=verbose) if facts else []
+        if texts and len(group) > 1:
+            others = [] if verbose else [peer for peer in group if _differ(result, peer)]
+            texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
+        for fact in texts:
             lines += wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
 
 
-def _differ(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _differ(first: dict[str, Any], second: dict[str, Any]) -> bool:
     """Return whether a program needs clearly other temporaries on another TPU."""
-    few, many = sorted(each["memory"]["temporaries"] for each in (one, other))
-    return many > few * 1.25 and many - few > 2**20
+    smaller, larger = sorted(result["memory"]["temporaries"] for result in (first, second))
+    return larger > smaller * 1.25 and larger - smaller > 2**20
 
 
-def summary(one: dict[str, Any]) -> str:
+def summary(result: dict[str, Any]) -> str:
     """Return the compiler's answer in one line."""
-    limit = one.get("hbm_limit_bytes") or 0
-    if one["status"] == "compiles":
-        stored = "stored" if one["cached"] else f"{one['seconds']:.1f} s"
-        return f"{size(one['hbm_bytes'])} of {size(limit)}  {stored}"
-    if one["status"] == "does-not-fit":
-        text = f"needs {size(one['hbm_bytes'])}, one device has {size(limit)}"
-        if one.get("excess_bytes"):
-            text += f": {size(one['excess_bytes'])} too much"
+    limit = result.get("hbm_limit_bytes") or 0
+    if result["status"] == "compiles":
+        stored = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
+        return f"{size(result['hbm_bytes'])} of {size(limit)}  {stored}"
+    if result["status"] == "does-not-fit":
+        text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"
+        if result.get("excess_bytes"):
+            text += f": {size(result['excess_bytes'])} too much"
         return text
-    return str(one["reason"])
+    return str(result["reason"])
 
 
-def notes(one: dict[str, Any], *, verbose: bool = False) -> list[str]:
+def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
     """Return what is worth knowing about a program that compiles, one fact a line."""
-    found = [_memory(one), *(f"padding {text}" for text in paddings(one["buffers"]))]
+    lines = [_memory(result), *(f"padding {text}" for text in paddings(result["buffers"]))]
     largest = max(
-        (buffer for buffer in one["buffers"] if buffer["kind"] == "temporary"),
+        (buffer for buffer in result["buffers"] if buffer["kind"] == "temporary"),
         key=lambda buffer: buffer["laid_out_bytes"],
         default=None,
     )
-    if largest and one["memory"]["temporaries"] > one["memory"]["arguments"] and not verbose:
+    if largest and result["memory"]["temporaries"] > result["memory"]["arguments"] and not verbose:
         where = _origin(largest)
-        found.append(f"largest {size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}")
-    for each in one["collectives"][:MOST_NOTES]:
-        where = _place(each["source"]) or each["op_name"]
-        found.append(f"between devices  {each['count']} x {each['op']}, {size(each['bytes'])} "
-                     f"a device{', by ' * bool(where)}{where}")  # fmt: skip
-    found += _products(one["dots"], verbose=verbose)
-    wide = sorted({b["shape"].split("[")[0] for b in one["buffers"]} & {"f64", "c128"})
+        lines.append(f"largest {size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}")
+    for collective in result["collectives"][:MOST_NOTES]:
+        where = _place(collective["source"]) or collective["op_name"]
+        lines.append(f"between devices  {collective['count']} x {collective['op']}, "
+                     f"{size(collective['bytes'])} a device"
+                     f"{', by ' * bool(where)}{where}")  # fmt: skip
+    lines += _products(result["dots"], verbose=verbose)
+    wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})
     if wide:
-        found.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
+        lines.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
     if verbose:
-        found.append(f"time    {model_time(one)}")
-        found += [_cut(_INDENT + array(buffer), WIDTH).strip() for buffer in one["buffers"]]
-    return found
+        lines.append(f"time    {model_time(result)}")
+        lines += [_cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]
+    return lines
 
 
-def model_time(one: dict[str, Any]) -> str:
+def model_time(result: dict[str, Any]) -> str:
     """Return the compiler's own estimate beside the documented peak, or why there is none."""
-    seconds = one["compiler_model_seconds"]
+    seconds = result["compiler_model_seconds"]
     if not seconds:
-        return str(one["compiler_model_reason"])
+        return str(result["compiler_model_reason"])
     text = f"{seconds * 1e3:.3g} ms by the compiler's model, no measurement"
-    rates = list(_model_rates(one, seconds))
+    rates = list(_model_rates(result, seconds))
     return f"{text}: {max(rates)[1]}" if rates else text
 
 
-def _model_rates(one: dict[str, Any], seconds: float) -> Iterator[tuple[float, str]]:
+def _model_rates(result: dict[str, Any], seconds: float) -> Iterator[tuple[float, str]]:
     """Yield what an estimate makes of products and of memory: its part of the peak, and as text."""
-    known = parse_type(one["tpu"]).generation
-    kinds = {name for dot in one["dots"] for name in (dot["left"], dot["right"])}
-    rates = [("GB/s", 1e9, one["bytes_accessed"], "hbm_gb_per_s")]
+    generation = parse_type(result["tpu"]).generation
+    kinds = {name for dot in result["dots"] for name in (dot["left"], dot["right"])}
+    rates = [("GB/s", 1e9, result["bytes_accessed"], "hbm_gb_per_s")]
     if kinds:
         kind = kinds.pop() if len(kinds) == 1 else "several"
         field = _PEAKS.get("f8" if kind.startswith("f8") else kind, "")
-        rates.append(("TOP/s" if field.endswith("tops") else "TFLOP/s", 1e12, one["flops"], field))
+        rates.append(
+            ("TOP/s" if field.endswith("tops") else "TFLOP/s", 1e12, result["flops"], field)
+        )
     for unit, scale, work, field in rates:
-        figure = getattr(known, field, None)
-        beside = figure or known.bf16_tflops
-        if not (work and beside and known.devices_per_chip):
+        figure = getattr(generation, field, None)
+        peak = figure or generation.bf16_tflops
+        if not (work and peak and generation.devices_per_chip):
             continue
-        figures = sorted({beside.value, *(value for value, _ in beside.others)})
-        each = [value / known.devices_per_chip for value in figures]
+        figures = sorted({peak.value, *(value for value, _ in peak.others)})
+        peaks = [value / generation.devices_per_chip for value in figures]
         rate = work / seconds / scale
-        documented = f"documented peak {' or '.join(f'{value:.4g}' for value in each)}"
-        yield rate / each[0], f"{rate:.4g} {unit} ({documented if figure else 'no peak is known'})"
+        documented = f"documented peak {' or '.join(f'{value:.4g}' for value in peaks)}"
+        yield rate / peaks[0], f"{rate:.4g} {unit} ({documented if figure else 'no peak is known'})"
 
 
-def _memory(one: dict[str, Any]) -> str:
+def _memory(result: dict[str, Any]) -> str:
     """Return where the memory of one device goes."""
-    memory = one["memory"]
+    memory = result["memory"]
     names = ("arguments", "outputs", "aliased", "temporaries", "code")
     return f"memory  {', '.join(f'{name} {size(memory[name])}' for name in names if memory[name])}"
 
@@ -271,47 +277,48 @@ def _memory(one: dict[str, Any]) -> str:
 def _products(dots: Sequence[dict[str, Any]], *, verbose: bool) -> list[str]:
     """Return the matrix products by precision; each kind of them on a line with `-v`."""
     if verbose:
-        return [f"matmul  {one['count']} x {one['left']} by {one['right']} to {one['out']}, "
-                f"precision {one['precision']}" for one in dots]  # fmt: skip
+        return [f"matmul  {dot['count']} x {dot['left']} by {dot['right']} to {dot['out']}, "
+                f"precision {dot['precision']}" for dot in dots]  # fmt: skip
     counts: dict[str, int] = {}
-    for one in dots:
-        counts[one["precision"]] = counts.get(one["precision"], 0) + one["count"]
-    wide = any("f32" in (one["left"], one["right"]) for one in dots)
-    told = [f"{count} at {name} precision" + (f", {_PASSES[name]} for f32" if wide else "")
-            for name, count in counts.items()]  # fmt: skip
-    return [f"matmul  {'; '.join(told)}"] if told else []
+    for dot in dots:
+        counts[dot["precision"]] = counts.get(dot["precision"], 0) + dot["count"]
+    wide = any("f32" in (dot["left"], dot["right"]) for dot in dots)
+    parts = [f"{count} at {name} precision" + (f", {_PASSES[name]} for f32" if wide else "")
+             for name, count in counts.items()]  # fmt: skip
+    return [f"matmul  {'; '.join(parts)}"] if parts else []
 
 
 def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
     """Return the arrays that take much more memory than was asked for."""
     wasteful = {
-        f"{one['shape']}: {size(one['asked_bytes'])} asked for, {size(one['laid_out_bytes'])} "
-        f"taken by its tiles ({one['laid_out_bytes'] / one['asked_bytes']:.0f} x)"
-        for one in buffers
-        if one["laid_out_bytes"] >= WASTE_BYTES
-        and one["laid_out_bytes"] >= WASTE * max(1, one["asked_bytes"])
+        f"{buffer['shape']}: {size(buffer['asked_bytes'])} asked for, "
+        f"{size(buffer['laid_out_bytes'])} taken by its tiles "
+        f"({buffer['laid_out_bytes'] / buffer['asked_bytes']:.0f} x)"
+        for buffer in buffers
+        if buffer["laid_out_bytes"] >= WASTE_BYTES
+        and buffer["laid_out_bytes"] >= WASTE * max(1, buffer["asked_bytes"])
     }
     return sorted(wasteful)
 
 
 def array(buffer: dict[str, Any]) -> str:
     """Return one array as a line: how much it takes, what it is, and what made it."""
-    taken = size(buffer["laid_out_bytes"])
+    laid_out = size(buffer["laid_out_bytes"])
     return visible(
-        f"{taken:>10}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}"
+        f"{laid_out:>10}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}"
     ).rstrip()
 
 
 def biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the arrays that matter where the memory is too small."""
-    most = max((one["laid_out_bytes"] for one in buffers), default=0)
-    return [one for one in buffers if one["laid_out_bytes"] > most / 100][:4]
+    largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
+    return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
 
 
 def _kind(buffer: dict[str, Any]) -> str:
     """Return `argument 1`, as the compiler counts them from 0, or the kind alone."""
-    found = re.match(r"Argument (\d+) ", buffer["name"])
-    return f"argument {found[1]}" if found else buffer["kind"]
+    match = re.match(r"Argument (\d+) ", buffer["name"])
+    return f"argument {match[1]}" if match else buffer["kind"]
 
 
 def _origin(buffer: dict[str, Any]) -> str:
@@ -325,16 +332,20 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: b
     """Return the truth in a sentence or two."""
     if not results:
         return "Nothing was compiled."
-    good = [one for one in results if one["status"] == "compiles"]
-    programs = len({label(one) for one in results})
-    text = f"{len(good)} of {len(results)} compile"
+    compiled = [result for result in results if result["status"] == "compiles"]
+    programs = len({label(result) for result in results})
+    text = f"{len(compiled)} of {len(results)} compile"
     if own and programs == 1:
-        fits = [one["tpu"] for one in good]
-        small = [one["tpu"] for one in results if one["status"] == "does-not-fit"]
-        each = "one device" if all(one.get("devices", 1) == 1 for one in good) else "each device"
-        text += f": {each} of {', '.join(fits)} holds it" if fits else ""
+        fits = [result["tpu"] for result in compiled]
+        small = [result["tpu"] for result in results if result["status"] == "does-not-fit"]
+        subject = (
+            "one device"
+            if all(result.get("devices", 1) == 1 for result in compiled)
+            else "each device"
+        )
+        text += f": {subject} of {', '.join(fits)} holds it" if fits else ""
         text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
-    unknown = sum(one["status"] == "error" for one in results)
+    unknown = sum(result["status"] == "error" for result in results)
     text += f", {unknown} without an answer" if unknown else ""
     text += "; stopped before the end" if stopped else ""
     return f"{text}. Nothing was run: this is a rehearsal, no TPU was tested."

@@ -130,14 +130,17 @@ class Rehearsal:
             if self.stopped_by is not None:  # stop() came before there was a process to stop
                 jobs.stop()
             versions = self._versions(jobs.first)
-            shown, names = self._shown(self._compiler), tuple(one.name for one in self.topologies)
-            yield Began(shown, versions, names, len(tasks))
+            compiler_path, names = (
+                self._display_path(self._compiler),
+                tuple(topology.name for topology in self.topologies),
+            )
+            yield Began(compiler_path, versions, names, len(tasks))
             jobs.start(at_once=bool(self._request.jobs))
-            for told in chain(tasks, self._own(session)):
-                if isinstance(told, Task):
-                    jobs.give(told)
+            for item in chain(tasks, self._lower_own(session)):
+                if isinstance(item, Task):
+                    jobs.give(item)
                 else:
-                    yield self._keep(told)
+                    yield self._keep(item)
                 yield from map(self._keep, jobs.told())
             jobs.complete()
             yield from map(self._keep, jobs.told())
@@ -153,22 +156,22 @@ class Rehearsal:
         if self.stopped_by is not None:
             interrupted = self.stopped_by == signal.SIGINT
             return ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
-        found = {result["status"] for result in self.results}
-        if found & {"does-not-fit", "refused"}:
+        statuses = {result["status"] for result in self.results}
+        if statuses & {"does-not-fit", "refused"}:
             return ExitCode.FAILED
-        good = found == {"compiles"} and not self.script_error
-        return ExitCode.OK if good else ExitCode.INCONCLUSIVE
+        succeeded = statuses == {"compiles"} and not self.script_error
+        return ExitCode.OK if succeeded else ExitCode.INCONCLUSIVE
 
     def document(self) -> dict[str, Any]:
         """Return the results as the published document."""
-        fields = [{k: v for k, v in one.items() if k != "key"} for one in self.results]
+        fields = [{k: v for k, v in result.items() if k != "key"} for result in self.results]
         return {
             "schema": REHEARSAL_SCHEMA,
             "source": "rehearsal",
             "tool": {"version": __version__},
             "results": fields,
             "skipped": self.skipped,
-            "functions": [vars(one) for one in self.functions],
+            "functions": [vars(function) for function in self.functions],
             "script_error": self.script_error,
             "exit_code": int(self.exit_code),
         }
@@ -186,95 +189,97 @@ class Rehearsal:
 
     def _versions(self, first: Compiler) -> dict[str, str]:
         """Return the versions of the compiler; raises Problem where it is not there."""
-        found = first.versions()
-        frameworks: dict[str, str] = found["frameworks"]
+        reported = first.versions()
+        frameworks: dict[str, str] = reported["frameworks"]
         names = ("jax", "jaxlib", "libtpu")
         if missing := [name for name in names if name not in frameworks]:
             raise compiler.missing(
-                f"`{self._shown(self._compiler)}` has no {' and no '.join(missing)}"
+                f"`{self._display_path(self._compiler)}` has no {' and no '.join(missing)}"
             )
-        return {"python": found["python_version"], **{n: frameworks[n] for n in names}}
+        return {"python": reported["python_version"], **{name: frameworks[name] for name in names}}
 
     def _tasks_of_checks(self) -> Iterator[Task]:
-        for known in self.topologies:
+        for topology in self.topologies:
             for check in self._checks:
                 needed = int(check.needs.get("devices", 1))
-                if needed > known.devices:
-                    why = f"needs {needed} devices, {known.name} has {known.devices}"
-                    self.skipped.append({"name": check.id, "tpu": known.name, "reason": why})
+                if needed > topology.devices:
+                    why = f"needs {needed} devices, {topology.name} has {topology.devices}"
+                    self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
                     continue
-                yield Task(check.id, known.name, _fields(known), {"check": check.id})
+                yield Task(check.id, topology.name, _fields(topology), {"check": check.id})
 
-    def _own(self, compiling: Session) -> Iterator[Task | Event]:
+    def _lower_own(self, compiling: Session) -> Iterator[Task | Event]:
         """Lower the user's programs in the user's Python; yields what is left to compile."""
-        counts = sorted({known.devices for known in self.topologies})
+        counts = sorted({topology.devices for topology in self.topologies})
         env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(counts[-1])}
         timeout_s = self._request.timeout_s
         if self._request.script:
             session = replace(compiling, python=self._python(Path.cwd()), env=env)
-            told = own_code.run_script(self._request.script, session, self._stops)
+            events = own_code.run_script(self._request.script, session, self._remember_probe)
         elif self._code:
             session = replace(compiling, python=self._python(self._code.file.parent), env=env)
-            told = own_code.export(self._code, session, counts, timeout_s, self._stops)
+            events = own_code.export(self._code, session, counts, timeout_s, self._remember_probe)
         else:
-            told = [self._request.program] if self._request.program else []
-        for one in told:
-            if isinstance(one, Exported):
-                yield from self._tasks_of(one)
-            elif isinstance(one, Function | Printed | ScriptEnded):
-                yield one
+            events = [self._request.program] if self._request.program else []
+        for event in events:
+            if isinstance(event, Exported):
+                yield from self._tasks_of(event)
+            elif isinstance(event, Function | Printed | ScriptEnded):
+                yield event
             else:
-                yield Working("your code", "a TPU", one)
+                yield Working("your code", "a TPU", event)
 
-    def _tasks_of(self, one: Exported) -> Iterator[Task | Event]:
-        for known in self.topologies:
-            if one.devices not in (None, known.devices):
+    def _tasks_of(self, exported: Exported) -> Iterator[Task | Event]:
+        for topology in self.topologies:
+            if exported.devices not in (None, topology.devices):
                 continue
-            task = Task(one.program, known.name, _fields(known), one.source)
-            needed = int(one.source["lowered"]["devices"]) if one.source else 1
-            if needed > known.devices:
-                why = f"needs {needed} devices, {known.name} has {known.devices}"
-                self.skipped.append({"name": one.program, "tpu": known.name, "reason": why})
+            task = Task(exported.program, topology.name, _fields(topology), exported.source)
+            needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
+            if needed > topology.devices:
+                why = f"needs {needed} devices, {topology.name} has {topology.devices}"
+                self.skipped.append({"name": exported.program, "tpu": topology.name, "reason": why})
                 continue
-            if one.error is None:
+            if exported.error is None:
                 yield task
                 continue
-            status = "refused" if one.refused else "error"
-            yield Rehearsed(compiler.failure(task, one.program, one.error) | {"status": status})
+            status = "refused" if exported.refused else "error"
+            yield Rehearsed(
+                compiler.failure(task, exported.program, exported.error) | {"status": status}
+            )
 
-    def _stops(self, probe: Probe) -> None:
+    def _remember_probe(self, probe: Probe) -> None:
         """Make the process of the user's code one that `stop` reaches."""
         self._lowering = probe
         if self.stopped_by is not None:
             probe.interrupt()
 
-    def _python(self, here: Path) -> Path:
+    def _python(self, folder: Path) -> Path:
         """Return the Python to run the user's file in: the one under test if it has JAX."""
-        if self._request.python:
+        if self._request.python is not None:
             return interpreters.choose(self._request.python, self._machine.env, Path.cwd())[0].path
         with contextlib.suppress(Problem):
-            chosen, others = interpreters.choose(None, self._machine.env, here)
-            for one in (chosen, *others):
-                if any(name.split()[0] == "jax" for name in one.frameworks):
-                    return one.path
+            chosen, others = interpreters.choose(None, self._machine.env, folder)
+            for candidate in (chosen, *others):
+                if any(name.split()[0] == "jax" for name in candidate.frameworks):
+                    return candidate.path
         return self._compiler
 
-    def _keep(self, told: Any) -> Event:
+    def _keep(self, event: Any) -> Event:
         """Return an event after keeping what it says; raises what a thread raised."""
-        if isinstance(told, BaseException):
-            raise told
-        if isinstance(told, dict):
-            told = Rehearsed(cast("dict[str, Any]", told))
-        if isinstance(told, Rehearsed):
-            answers.keep(told.result)
-            self.results.append(told.result)
-        elif isinstance(told, Function):
-            self.functions.append(told)
-        elif isinstance(told, ScriptEnded):
-            self.script_error = told.error
-        return told
+        if isinstance(event, BaseException):
+            raise event
+        if isinstance(event, dict):
+            event = Rehearsed(cast("dict[str, Any]", event))
+        if isinstance(event, Rehearsed):
+            answers.keep(event.result)
+            self.results.append(event.result)
+        elif isinstance(event, Function):
+            self.functions.append(event)
+        elif isinstance(event, ScriptEnded):
+            self.script_error = event.error
+        return event
 
-    def _shown(self, path: Path) -> str:
+    def _display_path(self, path: Path) -> str:
         return interpreters.shown(path, self._machine.env, Path.cwd())
 
 
@@ -285,29 +290,29 @@ def _topology(name: str) -> tpus.Topology:
         raise Problem(str(error), code=ExitCode.USAGE) from error
 
 
-def _fields(known: tpus.Topology) -> dict[str, Any]:
-    return {**vars(known), "arguments": dict(known.arguments)}
+def _fields(topology: tpus.Topology) -> dict[str, Any]:
+    return {**vars(topology), "arguments": dict(topology.arguments)}
 
 
 def _code(request: Request) -> own_code.Code | None:
     """Return the user's own program, if one is named; raises Problem."""
-    named = [one for one in request.ids if own_code.is_code(one)]
-    if named and len(request.ids) > 1:
-        raise Problem("a file is rehearsed alone", hint=f"leave out all but `{named[0]}`",
+    files = [name for name in request.ids if own_code.is_code(name)]
+    if files and len(request.ids) > 1:
+        raise Problem("a file is rehearsed alone", hint=f"leave out all but `{files[0]}`",
                       code=ExitCode.USAGE)  # fmt: skip
-    if not named and request.arguments:
+    if not files and request.arguments:
         raise Problem("`--arg` belongs to a `FILE.py:FUNCTION`, and none is named",
                       hint="`tpustarter rehearse --help` shows an example",
                       code=ExitCode.USAGE)  # fmt: skip
-    return own_code.read(named[0], request.arguments) if named else None
+    return own_code.read(files[0], request.arguments) if files else None
 
 
 def _checks(request: Request, folder: Path | None) -> list[content.Check]:
     """Return the checks that list programs, of those asked for; raises Problem."""
     chosen = content.select(content.read_checks(folder), request.ids, "soak", None)
-    with_programs = [one for one in chosen if one.has_programs]
+    with_programs = [check for check in chosen if check.has_programs]
     if not with_programs:
-        names = ", ".join(one.id for one in chosen)
+        names = ", ".join(check.id for check in chosen)
         raise Problem(f"nothing to compile: {names} runs nothing on a device",
                       hint="`tpustarter rehearse --list` shows those that do",
                       code=ExitCode.USAGE)  # fmt: skip

@@ -26,7 +26,7 @@ MARKED = "tpustarter.marker/1"
 LOCK_WAIT_S = 20.0
 """Longest wait for the last command of a set-up that was killed: more than its TERM and KILL."""
 
-_MADE = re.compile(
+_KNOWN_NAMES = re.compile(
     r"bin|include|lib|lib64|share|etc|man|pyvenv\.cfg|\.gitignore|CACHEDIR\.TAG|\.lock"
     r"|\.tpustarter-.*"
 )
@@ -40,14 +40,14 @@ def marker(folder: Path) -> dict[str, Any] | None:
     """
     try:
         value: Any = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-        ours = value["schema"] == MARKED and Path(value["folder"]).samefile(folder)
-        whole = isinstance(value.get("done"), list) and all(
+        is_ours = value["schema"] == MARKED and Path(value["folder"]).samefile(folder)
+        is_whole = isinstance(value.get("done"), list) and all(
             isinstance(value.get(name) or kind(), kind)
             for name, kind in (("proof", dict), ("packages", list))
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return cast("dict[str, Any]", value) if ours and whole else None
+    return cast("dict[str, Any]", value) if is_ours and is_whole else None
 
 
 def mark(folder: Path, **fields: Any) -> None:
@@ -72,41 +72,41 @@ def mark(folder: Path, **fields: Any) -> None:
 def make(folder: Path, profile: str) -> None:
     """Make the folder ours, or empty the one of ours that is half made; raises Problem."""
     if marker(folder) is not None:
-        _refuse_others(folder)
-        _refuse_own(folder)
+        _refuse_unknown_files(folder)
+        _refuse_own_environment(folder)
         _remove_contents(folder, keep={MARKER})
         mark(folder, done=[], proof=None)
         return
-    known = state.load(environments.STATE)
+    stored = state.load(environments.STATE)
     # Told beforehand, so that a folder made just before a kill is still known as ours.
-    made = not os.path.exists(folder) or known.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
-    state.save(environments.STATE, {**known, "making": str(folder) if made else None})
+    made_folder = not os.path.exists(folder) or stored.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
+    state.save(environments.STATE, {**stored, "making": str(folder) if made_folder else None})
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise _unwritable(folder, error) from error
     locations.give_to_caller(folder)
-    mark(folder, profile=profile, made_folder=made, done=[], proof=None)
+    mark(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
 
 
-def occupied(folder: Path, shown: Callable[[Path], str] = str) -> str | None:
+def occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
     """Return why set-up may not make its environment in this folder; None when it may."""
-    there = f"`{shown(folder)}`"
+    quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent
         if not os.path.isdir(parent):  # noqa: PTH112  answers for what this user may not look at
-            return f"the folder `{shown(parent)}` does not exist"
-        may = os.access(parent, os.W_OK)
-        return None if may else f"this user may not write to `{shown(parent)}`"
+            return f"the folder `{display(parent)}` does not exist"
+        may_write = os.access(parent, os.W_OK)
+        return None if may_write else f"this user may not write to `{display(parent)}`"
     if not folder.is_dir():
-        return f"{there} is not a folder"
+        return f"{quoted} is not a folder"
     if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
-        return f"this user may not write to {there}"
+        return f"this user may not write to {quoted}"
     if marker(folder) is None:
-        empty = all(_is_ours(path) for path in folder.iterdir())
-        return None if empty else f"{there} is not empty, and set-up did not make it"
-    if others := strangers(folder):
-        return f"{there} holds what set-up did not put there: {_some(others)}"
+        is_empty = all(_is_partial_marker(path) for path in folder.iterdir())
+        return None if is_empty else f"{quoted} is not empty, and set-up did not make it"
+    if names := unknown_names(folder):
+        return f"{quoted} holds what set-up did not put there: {_abbreviate(names)}"
     return None
 
 
@@ -115,20 +115,20 @@ def is_filled(folder: Path) -> bool:
     return any(path.name != MARKER for path in folder.iterdir())
 
 
-def _is_ours(path: Path) -> bool:
+def _is_partial_marker(path: Path) -> bool:
     """Tell whether a file is a marker that a kill left half written."""
     return path.name.startswith(".tpustarter-") and path.name != MARKER
 
 
-def strangers(folder: Path) -> list[str]:
+def unknown_names(folder: Path) -> list[str]:
     """Return the names in the folder that neither set-up nor an installation put there."""
-    return sorted(path.name for path in folder.iterdir() if not _MADE.fullmatch(path.name))
+    return sorted(path.name for path in folder.iterdir() if not _KNOWN_NAMES.fullmatch(path.name))
 
 
 def packages(folder: Path) -> list[str]:
     """Return name and version of every package in the environment, from folder names."""
-    found = folder.glob("lib/python3*/site-packages/*.dist-info")
-    return sorted(path.name.removesuffix(".dist-info").replace("-", " ", 1) for path in found)
+    paths = folder.glob("lib/python3*/site-packages/*.dist-info")
+    return sorted(path.name.removesuffix(".dist-info").replace("-", " ", 1) for path in paths)
 
 
 def remove(folder: Path) -> None:
@@ -140,58 +140,58 @@ def remove(folder: Path) -> None:
     Raises:
         Problem: the folder is not ours, holds what set-up did not put there, or cannot be removed.
     """
-    known = refuse_strangers(folder)
+    fields = require_removable(folder)
     try:
         if environments.has_python(folder):
             (folder / "bin/python").unlink()
         _remove_contents(folder, keep={MARKER})
         (folder / MARKER).unlink()
-        if known.get("made_folder") and not folder.is_symlink():
+        if fields.get("made_folder") and not folder.is_symlink():
             folder.rmdir()
     except OSError as error:
         raise _unwritable(folder, error) from error
     environments.forget(folder)
 
 
-def refuse_strangers(folder: Path) -> dict[str, Any]:
+def require_removable(folder: Path) -> dict[str, Any]:
     """Return the marker of a folder that may be removed; raises Problem for any other."""
-    known = marker(folder)
-    if known is None:
+    fields = marker(folder)
+    if fields is None:
         exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
-        there = "is not a folder that set-up made" if exists else "does not exist"
+        reason = "is not a folder that set-up made" if exists else "does not exist"
         raise Problem(
-            f"`{folder}` {there}: nothing to undo",
+            f"`{folder}` {reason}: nothing to undo",
             hint="name the folder with `--folder PATH`",
             code=ExitCode.INCONCLUSIVE,
         )
-    _refuse_others(folder)
-    _refuse_own(folder)
-    if users := _users(folder):
+    _refuse_unknown_files(folder)
+    _refuse_own_environment(folder)
+    if pids := _find_pids(folder):
         raise Problem(
-            f"programs of `{folder}` are running: pid {_some(users)}",
-            hint=f"`ps -fp {','.join(users[:5])}` shows them; end them, then run this again",
+            f"programs of `{folder}` are running: pid {_abbreviate(pids)}",
+            hint=f"`ps -fp {','.join(pids[:5])}` shows them; end them, then run this again",
             code=ExitCode.INCONCLUSIVE,
         )
-    return known
+    return fields
 
 
-def _some(names: list[str]) -> str:
+def _abbreviate(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names[:5]) + (
         f" and {len(names) - 5} more" if len(names) > 5 else ""
     )
 
 
-def _refuse_others(folder: Path) -> None:
+def _refuse_unknown_files(folder: Path) -> None:
     """Raise Problem for a folder with files that are not ours."""
-    if others := strangers(folder):
+    if names := unknown_names(folder):
         raise Problem(
-            f"`{folder}` holds what set-up did not put there: {_some(others)}",
+            f"`{folder}` holds what set-up did not put there: {_abbreviate(names)}",
             hint="move it to another place, then run this again",
             code=ExitCode.INCONCLUSIVE,
         )
 
 
-def _refuse_own(folder: Path) -> None:
+def _refuse_own_environment(folder: Path) -> None:
     """Raise Problem for the environment that this program runs in."""
     with contextlib.suppress(OSError):
         if folder.samefile(sys.prefix):
@@ -202,16 +202,16 @@ def _refuse_own(folder: Path) -> None:
             )
 
 
-def _users(folder: Path) -> list[str]:
+def _find_pids(folder: Path) -> list[str]:
     """Return the processes this user can see that were started from the folder, or use its code."""
-    typed, real = (os.fsencode(f"{path}/") for path in (folder, folder.resolve()))
-    found: list[str] = []
+    typed_prefix, real_prefix = (os.fsencode(f"{path}/") for path in (folder, folder.resolve()))
+    pids: list[str] = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            started = (process / "cmdline").read_bytes().startswith((typed, real))
-            if started or b" " + real in (process / "maps").read_bytes():
-                found.append(process.name)
-    return sorted(found, key=int)
+            was_started = (process / "cmdline").read_bytes().startswith((typed_prefix, real_prefix))
+            if was_started or b" " + real_prefix in (process / "maps").read_bytes():
+                pids.append(process.name)
+    return sorted(pids, key=int)
 
 
 def _remove_contents(folder: Path, keep: set[str]) -> None:

@@ -37,8 +37,8 @@ class Profile:
 
 
 PROFILES = {
-    one.name: one
-    for one in (
+    profile.name: profile
+    for profile in (
         Profile(
             name="jax",
             meaning="the newest JAX, for checks, lessons and your programs",
@@ -69,10 +69,12 @@ PROFILES = {
 def named(name: str) -> Profile:
     """Return the profile of a name; raises Problem for none."""
     if name not in PROFILES:
-        known = ", ".join(f"`{one.name}` ({one.meaning})" for one in PROFILES.values())
+        choices = ", ".join(
+            f"`{profile.name}` ({profile.meaning})" for profile in PROFILES.values()
+        )
         raise Problem(
             f"there is no set-up profile `{name}`",
-            hint=f"the profiles are: {known}",
+            hint=f"the profiles are: {choices}",
             code=ExitCode.USAGE,
         )
     return PROFILES[name]

@@ -80,23 +80,25 @@ class ByRunning:
         """Say whether the check proved the environment: on a TPU machine only a TPU does."""
         run, facts = self._check.run, self._facts
         if run.blocked:
-            waits = run.blocked.code in (ExitCode.BUSY, ExitCode.DENIED, ExitCode.INCONCLUSIVE)
-            return Outcome("blocked" if waits else "failed",
-                           _lines(run.blocked.what, run.blocked.hint))  # fmt: skip
+            may_pass = run.blocked.code in (ExitCode.BUSY, ExitCode.DENIED, ExitCode.INCONCLUSIVE)
+            return Outcome("blocked" if may_pass else "failed",
+                           _join_lines(run.blocked.what, run.blocked.hint))  # fmt: skip
         result = run.results[0]
         if result.status not in ("pass", "warn"):
-            failing = (one for one in result.findings if one["verdict"] == "fail")
-            hints = [str(one["hint"]) for one in failing if one["hint"]]
-            shown = f"`tpustarter check {result.id} --python {facts.shown} -v` shows all"
-            note = _lines(text.summary(result), hints[0] if hints else shown)
+            failing = (finding for finding in result.findings if finding["verdict"] == "fail")
+            hints = [str(finding["hint"]) for finding in failing if finding["hint"]]
+            details = f"`tpustarter check {result.id} --python {facts.shown} -v` shows all"
+            note = _join_lines(text.summary(result), hints[0] if hints else details)
             return Outcome("failed", note, result.log)
-        on = verdict.verified_on(run)
-        if facts.on_tpu and on != "tpu":
-            asked = self._machine.env.get("JAX_PLATFORMS")
-            hint = "`unset JAX_PLATFORMS`, then run this again" if asked else None
-            return Outcome("failed", _lines(f"found it on {text.place(run)}, expected a TPU", hint))
-        told = f"{', '.join(facts.installed)} computes on {text.place(run)}"
-        return Outcome("done", told + ("" if on == "tpu" else "; no TPU was tested"))
+        platform = verdict.verified_on(run)
+        if facts.on_tpu and platform != "tpu":
+            requested = self._machine.env.get("JAX_PLATFORMS")
+            hint = "`unset JAX_PLATFORMS`, then run this again" if requested else None
+            return Outcome(
+                "failed", _join_lines(f"found it on {text.place(run)}, expected a TPU", hint)
+            )
+        note = f"{', '.join(facts.installed)} computes on {text.place(run)}"
+        return Outcome("done", note + ("" if platform == "tpu" else "; no TPU was tested"))
 
 
 class ByCompiling:
@@ -106,7 +108,7 @@ class ByCompiling:
         self, step: Step, facts: Facts, machine: host.Machine, checks: Path | None
     ) -> None:
         self.outcome = Outcome("failed", "nothing was compiled")
-        self._again = facts.pasted((*step.command, "-v"))
+        self._verbose_command = facts.pasted((*step.command, "-v"))
         self._facts = facts
         self._machine = machine
         request = rehearsal.Request(
@@ -124,33 +126,37 @@ class ByCompiling:
 
     def lines(self) -> Iterator[str]:
         """Carry it out, and yield what it says."""
-        if self._facts.on_tpu and _is_used(self._machine):
-            told = "a program uses the TPU, and the compiler was never tried beside one"
+        if self._facts.on_tpu and _is_tpu_used(self._machine):
+            note = "a program uses the TPU, and the compiler was never tried beside one"
             hint = (
                 "when that has ended, run this again; `tpustarter check host.holder -v` tells who"
             )
-            self.outcome = Outcome("blocked", _lines(told, hint))
+            self.outcome = Outcome("blocked", _join_lines(note, hint))
             return
         for event in self._rehearsal.events():
             if isinstance(event, rehearsal.Began):
-                told = rehearsal_text.opening(event.compiler, event.versions, event.tpus)
-                yield " ".join(told.split())  # it is wrapped where it is shown
+                opening = rehearsal_text.opening(event.compiler, event.versions, event.tpus)
+                yield " ".join(opening.split())  # it is wrapped where it is shown
             elif isinstance(event, rehearsal.Rehearsed):
-                one = event.result
-                yield f"{one['program']} for {one['tpu']}: {one['status']}"
+                result = event.result
+                yield f"{result['program']} for {result['tpu']}: {result['status']}"
         self.outcome = self._judge()
 
     def _judge(self) -> Outcome:
         """Say whether the compiler proved the environment: every program compiles."""
         results = self._rehearsal.results
-        failing = next((one for one in results if one["status"] != "compiles"), None)
+        failing = next((result for result in results if result["status"] != "compiles"), None)
         if failing:
-            told = f"`{failing['program']}` does not compile for {TPU}: {failing['reason']}"
-            return Outcome("failed", _lines(told, f"`{self._again}` shows all"), failing["detail"])
+            note = f"`{failing['program']}` does not compile for {TPU}: {failing['reason']}"
+            return Outcome(
+                "failed",
+                _join_lines(note, f"`{self._verbose_command}` shows all"),
+                failing["detail"],
+            )
         if not results:
             return self.outcome
-        told = f"{' with '.join(self._facts.installed)} compiles for {TPU}; nothing was run"
-        return Outcome("done", told)
+        note = f"{' with '.join(self._facts.installed)} compiles for {TPU}; nothing was run"
+        return Outcome("done", note)
 
 
 PROOFS: dict[str, Callable[[Step, Facts, host.Machine, Path | None], Proof]] = {
@@ -160,9 +166,9 @@ PROOFS: dict[str, Callable[[Step, Facts, host.Machine, Path | None], Proof]] = {
 """How a profile is proved, by its `command`."""
 
 
-def _is_used(machine: host.Machine) -> bool:
+def _is_tpu_used(machine: host.Machine) -> bool:
     return bool(host.holders(machine)) or host.lock(machine).state == "live"
 
 
-def _lines(*parts: str | None) -> str:
+def _join_lines(*parts: str | None) -> str:
     return "\n".join(part for part in parts if part)

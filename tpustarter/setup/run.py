@@ -29,11 +29,11 @@ from tpustarter.setup.steps import State, Step
 SCHEMA = "tpustarter.setup/1"
 KEPT_LOGS = 10
 
-_REMOVED = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET",
-            "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV", "UV_PYTHON",
-            "UV_VENV_CLEAR")  # fmt: skip
+_UNSET_ENV = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET",
+              "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV", "UV_PYTHON",
+              "UV_VENV_CLEAR")  # fmt: skip
 """Variables that would lead an installation into another place."""
-_SET = {
+_SET_ENV = {
     "UV_NO_PROGRESS": "1", "UV_NO_PROJECT": "1", "UV_PYTHON_INSTALL_BIN": "0",
     "PIP_PROGRESS_BAR": "off", "PIP_NO_INPUT": "1",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "TERM": "dumb",
@@ -116,7 +116,7 @@ class Setup:
         self._redact = Redactor({**self._machine.env, "HOME": str(home)})
         self._running: Command | Proof | None = None
         self._stopped = False
-        self._ran = False
+        self._has_run = False
         self._facts = steps.look(self.profile, self.folder, self._machine, own)
         self.steps: list[Step] = steps.steps_of(self.lesson, self._facts)
 
@@ -131,7 +131,7 @@ class Setup:
     def exit_code(self) -> int:
         """Return 0 for done or a plan, 1 for a failed step, 3 for interrupted or blocked."""
         states = {step.state for step in self.steps}
-        if not self._ran:
+        if not self._has_run:
             return int(ExitCode.OK)
         if "failed" in states:
             return int(ExitCode.FAILED)
@@ -139,7 +139,7 @@ class Setup:
 
     def fields(self) -> dict[str, Any]:
         """Return the document `tpustarter.setup/1`, without secrets and the home's name."""
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "schema": SCHEMA,
             "profile": self.profile.name,
             "folder": str(self.folder),
@@ -147,7 +147,7 @@ class Setup:
             "steps": [_step_fields(step) for step in self.steps],
             "log": str(self.log) if self.log.exists() else None,
         }
-        return {**self._redact.value(told), "exit_code": self.exit_code}
+        return {**self._redact.value(document), "exit_code": self.exit_code}
 
     def run(self) -> Iterator[Event]:
         """Run what is left to do, up to the first step that does not end well.
@@ -155,9 +155,9 @@ class Setup:
         Raises:
             Problem: another set-up runs, or there is no room for a log.
         """
-        self._ran = True
+        self._has_run = True
         with folders.only_one() as lock:
-            self._look()  # another set-up may have ended since
+            self._refresh()  # another set-up may have ended since
             blocked = next((step for step in self.steps if step.state == "blocked"), None)
             if blocked:
                 yield StepEnded(blocked, 0.0, (), self.log)
@@ -166,8 +166,8 @@ class Setup:
                 return
             log = self._open_log()
             try:
-                for place in range(len(self.steps)):
-                    ended = yield from self._step(place, log, lock)
+                for index in range(len(self.steps)):
+                    ended = yield from self._run_step(index, log, lock)
                     if ended.state != "done":
                         return
             finally:
@@ -179,7 +179,7 @@ class Setup:
         Raises:
             Problem: at once, when the folder is not ours or holds what set-up did not put there.
         """
-        folders.refuse_strangers(self.folder)
+        folders.require_removable(self.folder)
         return self._undo()
 
     def short(self, path: Path) -> str:
@@ -192,29 +192,29 @@ class Setup:
 
     def removed_by_undo(self) -> list[str]:
         """Return in words what `undo` removes; raises Problem where it refuses."""
-        known = folders.refuse_strangers(self.folder)
-        what = "the folder" if known.get("made_folder") else "what is in the folder"
-        told = [f"{what} {self._facts.shown}"]
-        later = set(folders.packages(self.folder)) - set(known.get("packages") or ())
-        if later and "install" in self._facts.done:
-            told.append(f"with packages installed since: {', '.join(sorted(later))}")
+        marker = folders.require_removable(self.folder)
+        what = "the folder" if marker.get("made_folder") else "what is in the folder"
+        removals = [f"{what} {self._facts.shown}"]
+        added = set(folders.packages(self.folder)) - set(marker.get("packages") or ())
+        if added and "install" in self._facts.done:
+            removals.append(f"with packages installed since: {', '.join(sorted(added))}")
         if environments.proved(self.profile.key) == self.folder:
             command = f"`tpustarter {self.profile.command}`"
-            told.append(f"its place among the environments that {command} looks for")
-        return told
+            removals.append(f"its place among the environments that {command} looks for")
+        return removals
 
     def _undo(self) -> Iterator[Event]:
-        self._ran = True
-        began = time.monotonic()
+        self._has_run = True
+        started_at = time.monotonic()
         with folders.only_one():
             folders.remove(self.folder)
-        self._look()
-        for place, step in reversed(list(enumerate(self.steps))):
+        self._refresh()
+        for index, step in reversed(list(enumerate(self.steps))):
             if step.id != "python":  # whatever else uses that Python: it stays
-                ended = self._set(place, "undone", "")
-                yield StepEnded(ended, time.monotonic() - began, (), self.log)
+                ended = self._update_step(index, "undone", "")
+                yield StepEnded(ended, time.monotonic() - started_at, (), self.log)
 
-    def _look(self, after: int = 0) -> None:
+    def _refresh(self, after: int = 0) -> None:
         """Work out the steps from number `after` on anew."""
         self._facts = steps.look(self.profile, self.folder, self._machine, self._own)
         self.steps[after:] = steps.steps_of(self.lesson, self._facts)[after:]
@@ -228,31 +228,31 @@ class Setup:
         except OSError as error:
             raise Problem(f"cannot write `{self.log}`: {error.strerror or error}") from error
 
-    def _step(self, place: int, log: Lines, lock: int) -> Generator[Event, None, Step]:
+    def _run_step(self, index: int, log: Lines, lock: int) -> Generator[Event, None, Step]:
         """Run one step unless it is done; returns it as it ended."""
-        if self.steps[place].state == "done":
-            return self.steps[place]
-        began = time.monotonic()
-        step = self._set(place, "running", "")
+        if self.steps[index].state == "done":
+            return self.steps[index]
+        started_at = time.monotonic()
+        step = self._update_step(index, "running", "")
         yield StepStarted(step)
         log.last.clear()
         try:
             state, note = yield from self._carry_out(step, log, lock)
         except Problem as problem:
-            state, note = "failed", _lines(problem.what, problem.hint)
+            state, note = "failed", _join_lines(problem.what, problem.hint)
         if self._stopped and state != "done":
             state, note = "todo", "stopped before it was done; run this again to go on"
-        step = self._set(place, state, self._redact.text(note))
+        step = self._update_step(index, state, self._redact.text(note))
         log.note(f"{step.id}: {state} {note}")
         tail = tuple(log.last) if state == "failed" else ()
-        yield StepEnded(step, time.monotonic() - began, tail, self.log)
+        yield StepEnded(step, time.monotonic() - started_at, tail, self.log)
         if state == "done":
-            self._look(place + 1)
+            self._refresh(index + 1)
         return step
 
-    def _set(self, place: int, state: State, note: str) -> Step:
-        self.steps[place] = replace(self.steps[place], state=state, note=note)
-        return self.steps[place]
+    def _update_step(self, index: int, state: State, note: str) -> Step:
+        self.steps[index] = replace(self.steps[index], state=state, note=note)
+        return self.steps[index]
 
     def _carry_out(self, step: Step, log: Lines, lock: int) -> Generator[Event, None, _End]:
         if self._stopped:
@@ -266,15 +266,17 @@ class Setup:
             folders.make(self.folder, self.profile.name)
         if "install" in self._facts.done:  # until it is again, what is there may lack files
             folders.mark(self.folder, done=["environment"])
-        failed = yield from self._command(step, log, lock)
-        return failed or self._record(step)
+        failure = yield from self._run_command(step, log, lock)
+        return failure or self._record(step)
 
-    def _command(self, step: Step, log: Lines, lock: int) -> Generator[Event, None, _End | None]:
+    def _run_command(
+        self, step: Step, log: Lines, lock: int
+    ) -> Generator[Event, None, _End | None]:
         """Run a step's command; returns None when it ended well."""
-        work = locations.run_folder()
-        env = {key: value for key, value in self._machine.env.items() if key not in _REMOVED}
-        command = Command(step.command, log, archive=archive.build(work / "probe.pyz"),
-                          env={**env, **_SET}, keep=lock)  # fmt: skip
+        work_folder = locations.run_folder()
+        env = {key: value for key, value in self._machine.env.items() if key not in _UNSET_ENV}
+        command = Command(step.command, log, archive=archive.build(work_folder / "probe.pyz"),
+                          env={**env, **_SET_ENV}, keep=lock)  # fmt: skip
         self._running = command
         if self._stopped:  # stop() came while there was none to reach
             command.stop()
@@ -288,15 +290,15 @@ class Setup:
         outcome = command.outcome
         if outcome.code == 0:
             return None
-        said = "\n".join([*log.last, outcome.what])
+        last_output = "\n".join([*log.last, outcome.what])
         python = self._facts.python.name if self._facts.python else "python3"
-        return "failed", _lines(outcome.what, hint(said, self._facts.shown, python))
+        return "failed", _join_lines(outcome.what, hint(last_output, self._facts.shown, python))
 
     def _record(self, step: Step) -> _End:
         """Note in the folder's marker what a command achieved; it is looked at, not believed."""
         if step.id == "python":
-            found = steps.look(self.profile, self.folder, self._machine, self._own).python
-            return "done", f"uv keeps it at {found}" if found else "uv keeps it"
+            python = steps.look(self.profile, self.folder, self._machine, self._own).python
+            return "done", f"uv keeps it at {python}" if python else "uv keeps it"
         if not os.access(self.folder / "bin/python", os.X_OK):
             return "failed", f"there is no `{self._facts.shown}/bin/python`"
         if step.id == "environment":
@@ -304,43 +306,43 @@ class Setup:
             facts = steps.look(self.profile, self.folder, self._machine, self._own)
             return "done", f"{facts.shown} has Python {facts.version}"
         facts = steps.look(self.profile, self.folder, self._machine, self._own)
-        there = {one.split()[0] for one in facts.installed}
-        if missing := [name for name in self.profile.packages if name not in there]:
+        installed = {package.split()[0] for package in facts.installed}
+        if missing := [name for name in self.profile.packages if name not in installed]:
             return "failed", f"the command ended well, and {missing[0]} is not there"
         packages = folders.packages(self.folder)
         folders.mark(self.folder, done=["environment", "install"], wheel=self._facts.wheel,
                      packages=packages)  # fmt: skip
-        inside = [one for one in packages if one.split()[0] in ("jax", "libtpu")]
-        return "done", ", ".join(inside)
+        versions = [package for package in packages if package.split()[0] in ("jax", "libtpu")]
+        return "done", ", ".join(versions)
 
     def _prove(self, step: Step, log: Lines) -> Generator[Event, None, _End]:
         """Have the environment proved as its profile says, and note in the marker that it was."""
-        prove = proof.PROOFS[self.profile.command]
-        proving = prove(step, self._facts, self._machine, self._checks)
-        self._running = proving
+        make_proof = proof.PROOFS[self.profile.command]
+        running_proof = make_proof(step, self._facts, self._machine, self._checks)
+        self._running = running_proof
         if self._stopped:
-            proving.stop()
+            running_proof.stop()
         try:
-            for said in proving.lines():
-                yield from self._say(said, log)
+            for line in running_proof.lines():
+                yield from self._log_line(line, log)
         finally:
             self._running = None
-        outcome = proving.outcome
+        outcome = running_proof.outcome
         for line in outcome.log.splitlines():
             log.write(f"{line}\n".encode())
         log.fresh.clear()
         if outcome.state == "done":
-            about = {"check": step.proof, "text": outcome.note, "on_tpu": self._facts.on_tpu}
-            folders.mark(self.folder, proof={**about, "frameworks": self._facts.installed})
+            details = {"check": step.proof, "text": outcome.note, "on_tpu": self._facts.on_tpu}
+            folders.mark(self.folder, proof={**details, "frameworks": self._facts.installed})
         return outcome.state, outcome.note
 
-    def _say(self, said: str, log: Lines) -> Iterator[StepOutput]:
-        log.write(f"{said}\n".encode())
+    def _log_line(self, line: str, log: Lines) -> Iterator[StepOutput]:
+        log.write(f"{line}\n".encode())
         while log.fresh:
             yield StepOutput(log.fresh.popleft())
 
 
-def _lines(*parts: str | None) -> str:
+def _join_lines(*parts: str | None) -> str:
     return "\n".join(part for part in parts if part)
 
 

@@ -95,9 +95,9 @@ class Facts:
     @property
     def needed(self) -> list[str]:
         """Return name and version of what the profile needs, if all of it is there."""
-        found = {one.split()[0]: one for one in self.installed}
+        by_name = {package.split()[0]: package for package in self.installed}
         names = self.profile.packages
-        return [found[name] for name in names] if found.keys() >= set(names) else []
+        return [by_name[name] for name in names] if by_name.keys() >= set(names) else []
 
     @property
     def shown(self) -> str:
@@ -110,11 +110,11 @@ class Facts:
 
     def pasted(self, command: Sequence[str]) -> str:
         """Return a command as it can be pasted into a shell, the home folder as `~`."""
-        shown = (self.short(Path(word)) if word.startswith("/") else word for word in command)
+        short_words = (self.short(Path(word)) if word.startswith("/") else word for word in command)
         # A shell expands `~` only where it is not quoted.
         return " ".join(
             f"~/{shlex.quote(word[2:])}" if word.startswith("~/") else shlex.quote(word)
-            for word in shown
+            for word in short_words
         )
 
     @property
@@ -122,7 +122,7 @@ class Facts:
         """Return whether an installation was interrupted, and left packages that may lack files."""
         if not self.version or "install" in self.done:
             return False
-        return any(one.split()[0] != "pip" for one in environment.packages(self.folder))
+        return any(package.split()[0] != "pip" for package in environment.packages(self.folder))
 
 
 def look(
@@ -134,14 +134,14 @@ def look(
         Problem: the folder holds the environment of another profile.
     """
     home = home_of(machine)
-    known = environment.marker(folder) or {}
-    if (other := known.get("profile", profile.name)) != profile.name:
+    marker = environment.marker(folder) or {}
+    if (marked_profile := marker.get("profile", profile.name)) != profile.name:
         raise Problem(
-            f"`{folder}` is the environment of `tpustarter setup {other}`",
+            f"`{folder}` is the environment of `tpustarter setup {marked_profile}`",
             hint="name another folder with `--folder PATH`",
             code=ExitCode.INCONCLUSIVE,
         )
-    done = tuple(str(name) for name in known.get("done") or ())
+    done = tuple(str(name) for name in marker.get("done") or ())
     complete = "environment" in done and environments.has_python(folder)
 
     def short(path: Path) -> str:
@@ -153,14 +153,14 @@ def look(
         home=home,
         system=" ".join((os.uname().sysname, os.uname().machine)),
         occupied=None if complete else environment.occupied(folder, short),
-        half_made=bool(known) and not complete and environment.is_filled(folder),
+        half_made=bool(marker) and not complete and environment.is_filled(folder),
         uv=find_uv(machine.env, home, own),
         python=find_python(machine.env, home, folder),
-        version=_version(folder) if complete else None,
-        installed=_installed(folder, profile) if complete else (),
+        version=_read_version(folder) if complete else None,
+        installed=_find_packages(folder, profile) if complete else (),
         done=done if complete else (),
-        wheel_inside=str(known.get("wheel")),
-        proof=known.get("proof") or {},
+        wheel_inside=str(marker.get("wheel")),
+        proof=marker.get("proof") or {},
         remembered=environments.proved(profile.key) == folder,
         on_tpu=host.platform_hint(machine) == "tpu",
     )
@@ -179,9 +179,9 @@ def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = Non
     """Return uv: the one that runs this program, on PATH, beside this Python, or in the home."""
     if own is None:
         own = (Path(sys.prefix, "bin"), Path(sys.base_prefix, "bin"))
-    folders = [*_on_path(env), *own, home / ".local/bin", home / ".cargo/bin"]
+    folders = [*_path_folders(env), *own, home / ".local/bin", home / ".cargo/bin"]
     candidates = [Path(env["UV"])] if env.get("UV") else []
-    return _first([*candidates, *(folder / "uv" for folder in folders)])
+    return _first_executable([*candidates, *(folder / "uv" for folder in folders)])
 
 
 def find_python(env: Mapping[str, str], home: Path, folder: Path) -> Path | None:
@@ -189,74 +189,81 @@ def find_python(env: Mapping[str, str], home: Path, folder: Path) -> Path | None
 
     One inside `folder` does not count: it goes when the environment is made anew.
     """
-    outside = [one for one in _on_path(env) if not one.is_relative_to(folder)]
+    path_folders = [path for path in _path_folders(env) if not path.is_relative_to(folder)]
     pyenv = Path(env.get("PYENV_ROOT") or home / ".pyenv") / "versions"
-    data = Path(env.get("XDG_DATA_HOME") or home / ".local/share")
-    kept = Path(env.get("UV_PYTHON_INSTALL_DIR") or data / "uv/python")
-    found: list[Path] = []
+    data_folder = Path(env.get("XDG_DATA_HOME") or home / ".local/share")
+    uv_folder = Path(env.get("UV_PYTHON_INSTALL_DIR") or data_folder / "uv/python")
+    candidates: list[Path] = []
     for version in VERSIONS:
-        found += [one / f"python{version}" for one in outside]
-        for place, pattern in ((pyenv, r"{}\.\d+"), (kept, r"cpython-{}(\.\d+)?-.*")):
-            exact = re.compile(pattern.format(re.escape(version)))
-            names = [one for one in _listed(place) if exact.fullmatch(one.name)]
-            newest = sorted(names, key=lambda one: [int(n) for n in re.findall(r"\d+", one.name)])
-            found += [one / "bin" / f"python{version}" for one in reversed(newest)]
-    return _first(found)
+        candidates += [path / f"python{version}" for path in path_folders]
+        for parent, pattern in ((pyenv, r"{}\.\d+"), (uv_folder, r"cpython-{}(\.\d+)?-.*")):
+            name_pattern = re.compile(pattern.format(re.escape(version)))
+            installs = [path for path in _list_folder(parent) if name_pattern.fullmatch(path.name)]
+            ordered = sorted(
+                installs, key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)]
+            )
+            candidates += [path / "bin" / f"python{version}" for path in reversed(ordered)]
+    return _first_executable(candidates)
 
 
-def _on_path(env: Mapping[str, str]) -> list[Path]:
+def _path_folders(env: Mapping[str, str]) -> list[Path]:
     """Return the folders on PATH; those of pyenv's shims hold programs that may lead nowhere."""
-    folders = [Path(one) for one in env.get("PATH", "").split(os.pathsep) if one.startswith("/")]
-    return [one for one in folders if one.name != "shims"]
+    folders = [Path(name) for name in env.get("PATH", "").split(os.pathsep) if name.startswith("/")]
+    return [folder for folder in folders if folder.name != "shims"]
 
 
-def _listed(folder: Path) -> list[Path]:
+def _list_folder(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
     except OSError:
         return []
 
 
-def _first(paths: Sequence[Path]) -> Path | None:
-    return next((one for one in paths if os.path.isfile(one) and os.access(one, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
+def _first_executable(paths: Sequence[Path]) -> Path | None:
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
 
 
-def _installed(folder: Path, profile: Profile) -> tuple[str, ...]:
+def _find_packages(folder: Path, profile: Profile) -> tuple[str, ...]:
     """Return the frameworks in an environment, and what else the profile needs."""
     frameworks = interpreters.installed(folder)
-    others = (one for one in environment.packages(folder) if one not in frameworks)
-    return (*frameworks, *(one for one in others if one.split()[0] in profile.packages))
+    packages = (package for package in environment.packages(folder) if package not in frameworks)
+    return (
+        *frameworks,
+        *(package for package in packages if package.split()[0] in profile.packages),
+    )
 
 
-def _version(folder: Path) -> str:
+def _read_version(folder: Path) -> str:
     """Return the version in an environment's `pyvenv.cfg`, as venv or uv write it."""
     try:
         text = (folder / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "of an unknown version"
-    found = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+(?:\.\d+)*)", text)
-    return found[1] if found else "of an unknown version"
+    match = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+(?:\.\d+)*)", text)
+    return match[1] if match else "of an unknown version"
 
 
 def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
     """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
-    for one in content.read_lessons(lessons):
-        if one.header.get("profile") == profile.name:
-            return one
+    for lesson in content.read_lessons(lessons):
+        if lesson.header.get("profile") == profile.name:
+            return lesson
     raise Problem(f"no lesson holds the steps of the set-up profile `{profile.name}`")
 
 
 def steps_of(lesson: Lesson, facts: Facts) -> list[Step]:
     """Return the steps in a lesson's header as they stand on this machine; raises Problem."""
     try:
-        return [_step(cast("dict[str, Any]", one), facts) for one in lesson.header["steps"]]
+        return [
+            _make_step(cast("dict[str, Any]", fields), facts) for fields in lesson.header["steps"]
+        ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise Problem(
             f"the steps in the header of `{lesson.path}` are broken: {error!r}"
         ) from error
 
 
-def _step(fields: dict[str, Any], facts: Facts) -> Step:
+def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
     unknown = set(fields) - {"id", "title", "why", "command", "without_uv", "changes", "needs",
                              "proof"}  # fmt: skip
     if unknown:
@@ -272,39 +279,39 @@ def _step(fields: dict[str, Any], facts: Facts) -> Step:
         "download": download,
         "space": space,
     }
-    shown = {**values, "folder": facts.shown}
+    shown_values = {**values, "folder": facts.shown}
     words = fields.get("command", [])
     if facts.uv is None and words[:1] == ["{uv}"]:
         words = fields.get("without_uv", [])
-    state, note = _STATES[fields["id"]](facts)
+    state, note = _STATE_FUNCTIONS[fields["id"]](facts)
     return Step(
         id=fields["id"],
-        title=fields["title"].format(**shown),
-        why=fields["why"].format(**shown),
+        title=fields["title"].format(**shown_values),
+        why=fields["why"].format(**shown_values),
         command=tuple(filter(None, (str(word).format(**values) for word in words))),
-        changes=fields.get("changes", "nothing").format(**shown),
-        needs=tuple(str(one).format(**shown) for one in fields.get("needs", [])),
+        changes=fields.get("changes", "nothing").format(**shown_values),
+        needs=tuple(str(need).format(**shown_values) for need in fields.get("needs", [])),
         proof=fields.get("proof"),
         state=state,
         note=note,
     )
 
 
-def _python(facts: Facts) -> tuple[State, str]:
-    wanted = facts.profile.system
-    if wanted not in (None, facts.system):
-        return "blocked", f"this machine is {facts.system}, and libtpu comes for {wanted} alone"
+def _python_state(facts: Facts) -> tuple[State, str]:
+    system = facts.profile.system
+    if system not in (None, facts.system):
+        return "blocked", f"this machine is {facts.system}, and libtpu comes for {system} alone"
     if facts.version:
         return "done", f"Python {facts.version} is in {facts.shown}"
     if facts.python:
         return "done", f"{facts.python.name} found at {facts.short(facts.python)}"
     if facts.uv:
         return "todo", f"none found; uv at {facts.short(facts.uv)} fetches one"
-    wanted = " or ".join(VERSIONS)
-    return "blocked", f"no Python {wanted} was found here\n{HOW_TO_GET_A_PYTHON}"
+    versions = " or ".join(VERSIONS)
+    return "blocked", f"no Python {versions} was found here\n{HOW_TO_GET_A_PYTHON}"
 
 
-def _environment(facts: Facts) -> tuple[State, str]:
+def _environment_state(facts: Facts) -> tuple[State, str]:
     if facts.version:
         return "done", f"{facts.shown} has Python {facts.version}"
     if facts.occupied:
@@ -314,30 +321,30 @@ def _environment(facts: Facts) -> tuple[State, str]:
     return "todo", ""
 
 
-def _install(facts: Facts) -> tuple[State, str]:
+def _install_state(facts: Facts) -> tuple[State, str]:
     if "install" in facts.done and facts.needed and facts.wheel_inside in (facts.wheel, "jax[tpu]"):
         return "done", f"{facts.shown} has {' and '.join(facts.needed)}"
     return "todo", ""
 
 
-def _prove(facts: Facts) -> tuple[State, str]:
+def _proof_state(facts: Facts) -> tuple[State, str]:
     proved = facts.proof.get("frameworks") == list(facts.installed) and facts.installed
-    if proved and facts.proof.get("on_tpu") == facts.on_tpu and _install(facts)[0] == "done":
+    if proved and facts.proof.get("on_tpu") == facts.on_tpu and _install_state(facts)[0] == "done":
         return "done", str(facts.proof.get("text", ""))
     return "todo", ""
 
 
-def _remember(facts: Facts) -> tuple[State, str]:
-    if facts.remembered and _prove(facts)[0] == "done":
+def _remember_state(facts: Facts) -> tuple[State, str]:
+    if facts.remembered and _proof_state(facts)[0] == "done":
         return "done", facts.profile.remembered.format(folder=facts.shown)
     return "todo", ""
 
 
-_STATES = {
-    "python": _python,
-    "environment": _environment,
-    "install": _install,
-    "prove": _prove,
-    "remember": _remember,
+_STATE_FUNCTIONS = {
+    "python": _python_state,
+    "environment": _environment_state,
+    "install": _install_state,
+    "prove": _proof_state,
+    "remember": _remember_state,
 }
 """How to tell the state of each step by looking."""

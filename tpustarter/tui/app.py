@@ -53,15 +53,17 @@ class Starter(Tutor, inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Return what the palette offers here."""
-        return commands.offered(self, screen)
+        return commands.available_commands(self, screen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to let go only of what is held, and nothing on top of a sheet."""
         if action == "release":
             return bool(self.holder)
         if action in ("search", "help", "command_palette"):
-            below = [one for one in self.screen_stack if not isinstance(one, CommandPalette)]
-            return bool(below) and isinstance(below[-1], Page)
+            screens = [
+                screen for screen in self.screen_stack if not isinstance(screen, CommandPalette)
+            ]
+            return bool(screens) and isinstance(screens[-1], Page)
         return super().check_action(action, parameters)
 
     def action_release(self) -> None:

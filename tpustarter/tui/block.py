@@ -18,10 +18,10 @@ from tpustarter.tui.lines import word
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import coloured
 
-_WORDS = {
+_LABELS = {
     "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
 }  # fmt: skip
-_EARLIER = {
+_EARLIER_LABELS = {
     "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
     "changed": "changed since you ran it",
 }  # fmt: skip
@@ -62,12 +62,12 @@ class BlockView(Vertical, can_focus=True):
     ) -> None:
         super().__init__(classes="block")
         self.block = block
-        self._before = before
+        self._earlier_status = before
         """How it ended in an earlier session."""
         self._platform = platform
         self._edited = edited
-        self._area: Editor | None = None
-        self._ran = ""
+        self._editor: Editor | None = None
+        self._executed_code = ""
         """The code that `result` tells of."""
         self._is_gone = False
         """Whether the process it ran in has ended."""
@@ -96,8 +96,8 @@ class BlockView(Vertical, can_focus=True):
     @property
     def code(self) -> str:
         """What would run now."""
-        if self._area:
-            return self._area.text
+        if self._editor:
+            return self._editor.text
         return self.block.code if self._edited is None else self._edited
 
     @property
@@ -108,7 +108,7 @@ class BlockView(Vertical, can_focus=True):
     @property
     def text(self) -> str:
         """What the lesson says here: its code, and what it prints."""
-        return "\n".join([self.block.code, *(one.text for one in self.block.expected)])
+        return "\n".join([self.block.code, *(output.text for output in self.block.expected)])
 
     @property
     def is_edited(self) -> bool:
@@ -121,38 +121,38 @@ class BlockView(Vertical, can_focus=True):
     @property
     def is_editing(self) -> bool:
         """Whether its code can be typed into now."""
-        return self._area is not None
+        return self._editor is not None
 
     async def edit(self) -> None:
         """Let the learner type: what follows this key goes into the editor."""
-        area = self._area = Editor(
+        editor = self._editor = Editor(
             plain_source(self.code), soft_wrap=False, show_line_numbers=False,
             tab_behavior="indent", theme="css", highlight_cursor_line=False,
         )  # fmt: skip
-        area.cursor_blink = False
+        editor.cursor_blink = False
         self.query_one(".code").display = False
-        area.move_cursor(area.document.end)
-        await self.mount(area, before=0)
-        self.screen.set_focus(area)
+        editor.move_cursor(editor.document.end)
+        await self.mount(editor, before=0)
+        self.screen.set_focus(editor)
 
     def end_edit(self) -> None:
         """Keep what was typed."""
-        if self._area:
-            self._edited = self._area.text
-            self._close(self._area)
+        if self._editor:
+            self._edited = self._editor.text
+            self._close(self._editor)
 
     def reset(self) -> None:
         """Bring the lesson's code back."""
         self._edited = None
-        if self._area:
-            self._close(self._area)
+        if self._editor:
+            self._close(self._editor)
         else:
             self._show_code()
 
-    def _close(self, area: Editor) -> None:
-        self._area = None
+    def _close(self, editor: Editor) -> None:
+        self._editor = None
         self.screen.set_focus(self)  # before it goes: else the focus moves to another block
-        area.remove()
+        editor.remove()
         self._show_code()
 
     def _show_code(self) -> None:
@@ -164,16 +164,16 @@ class BlockView(Vertical, can_focus=True):
     def begin(self) -> None:
         """Show that it runs."""
         self.is_busy, self.result, self._tail = True, None, Tail()
-        self._ran, self._is_gone = self.exact_code, False
+        self._executed_code, self._is_gone = self.exact_code, False
         output = self.query_one(".output", Static)
         output.update("")
         output.display = False
         self.add_class("-running")
         self.remove_class("-fail")
 
-    def wait(self, seconds: float, what: str) -> None:
+    def wait(self, seconds: float, activity: str) -> None:
         """Say what is waited for."""
-        text = word("run", f"RUN  {seconds:.0f} s  ") + what
+        text = word("run", f"RUN  {seconds:.0f} s  ") + activity
         self.query_one(".status", Static).update(text)
 
     @property
@@ -209,40 +209,42 @@ class BlockView(Vertical, can_focus=True):
 
     def _status(self) -> Content:
         result = self.result
-        if result is None or self._ran != self.exact_code:
+        if result is None or self._executed_code != self.exact_code:
             text = (
                 "edited, not run yet"
                 if self.is_edited
-                else _EARLIER.get(self._before or "", "not run yet")
+                else _EARLIER_LABELS.get(self._earlier_status or "", "not run yet")
             )
             return Content.styled(f"{text}  ", "dim")
         if result.status == "notrun":
-            return _not_run(result)
-        told = f"  {result.seconds:.1f} s{_where(result.ran_on)}"
-        told += "; its process has ended" if self._is_gone else ""
+            return _not_run_status(result)
+        details = f"  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
+        details += "; its process has ended" if self._is_gone else ""
         if result.status == "pass":
-            return word("pass", "pass") + told
+            return word("pass", "pass") + details
         if result.status == "fail" and self.is_edited:
-            return Content(f"ran{told}; it prints something else now")
-        printed = Content.styled("\nprinted:" if result.status == "fail" else "", "dim")
-        return word(result.status, _WORDS[result.status]) + told + _reason(result) + printed
+            return Content(f"ran{details}; it prints something else now")
+        heading = Content.styled("\nprinted:" if result.status == "fail" else "", "dim")
+        return word(result.status, _LABELS[result.status]) + details + _reason(result) + heading
 
     def _expected(self) -> Content:
         """Return what it should print: everywhere before a run, elsewhere after one."""
         result, parts = self.result, list[Content]()
-        for one in self.block.expected:
-            here = self._platform is not None and self.block.expected_on(self._platform) is one
-            if result and result.status != "fail" and (here or result.status == "error"):
+        for output in self.block.expected:
+            applies = (
+                self._platform is not None and self.block.expected_on(self._platform) is output
+            )
+            if result and result.status != "fail" and (applies or result.status == "error"):
                 continue
-            if result and result.status == "fail" and not here:
+            if result and result.status == "fail" and not applies:
                 continue
-            title = f"{'expected' if here and result else 'prints'}{one.where}"
-            text = plain(one.text.rstrip("\n"))
+            title = f"{'expected' if applies and result else 'prints'}{output.where}"
+            text = plain(output.text.rstrip("\n"))
             parts.append(Content.styled(f"{title}:\n", "dim") + Content.styled(text, "dim"))
         return Content("\n").join(parts)
 
 
-def _not_run(result: BlockResult) -> Content:
+def _not_run_status(result: BlockResult) -> Content:
     if result.reason != "interrupted":
         return word("notrun", "NOT RUN") + visible(f"  {result.detail}")
     if result.seconds:
@@ -258,7 +260,7 @@ def _reason(result: BlockResult) -> str:
     return f"\n{visible(f'{reason}{result.detail}')}"
 
 
-def _where(ran_on: dict[str, Any] | None) -> str:
+def _describe_devices(ran_on: dict[str, Any] | None) -> str:
     """Return where it ran, in words."""
     if not ran_on:
         return ""

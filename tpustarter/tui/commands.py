@@ -13,19 +13,19 @@ from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import valid_keys
 
 
-def offered(app: Tutor, screen: Screen[Any]) -> Iterator[SystemCommand]:
+def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield what works on this screen, then what works anywhere."""
-    told: set[str] = set()
+    listed: set[str] = set()
     for active in valid_keys(screen):
         binding = active.binding
         if binding.action == "command_palette":
             continue
-        told.add(binding.tooltip)
+        listed.add(binding.tooltip)
         title = f"{binding.description[:1].upper()}{binding.description[1:]}"
         run = partial(app.run_action, binding.action, active.node)
         yield SystemCommand(f"{title} ({app.get_key_display(binding)})", binding.tooltip, run)
     for title, command, run in _anywhere(app):
-        if command not in told:
+        if command not in listed:
             yield SystemCommand(title, command, run)
 
 
@@ -35,11 +35,11 @@ def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], None]]]:
 
     go = app.go
     yield "Check this machine", "tpustarter check", go.to_checks
-    for level, how in (("static", "nothing is started, safe beside a job"), ("full", "with speed"),
+    for level, note in (("static", "nothing is started, safe beside a job"), ("full", "with speed"),
                        ("soak", "with ten minutes of repeated work")):  # fmt: skip
         request = Request(level=level, devices=app.choices.devices)
         command = f"tpustarter check --level {level}"
-        yield f"Check this machine, {level}: {how}", command, partial(go.to_checks, request)
+        yield f"Check this machine, {level}: {note}", command, partial(go.to_checks, request)
     yield "Lessons", "tpustarter learn", go.to_lessons
     yield "Rehearse for a TPU that is not here", "tpustarter rehearse", go.to_rehearsal
     yield "Set up an environment", "tpustarter setup jax", go.to_setup

@@ -32,62 +32,64 @@ class Facts:
 
 def look(machine: host.Machine, settings: Settings) -> Facts:
     """Look at the machine; may wait a second for the metadata server."""
-    chosen, others, trouble = None, list[Interpreter](), ""
+    chosen, others, reason = None, list[Interpreter](), ""
     try:
         chosen, others = interpreters.choose(None, machine.env, Path.cwd())
     except Problem as problem:
-        trouble = problem.what
-    made = plan.make(
+        reason = problem.what
+    run_plan = plan.make(
         machine,
         devices=settings.devices,
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
-    on_tpu = made.platform == "tpu"
-    rows = [("TPU" if on_tpu else "Devices", _devices(machine, made))]
-    if made.blocked:
-        hint = f"; {made.blocked.hint}" if made.blocked.hint else ""
-        rows.append(("Note", made.blocked.what + hint))
+    on_tpu = run_plan.platform == "tpu"
+    rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
+    if run_plan.blocked:
+        hint = f"; {run_plan.blocked.hint}" if run_plan.blocked.hint else ""
+        rows.append(("Note", run_plan.blocked.what + hint))
     if chosen is None:
-        rows.append(("Python", trouble))
+        rows.append(("Python", reason))
     else:
-        shown = interpreters.shown(chosen.path, machine.env, Path.cwd())
-        rows.append(("Python", f"{python_version(chosen.path)}  {shown} ({chosen.why})"))
-        rows.append(("JAX", _jax(chosen, on_tpu=on_tpu)))
-    for other in others[:2]:
-        shown = interpreters.shown(other.path, machine.env, Path.cwd())
-        rows.append(("also", f"{shown}: {', '.join(other.frameworks)}"))
+        path = interpreters.shown(chosen.path, machine.env, Path.cwd())
+        rows.append(("Python", f"{python_version(chosen.path)}  {path} ({chosen.why})"))
+        rows.append(("JAX", _describe_jax(chosen, on_tpu=on_tpu)))
+    for interpreter in others[:2]:
+        path = interpreters.shown(interpreter.path, machine.env, Path.cwd())
+        rows.append(("also", f"{path}: {', '.join(interpreter.frameworks)}"))
     return Facts(
         tuple((name, visible(text)) for name, text in rows),
-        visible(made.where) if on_tpu else f"no TPU: {visible(made.where)}",
+        visible(run_plan.where) if on_tpu else f"no TPU: {visible(run_plan.where)}",
         on_tpu,
         bool(chosen and chosen.frameworks),
         tuple([chosen, *others] if chosen else others),
     )
 
 
-def _devices(machine: host.Machine, made: plan.Plan) -> str:
-    if made.platform != "tpu":
-        chips = f"{plan.count(made.chips, 'TPU chip')} not used; " if made.chips else "no TPU; "
-        return f"{chips}lessons and checks run on {made.where}"
-    devices = f", {plan.count(made.devices, 'device')}" if made.devices else ""
-    where = made.where.removeprefix("TPU ")  # the row says so
-    if made.blocked:
+def _describe_devices(machine: host.Machine, run_plan: plan.Plan) -> str:
+    if run_plan.platform != "tpu":
+        chips = (
+            f"{plan.count(run_plan.chips, 'TPU chip')} not used; " if run_plan.chips else "no TPU; "
+        )
+        return f"{chips}lessons and checks run on {run_plan.where}"
+    devices = f", {plan.count(run_plan.devices, 'device')}" if run_plan.devices else ""
+    where = run_plan.where.removeprefix("TPU ")  # the row says so
+    if run_plan.blocked:
         return f"{where}{devices}"
     users = "nobody" if host.sees_every_process(machine) else "nobody this user can see"
     return f"{where}{devices}, in use by {users}"
 
 
-def _jax(chosen: Interpreter, *, on_tpu: bool) -> str:
-    known = {name.split(" ")[0]: name.partition(" ")[2] for name in chosen.frameworks}
-    if "jax" not in known:
-        other = f"; it has {', '.join(chosen.frameworks)}" if known else ""
-        return f"not in this Python yet{other}"
+def _describe_jax(chosen: Interpreter, *, on_tpu: bool) -> str:
+    versions = {name.split(" ")[0]: name.partition(" ")[2] for name in chosen.frameworks}
+    if "jax" not in versions:
+        others = f"; it has {', '.join(chosen.frameworks)}" if versions else ""
+        return f"not in this Python yet{others}"
     libtpu = next(
         iter(chosen.path.parents[1].glob("lib/python3*/site-packages/libtpu-*.dist-info")), None
     )
     version = libtpu.name.split("-")[1].removesuffix(".dist") if libtpu else ""
-    without = ", without libtpu: it cannot reach the TPU" if on_tpu else ""
-    return known["jax"] + (f" with libtpu {version}" if libtpu else without)
+    warning = ", without libtpu: it cannot reach the TPU" if on_tpu else ""
+    return versions["jax"] + (f" with libtpu {version}" if libtpu else warning)
 
 
 def python_version(path: Path) -> str:

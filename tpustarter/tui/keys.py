@@ -22,7 +22,7 @@ LIMIT_S = 0.5
 """Longest wait for one queue: a screen that is busy holds up no key for longer."""
 
 
-class OneByOne(App[None], inherit_bindings=False):
+class SequentialKeys(App[None], inherit_bindings=False):
     """An app that acts on keys in the order in which they were typed."""
 
     async def on_event(self, event: events.Event) -> None:
@@ -30,16 +30,16 @@ class OneByOne(App[None], inherit_bindings=False):
         if event.is_forwarded or not isinstance(event, events.Key | events.Paste):
             await super().on_event(event)
             return
-        before = self._queues()
+        queues = self._queues()
         if isinstance(event, events.Paste):
             event.text = plain_source(event.text.replace("\r\n", "\n").replace("\r", "\n"))
             await super().on_event(event)
-        elif not await self._acts(event):
+        elif not await self._handle_key(event):
             await super().on_event(event)
-        await _finish(before)
-        await _finish(self._queues())
+        await _drain(queues)
+        await _drain(self._queues())
 
-    async def _acts(self, event: events.Key) -> bool:
+    async def _handle_key(self, event: events.Key) -> bool:
         """Act on a key that is bound and not typed; returns whether it was."""
         focused = self.focused
         if focused and focused.check_consume_key(event.key, event.character):
@@ -50,10 +50,10 @@ class OneByOne(App[None], inherit_bindings=False):
     def _queues(self) -> list[MessagePump]:
         """Return what a key passes on its way: the focused widget, what it is in, the screen."""
         node: Any = self.focused or self.screen
-        return [one for one in node.ancestors_with_self if one is not self]
+        return [ancestor for ancestor in node.ancestors_with_self if ancestor is not self]
 
 
-async def _finish(nodes: Iterable[MessagePump]) -> None:
+async def _drain(nodes: Iterable[MessagePump]) -> None:
     for node in nodes:
         done = asyncio.Event()
         if node.call_later(done.set):

@@ -21,9 +21,9 @@ _CODES = {
 }
 
 
-def run(app: Launched | None = None) -> int:
+def run(app: TerminalApp | None = None) -> int:
     """Run the app; returns its exit code. Raises what broke it, with the terminal restored."""
-    app = app or Launched()
+    app = app or TerminalApp()
     try:
         app.run(mouse=False)
     finally:
@@ -33,7 +33,7 @@ def run(app: Launched | None = None) -> int:
     return app.return_code or 0
 
 
-class Launched(Starter):
+class TerminalApp(Starter):
     """The app of a process of its own: it follows signals, and hands an error of ours on."""
 
     broke: Exception | None = None
@@ -43,10 +43,10 @@ class Launched(Starter):
         loop = asyncio.get_running_loop()
         for number, code in _CODES.items():
             with contextlib.suppress(ValueError, NotImplementedError):
-                loop.add_signal_handler(number, self._end, code)
+                loop.add_signal_handler(number, self._leave_by_signal, code)
 
-    def _end(self, code: ExitCode) -> None:
-        _later(GIVE_UP_S, lambda: os._exit(code))
+    def _leave_by_signal(self, code: ExitCode) -> None:
+        _run_later(GIVE_UP_S, lambda: os._exit(code))
         self.action_leave(code)
 
     def _handle_exception(self, error: Exception) -> None:
@@ -55,7 +55,7 @@ class Launched(Starter):
         self.exit(return_code=ExitCode.BUG)
 
 
-def _later(seconds: float, act: Callable[[], object]) -> None:
-    timer = threading.Timer(seconds, act)
+def _run_later(seconds: float, callback: Callable[[], object]) -> None:
+    timer = threading.Timer(seconds, callback)
     timer.daemon = True
     timer.start()

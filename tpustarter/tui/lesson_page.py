@@ -24,13 +24,13 @@ class LessonPage(VerticalScroll):
 
     def on_mount(self) -> None:
         """Follow what moves its blocks."""
-        self._last: BlockView | None = None
+        self._last_view: BlockView | None = None
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
 
-    async def show(self, this: Opened, edits: Mapping[str, str], platform: str) -> None:
+    async def show(self, opened: Opened, edits: Mapping[str, str], platform: str) -> None:
         """Show a lesson, with what the learner made of its blocks."""
-        await self.mount(*_widgets(this, edits, platform))
+        await self.mount(*_widgets(opened, edits, platform))
         self.mark_soon()
 
     @property
@@ -41,7 +41,7 @@ class LessonPage(VerticalScroll):
     @property
     def edited(self) -> BlockView | None:
         """The block that is typed into."""
-        return next((one for one in self.views if one.is_editing), None)
+        return next((view for view in self.views if view.is_editing), None)
 
     @property
     def marked(self) -> BlockView | None:
@@ -50,37 +50,39 @@ class LessonPage(VerticalScroll):
         With none in sight it is the one that was used last.
         """
         views = self.views
-        seen = [one for one in views if self.region.overlaps(one.region)]
-        focused = next((one for one in views if one.has_focus_within or one.has_focus), None)
-        if focused and (focused in seen or focused.is_editing):
+        in_sight = [view for view in views if self.region.overlaps(view.region)]
+        focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
+        if focused and (focused in in_sight or focused.is_editing):
             return focused
-        waiting = [one for one in seen if not (one.result and one.result.status == "pass")]
-        return next(iter([*waiting, *seen]), self._last)
+        unfinished = [
+            view for view in in_sight if not (view.result and view.result.status == "pass")
+        ]
+        return next(iter([*unfinished, *in_sight]), self._last_view)
 
     @property
     def asked(self) -> QuestionView | None:
         """The question that a digit answers: the first one in sight that waits, else the first."""
-        seen = [one for one in self.query(QuestionView) if self.region.overlaps(one.region)]
-        return next(iter([*(one for one in seen if not one.is_answered), *seen]), None)
+        views = [view for view in self.query(QuestionView) if self.region.overlaps(view.region)]
+        return next(iter([*(view for view in views if not view.is_answered), *views]), None)
 
     def neighbour(self, step: int) -> BlockView:
         """Return the block after the marked one, or the one before it."""
         views, marked = self.views, self.marked
         if marked:
-            place = views.index(marked) + step
+            index = views.index(marked) + step
         else:
-            above = sum(1 for one in views if one.region.y < self.region.y)
-            place = above if step > 0 else above - 1
-        return views[place % len(views)]
+            above = sum(1 for view in views if view.region.y < self.region.y)
+            index = above if step > 0 else above - 1
+        return views[index % len(views)]
 
     def use(self, view: BlockView) -> None:
         """Remember that a block is worked on."""
-        self._last = view
+        self._last_view = view
 
     def on_descendant_focus(self) -> None:
         """Mark the block that has the focus now."""
-        focused = (one for one in self.views if one.has_focus_within or one.has_focus)
-        self._last = next(focused, self._last)
+        focused = (view for view in self.views if view.has_focus_within or view.has_focus)
+        self._last_view = next(focused, self._last_view)
         self.mark_soon()
 
     def mark_soon(self) -> None:
@@ -105,27 +107,27 @@ class LessonPage(VerticalScroll):
 
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""
-        wanted = _letters(line)
-        for one in self.query("MarkdownBlock, BlockView, QuestionView") if wanted else ():
-            is_own = isinstance(one, BlockView | QuestionView)
-            text = one.text if is_own else cast("MarkdownBlock", one).source
-            if wanted in _letters(text or ""):
-                self.scroll_to_widget(one, top=True, animate=False)
+        letters = _letters(line)
+        for widget in self.query("MarkdownBlock, BlockView, QuestionView") if letters else ():
+            is_view = isinstance(widget, BlockView | QuestionView)
+            text = widget.text if is_view else cast("MarkdownBlock", widget).source
+            if letters in _letters(text or ""):
+                self.scroll_to_widget(widget, top=True, animate=False)
                 return
 
 
-def _widgets(this: Opened, edits: Mapping[str, str], platform: str) -> Iterator[Widget]:
-    for one in this.pieces():
-        if isinstance(one, str):
-            yield Static(Content.styled(one, "dim"), classes="hint")
-        elif one.quiz:
-            yield QuestionView(one.quiz)
-        elif one.block:
-            before, edited = this.known.status(one.block), edits.get(one.block.id)
-            yield BlockView(one.block, before=before, platform=platform, edited=edited)
+def _widgets(opened: Opened, edits: Mapping[str, str], platform: str) -> Iterator[Widget]:
+    for piece in opened.pieces():
+        if isinstance(piece, str):
+            yield Static(Content.styled(piece, "dim"), classes="hint")
+        elif piece.quiz:
+            yield QuestionView(piece.quiz)
+        elif piece.block:
+            before, edited = opened.known.status(piece.block), edits.get(piece.block.id)
+            yield BlockView(piece.block, before=before, platform=platform, edited=edited)
         else:
-            yield LessonText(plain_source(one.text))
-    yield Static(this.ending(), id="ending")
+            yield LessonText(plain_source(piece.text))
+    yield Static(opened.ending(), id="ending")
 
 
 def _letters(text: str) -> str:

@@ -83,8 +83,10 @@ class Stack(Lines):
         """Return the lines of all pieces."""
         return [
             line
-            for one in self._pieces
-            for line in (one.lines(width) if isinstance(one, Lines) else one.wrap(max(width, 1)))
+            for piece in self._pieces
+            for line in (
+                piece.lines(width) if isinstance(piece, Lines) else piece.wrap(max(width, 1))
+            )
         ]
 
 
@@ -95,7 +97,7 @@ class Line(Lines):
         self,
         left: Content,
         right: str = "",
-        more: Sequence[Lines] = (),
+        below: Sequence[Lines] = (),
         whole: Content | None = None,
     ) -> None:
         """Take the parts of a line.
@@ -103,13 +105,13 @@ class Line(Lines):
         Args:
             left: What must be seen; the end gives way where there is no room.
             right: A figure.
-            more: Pieces below.
+            below: Pieces below.
             whole: What stands behind `left` where it fits whole, and nowhere else.
         """
         self._left = left
         self._right = right
         self._whole = whole
-        self._more = Stack(more)
+        self._below = Stack(below)
 
     def lines(self, width: int) -> list[Content]:
         """Return the line: the left side gives way to the right one."""
@@ -121,10 +123,10 @@ class Line(Lines):
         if left.cell_length > room:
             left = left.truncate(room, ellipsis=True)
         row = left.pad_right(room - left.cell_length) + right if right else left
-        return [row, *self._more.lines(width)]
+        return [row, *self._below.lines(width)]
 
 
-class Packed(Lines):
+class Flow(Lines):
     """Parts beside each other, as many as fit a line; none is broken."""
 
     def __init__(self, parts: Sequence[Content]) -> None:

@@ -27,18 +27,18 @@ Tell = Callable[[str | None], object]
 
 
 class Live:
-    """Owns the lesson session; `tell` hears who holds the device, and None once nobody does."""
+    """Owns the lesson session; `notify` hears who holds the device, and None once nobody does."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, notify: Tell) -> None:
+        self._notify = notify
         self._session: LessonSession | None = None
         self._lesson: str | None = None
-        self._checks: tuple[str, Callable[[], object]] | None = None
+        self._check_holder: tuple[str, Callable[[], object]] | None = None
         """Who to name for checks that hold the device, and what stops them."""
         self._busy = False
-        self._wanted = True
+        self._keep_running = True
         """False once what is running is to end."""
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
 
     @property
     def session(self) -> LessonSession | None:
@@ -60,17 +60,17 @@ class Live:
     def idle_s(self) -> float:
         """Seconds after which a process without a running block is ended."""
         session = self._session
-        return IDLE_S if session is not None and _may_own(session) else OPEN_S
+        return IDLE_S if session is not None and _may_own_accelerator(session) else OPEN_S
 
     @property
     def holder(self) -> str | None:
         """Who holds what; None while there is no process."""
-        session, checks = self._session, self._checks
-        if checks:
-            return checks[0]
+        session, check_holder = self._session, self._check_holder
+        if check_holder:
+            return check_holder[0]
         if session is None or session.holder is None:
             return None
-        if _owns(session):
+        if _owns_accelerator(session):
             return f"{session.target['platform'].upper()}: {session.holder}"
         return f"process {session.holder.rpartition(' ')[2]}"
 
@@ -86,21 +86,21 @@ class Live:
         session = self._session
         return session is not None and session.has_run(block)
 
-    def hold(self, who: str, stop: Callable[[], object]) -> None:
+    def hold(self, holder: str, stop: Callable[[], object]) -> None:
         """Say that checks hold the device, and how they are stopped."""
-        self._checks = (who, stop)
-        self._tell(self.holder)
+        self._check_holder = (holder, stop)
+        self._notify(self.holder)
 
     def let_go(self, stop: Callable[[], object]) -> None:
         """Say that these checks do not hold the device any more."""
-        if self._checks and self._checks[1] == stop:
-            self._checks = None
-            self._tell(self.holder)
+        if self._check_holder and self._check_holder[1] == stop:
+            self._check_holder = None
+            self._notify(self.holder)
 
     def stop_checks(self) -> None:
         """Stop the checks that hold the device; comes back at once."""
-        if self._checks:
-            self._checks[1]()
+        if self._check_holder:
+            self._check_holder[1]()
 
     def run(
         self,
@@ -113,31 +113,31 @@ class Live:
         """Run a block in the lesson's process, which is started if need be; see `LessonSession`."""
         if self._lesson != lesson:
             self.release()
-        with self._changed:
-            self._changed.wait_for(lambda: not self._busy)
-            self._busy, self._wanted = True, True
+        with self._condition:
+            self._condition.wait_for(lambda: not self._busy)
+            self._busy, self._keep_running = True, True
         try:
             if self._session is None:
                 self._session, self._lesson = make(), lesson
-            if not self._wanted:
+            if not self._keep_running:
                 from tpustarter.learning.block_results import BlockResult
 
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
             for event in self._session.run(block, code, above=above):
-                if not self._wanted:
+                if not self._keep_running:
                     self._session.stop()
-                self._tell(self.holder)
+                self._notify(self.holder)
                 yield event
         finally:
-            with self._changed:
+            with self._condition:
                 self._busy = False
-                self._changed.notify_all()
-            self._tell(self.holder)
+                self._condition.notify_all()
+            self._notify(self.holder)
 
     def stop(self) -> None:
         """End the block that runs; its result says so."""
-        self._wanted = False
+        self._keep_running = False
         session = self._session
         if session and self._busy:
             session.stop()
@@ -145,20 +145,20 @@ class Live:
     def release(self) -> None:
         """End the process and wait for it, in bounded time."""
         self.stop()
-        with self._changed:
-            self._changed.wait_for(lambda: not self._busy)
+        with self._condition:
+            self._condition.wait_for(lambda: not self._busy)
             session, self._session, self._lesson = self._session, None, None
         if session:
             session.close()
-            self._tell(self.holder)
+            self._notify(self.holder)
 
 
-def _owns(session: LessonSession) -> bool:
+def _owns_accelerator(session: LessonSession) -> bool:
     """Return whether its process takes the accelerator as soon as a block asks for devices."""
     return bool(session.lesson.framework) and session.target["platform"] != "cpu"
 
 
-def _may_own(session: LessonSession) -> bool:
+def _may_own_accelerator(session: LessonSession) -> bool:
     """Return whether its process could: one without a framework has the environment as it is."""
     return session.target["platform"] != "cpu" or bool(
         session.host["chips"] and not session.lesson.framework

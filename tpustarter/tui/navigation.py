@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Navigation:
-    """Opens screens; `tutor.Ways` is what other screens see of it."""
+    """Opens screens; `tutor.Routes` is what other screens see of it."""
 
     def __init__(self, app: Tutor) -> None:
         self._app = app
@@ -49,14 +49,14 @@ class Navigation:
         """Return to a lesson that is open below what is in front; returns whether one is."""
         from tpustarter.tui.screens.reader import Reader
 
-        opened = [
-            one
-            for one in self._app.screen_stack
-            if isinstance(one, Reader) and one.lesson == lesson
+        readers = [
+            screen
+            for screen in self._app.screen_stack
+            if isinstance(screen, Reader) and screen.lesson == lesson
         ]
-        while opened and self._app.screen is not opened[-1]:
+        while readers and self._app.screen is not readers[-1]:
             self._app.pop_screen()
-        return bool(opened)
+        return bool(readers)
 
     def to_lesson_instead(self, lesson: str) -> None:
         """Show a lesson in the place of the screen in front."""
@@ -74,14 +74,14 @@ class Navigation:
         """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""
         from tpustarter.tui.screens.rehearse import NAME, Rehearse
 
-        screens = cast("Any", self._app)
-        if not screens.is_screen_installed(NAME):
-            screens.install_screen(Rehearse(), NAME)
-        kept = screens.get_screen(NAME)
-        if kept not in screens.screen_stack:
-            screens.push_screen(NAME)
-        while screens.screen is not kept:
-            screens.pop_screen()
+        app = cast("Any", self._app)
+        if not app.is_screen_installed(NAME):
+            app.install_screen(Rehearse(), NAME)
+        screen = app.get_screen(NAME)
+        if screen not in app.screen_stack:
+            app.push_screen(NAME)
+        while app.screen is not screen:
+            app.pop_screen()
 
     def to_settings(self) -> None:
         """Show what can be chosen."""

@@ -48,20 +48,20 @@ class Opened:
     def pieces(self) -> Iterator[Part | str]:
         """Yield its parts, with what to press below the heading that asks to try something."""
         for part in self.parts:
-            found = re.search(r"^## Try it\n", part.text, re.MULTILINE)
-            if part.block or not found or not self.has_blocks:
+            match = re.search(r"^## Try it\n", part.text, re.MULTILINE)
+            if part.block or not match or not self.has_blocks:
                 yield part
                 continue
-            yield Part("markdown", part.text[: found.end()])
+            yield Part("markdown", part.text[: match.end()])
             yield TRY_IT
-            yield Part("markdown", part.text[found.end() :])
+            yield Part("markdown", part.text[match.end() :])
 
     def ending(self) -> Content:
         """Return what one can do at the end."""
         lines: list[str] = []
-        for one in self.exercises:
-            state = "done: " if states(one) == "pass" else ""
-            lines.append(f"p  exercise: {state}{visible(one.title)}")
+        for exercise in self.exercises:
+            state = "done: " if states(exercise) == "pass" else ""
+            lines.append(f"p  exercise: {state}{visible(exercise.title)}")
         if self.checks:
             lines.append(f"c  run the checks that prove it: {visible(', '.join(self.checks))}")
         if self.following:
@@ -73,20 +73,20 @@ class Opened:
 def read(app: Tutor, lesson_id: str) -> Opened:
     """Read a lesson; raises Problem for one that is not there or broken."""
     lessons = content.read_lessons(app.lessons)
-    lesson = next((one for one in lessons if one.id == lesson_id), None)
+    lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
     path = app.path_of(content.read_paths(app.lessons))
-    following = _after(lesson, path.lessons if path else (), {one.id: one for one in lessons})
-    known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+    following = _after(lesson, path.lessons if path else (), {item.id: item for item in lessons})
+    lesson_progress = progress.read().lessons.get(lesson.id, progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
-    parts, tried = blocks.parse(lesson), exercises.read(lesson)
-    return Opened(lesson, parts, following, known, refers, tried)
+    parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
+    return Opened(lesson, parts, following, lesson_progress, refers, lesson_exercises)
 
 
 def _after(lesson: Lesson, order: tuple[str, ...], lessons: dict[str, Lesson]) -> Lesson | None:
     """Return the lesson that follows on the path, else the one the lesson itself names."""
     if lesson.id in order:
-        later = order[order.index(lesson.id) + 1 :]
-        return next((lessons[one] for one in later if one in lessons), None)
+        later_ids = order[order.index(lesson.id) + 1 :]
+        return next((lessons[name] for name in later_ids if name in lessons), None)
     return lessons.get(str(lesson.header.get("next")))

@@ -16,15 +16,15 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 def plain(text: str) -> str:
     """Return text without colours, with every other control character spelt out."""
     lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join(_line(line) for line in lines)
+    return "\n".join(_clean_line(line) for line in lines)
 
 
 def plain_source(text: str) -> str:
     """Return Markdown or code with its line breaks and tabs, other control characters spelt out."""
-    return "".join(one if one in "\n\t" else visible(one) for one in text)
+    return "".join(character if character in "\n\t" else visible(character) for character in text)
 
 
-def _line(line: str) -> str:
+def _clean_line(line: str) -> str:
     # A program that redraws its line ends each drawing with a carriage return: the last counts.
     last = line.rstrip("\r").rpartition("\r")[2]
     return visible(_COLOURS.sub("", last).expandtabs(4)[:LINE_CHARACTERS])
@@ -35,7 +35,7 @@ class Tail:
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=SHOWN_LINES)
-        self._open = ""
+        self._partial = ""
         """What came after the last line break."""
         self._count = 0
 
@@ -43,15 +43,15 @@ class Tail:
         """Add what arrived; it may end in the middle of a line."""
         *whole, rest = text.split("\n")
         for line in whole:
-            self._lines.append(_line(self._open + line))
-            self._open = ""
+            self._lines.append(_clean_line(self._partial + line))
+            self._partial = ""
             self._count += 1
-        self._open = (self._open + rest)[-LINE_CHARACTERS * 4 :]
+        self._partial = (self._partial + rest)[-LINE_CHARACTERS * 4 :]
 
     @property
     def text(self) -> str:
         """What is shown: a note on what is above, then the last lines."""
-        lines = [*self._lines, _line(self._open)] if self._open else list(self._lines)
+        lines = [*self._lines, _clean_line(self._partial)] if self._partial else list(self._lines)
         above = self._count - len(self._lines)
         note = [f"... {above} lines above"] if above else []
         return "\n".join([*note, *lines])

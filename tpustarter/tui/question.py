@@ -26,7 +26,7 @@ class QuestionView(Static):
     @property
     def text(self) -> str:
         """What the lesson says here."""
-        answers = (f"{one.text}\n{one.why}" for one in self.quiz.answers)
+        answers = (f"{answer.text}\n{answer.why}" for answer in self.quiz.answers)
         return "\n".join([self.quiz.question, *answers])
 
     def answer(self, number: int) -> bool | None:

@@ -36,8 +36,8 @@ class Colours(HighlightTheme):
 
 def coloured(text: str, language: str = "python") -> Content:
     """Return code with its colours."""
-    known = language.split(maxsplit=1)[0] if language.split() else "text"
-    return highlight(text.rstrip("\n"), language=known, theme=Colours)
+    lexer = language.split(maxsplit=1)[0] if language.split() else "text"
+    return highlight(text.rstrip("\n"), language=lexer, theme=Colours)
 
 
 class Fence(MarkdownFence):
@@ -61,25 +61,28 @@ class Paragraph(MarkdownParagraph):
 
     def build_from_token(self, token: MarkdownToken) -> None:
         """Build it with the spaces in its code kept."""
-        kept = copy(token)
-        kept.children = [_whole(one) for one in token.children or ()]
-        super().build_from_token(kept)
+        token_copy = copy(token)
+        token_copy.children = [_keep_spaces(child) for child in token.children or ()]
+        super().build_from_token(token_copy)
 
     def render_line(self, y: int) -> Strip:
         """Paint a line, with spaces for what stood for them."""
         strip = super().render_line(y)
         if KEPT not in strip.text:
             return strip
-        segments = [Segment(one.text.replace(KEPT, " "), one.style, one.control) for one in strip]
+        segments = [
+            Segment(segment.text.replace(KEPT, " "), segment.style, segment.control)
+            for segment in strip
+        ]
         return Strip(segments, strip.cell_length)
 
 
-def _whole(token: MarkdownToken) -> MarkdownToken:
+def _keep_spaces(token: MarkdownToken) -> MarkdownToken:
     if token.type != "code_inline" or len(token.content) > MAX_WHOLE:
         return token
-    kept = copy(token)
-    kept.content = token.content.replace(" ", KEPT)
-    return kept
+    token_copy = copy(token)
+    token_copy.content = token.content.replace(" ", KEPT)
+    return token_copy
 
 
 class LessonText(Markdown):

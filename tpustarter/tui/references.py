@@ -30,30 +30,31 @@ class Reference:
 def references(lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None) -> list[Reference]:
     """Return what a lesson refers to, each once: words first, web addresses last."""
     meanings = read_glossary(folder)
-    paths = {one.path.resolve(): one for one in lessons}
-    found = list[Reference]()
+    lessons_by_path = {candidate.path.resolve(): candidate for candidate in lessons}
+    entries = list[Reference]()
     for target, text in _links(lesson.text):
         name, _, heading = target.partition("#")
         if re.match("https?://", target):
-            found.append(Reference("On the web", target, text))
+            entries.append(Reference("On the web", target, text))
         elif name.endswith(GLOSSARY):
-            found += [Reference("Words", *meanings[heading])] if heading in meanings else []
-        elif other := paths.get((lesson.path.parent / name).resolve()):
-            found.append(Reference("Lessons", other.id, other.title))
-    found += [Reference("Checks", one, "Enter runs it") for one in texts(lesson, "checks")]
-    known = {one.target for one in found}
-    sources = [one for one in texts(lesson, "sources") if one not in known]
-    found += [Reference("On the web", one) for one in sources]
+            entries += [Reference("Words", *meanings[heading])] if heading in meanings else []
+        elif linked := lessons_by_path.get((lesson.path.parent / name).resolve()):
+            entries.append(Reference("Lessons", linked.id, linked.title))
+    entries += [Reference("Checks", check, "Enter runs it") for check in texts(lesson, "checks")]
+    targets = {entry.target for entry in entries}
+    sources = [source for source in texts(lesson, "sources") if source not in targets]
+    entries += [Reference("On the web", source) for source in sources]
     kinds = ("Words", "Lessons", "Checks", "On the web")
     return sorted(
-        {one.target: one for one in found}.values(), key=lambda one: kinds.index(one.kind)
+        {entry.target: entry for entry in entries}.values(),
+        key=lambda entry: kinds.index(entry.kind),
     )
 
 
 def texts(lesson: Lesson, key: str) -> list[str]:
     """Return a list in the lesson's header."""
-    found: Any = lesson.header.get(key)
-    return [str(one) for one in cast("list[Any]", found)] if isinstance(found, list) else []
+    value: Any = lesson.header.get(key)
+    return [str(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from tpustarter.rehearsal.rehearsal_text import STORM, STORM_LESSON, size
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.plain import plain
-from tpustarter.tui.rehearsal_table import Known, Program, label
+from tpustarter.tui.rehearsal_table import Answers, Program, label
 
 LABEL = 8
 ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
@@ -21,41 +21,41 @@ ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
 Piece = Lines | Content
 
 
-def of_cell(known: Known, program: Program, tpu: str) -> Iterator[Piece]:
+def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piece]:
     """Yield the answer about one program and one TPU, or why there is none."""
-    text, status = known.cell(program, tpu)
-    result = known.result(program, tpu)
+    text, status = answers.cell(program, tpu)
+    result = answers.result(program, tpu)
     title = Content.styled(f"{label(program)} for {tpu}", "bold")
     if result is None:
         yield title
-        yield Content(_no_answer(known, program, tpu))
+        yield Content(_explain_missing(answers, program, tpu))
         return
     yield title
     yield Hanging(word(status, text, LABEL), visible(rehearsal_text.summary(result)))
     buffers: list[dict[str, Any]] = result.get("buffers") or []
     if result["status"] == "compiles":
-        notes = [one for one in rehearsal_text.notes(result) if not one.startswith("largest ")]
+        notes = [note for note in rehearsal_text.notes(result) if not note.startswith("largest ")]
         yield from map(_labelled, notes)
-        yield Hanging(_name("time"), visible(rehearsal_text.model_time(result)))
-    for number, one in enumerate(rehearsal_text.biggest(buffers)):
-        yield Hanging(_name("" if number else "biggest"), rehearsal_text.array(one))
+        yield Hanging(_dim_label("time"), visible(rehearsal_text.model_time(result)))
+    for number, buffer in enumerate(rehearsal_text.biggest(buffers)):
+        yield Hanging(_dim_label("" if number else "biggest"), rehearsal_text.array(buffer))
     if result["status"] != "compiles":
-        for one in rehearsal_text.paddings(buffers):
-            yield Hanging(_name("padding"), visible(one))
+        for line in rehearsal_text.paddings(buffers):
+            yield Hanging(_dim_label("padding"), visible(line))
     if result["status"] == "does-not-fit":
-        yield Hanging(_name("try"), ADVICE)
+        yield Hanging(_dim_label("try"), ADVICE)
     if result.get("detail"):
-        yield Hanging(_name("more"), "g shows the compiler's own words")
+        yield Hanging(_dim_label("more"), "g shows the compiler's own words")
 
 
-def _no_answer(known: Known, program: Program, tpu: str) -> str:
-    why = known.why_skipped(program, tpu)
-    if why:
-        return f"Left out: {visible(why)}."
-    seconds = known.seconds(program, tpu)
+def _explain_missing(answers: Answers, program: Program, tpu: str) -> str:
+    reason = answers.why_skipped(program, tpu)
+    if reason:
+        return f"Left out: {visible(reason)}."
+    seconds = answers.seconds(program, tpu)
     if seconds is not None:
         return f"Being compiled for {seconds:.0f} s."
-    return "Waits for its turn." if known.busy else "No answer: it was not compiled."
+    return "Waits for its turn." if answers.busy else "No answer: it was not compiled."
 
 
 def words(result: dict[str, Any] | None) -> str:
@@ -63,9 +63,9 @@ def words(result: dict[str, Any] | None) -> str:
     return plain(str(result.get("detail") or result.get("reason") or "")) if result else ""
 
 
-def comparison(known: Known, program: Program, tpu: str) -> Iterator[Piece]:
+def comparison(answers: Answers, program: Program, tpu: str) -> Iterator[Piece]:
     """Yield one program on every TPU, a line each; `tpu` is marked."""
-    yield Compared(known, program, tpu)
+    yield Compared(answers, program, tpu)
     yield Content.styled(f"{label(program)}, on one device of each TPU", "dim")
     yield Content.styled("model: time by the compiler's own model, not a measurement", "dim")
 
@@ -75,49 +75,49 @@ class Compared(Lines):
 
     _HEADS = ("", "", "needs", "it has", "temporaries", "model", "arguments", "code", "compiled")
 
-    def __init__(self, known: Known, program: Program, tpu: str) -> None:
-        self._known, self._program, self._tpu = known, program, tpu
+    def __init__(self, answers: Answers, program: Program, tpu: str) -> None:
+        self._answers, self._program, self._tpu = answers, program, tpu
 
     def lines(self, width: int) -> list[Content]:
         """Return the lines of the table."""
-        rows = [self._row(tpu) for tpu in self._known.tpus]
+        rows = [self._row(tpu) for tpu in self._answers.tpus]
         table = [list(self._HEADS), *(texts for texts, _ in rows)]
         widths = [
             max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))
         ]
         while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
             widths.pop()
-        lines = [Content.styled(_line(table[0], widths), "dim")]
-        for tpu, (texts, status) in zip(self._known.tpus, rows, strict=True):
+        lines = [Content.styled(_align(table[0], widths), "dim")]
+        for tpu, (texts, status) in zip(self._answers.tpus, rows, strict=True):
             mark = "> " if tpu == self._tpu else "  "
             line = Content(f"{mark}{tpu:<{widths[0]}}  ") + word(status, texts[1], widths[1])
-            rest = texts[2] if len(texts) == 3 else _line(texts, widths)[sum(widths[:2]) + 6 :]
+            rest = texts[2] if len(texts) == 3 else _align(texts, widths)[sum(widths[:2]) + 6 :]
             line += Content(f"  {rest}".rstrip())
             lines.append(line.truncate(max(width, 1), ellipsis=True))
         return lines
 
     def _row(self, tpu: str) -> tuple[list[str], str]:
         """Return the texts of a TPU's line; three where there is no more than a reason."""
-        known = self._known
-        text, status = known.cell(self._program, tpu)
-        one = known.result(self._program, tpu)
-        if one is None:
-            return [tpu, text, _no_answer(known, self._program, tpu)], status
-        if one["status"] not in ("compiles", "does-not-fit") or "hbm_bytes" not in one:
-            return [tpu, text, visible(rehearsal_text.summary(one))], status
-        memory: dict[str, int] = one.get("memory") or {}
+        answers = self._answers
+        text, status = answers.cell(self._program, tpu)
+        result = answers.result(self._program, tpu)
+        if result is None:
+            return [tpu, text, _explain_missing(answers, self._program, tpu)], status
+        if result["status"] not in ("compiles", "does-not-fit") or "hbm_bytes" not in result:
+            return [tpu, text, visible(rehearsal_text.summary(result))], status
+        memory: dict[str, int] = result.get("memory") or {}
         inside, *parts = [size(memory[n]) if n in memory else "?" for n in _PARTS]
-        seconds = one.get("compiler_model_seconds")
+        seconds = result.get("compiler_model_seconds")
         model = f"{seconds * 1e3:.3g} ms" if seconds else "-"
-        compiled = "stored" if one["cached"] else f"{one['seconds']:.1f} s"
-        needs, has = size(one["hbm_bytes"]), size(one.get("hbm_limit_bytes") or 0)
-        return [tpu, text, needs, has, inside, model, *parts, compiled], status
+        compiled = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
+        needs, limit = size(result["hbm_bytes"]), size(result.get("hbm_limit_bytes") or 0)
+        return [tpu, text, needs, limit, inside, model, *parts, compiled], status
 
 
 _PARTS = ("temporaries", "arguments", "code")
 
 
-def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+def _align(texts: Sequence[str], widths: Sequence[int]) -> str:
     """Return a line: names on the left, figures on the right of their columns."""
     cells = [
         f"{text:<{width}}" if number < 2 else f"{text:>{width}}"
@@ -126,13 +126,15 @@ def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
     return "  " + "  ".join(cells)
 
 
-def of_script(functions: Sequence[Function], error: str | None, printed: str) -> Iterator[Piece]:
+def describe_script(
+    functions: Sequence[Function], error: str | None, printed: str
+) -> Iterator[Piece]:
     """Yield what a script gave to `jax.jit`, how it ended, and what it printed."""
-    for one in sorted(functions, key=lambda one: -one.compilations):
-        told = f"{one.where}: {one.calls} calls, compiled {one.compilations} times"
-        yield Hanging(Content.styled(f"{visible(one.name)}  ", "bold"), visible(told))
-        if one.compilations >= STORM and 2 * one.compilations > one.calls:
-            yield Hanging("  ", visible(f"last change: {one.changed}; read {STORM_LESSON}"))
+    for function in sorted(functions, key=lambda function: -function.compilations):
+        text = f"{function.where}: {function.calls} calls, compiled {function.compilations} times"
+        yield Hanging(Content.styled(f"{visible(function.name)}  ", "bold"), visible(text))
+        if function.compilations >= STORM and 2 * function.compilations > function.calls:
+            yield Hanging("  ", visible(f"last change: {function.changed}; read {STORM_LESSON}"))
     if error:
         yield Hanging(word("error", "ended ", 8), visible(error))
     yield Content.styled("its output:", "dim")
@@ -143,12 +145,12 @@ def _labelled(note: str) -> Lines:
     """Return a note with its first word as the label."""
     name = note[:LABEL]
     if name.strip() and " " not in name.strip() and note[LABEL - 1 : LABEL] == " ":
-        return Hanging(_name(name.strip()), visible(note[LABEL:].strip()))
+        return Hanging(_dim_label(name.strip()), visible(note[LABEL:].strip()))
     name, gap, text = note.partition("  ")
     if gap and not name[:1].isdigit():
         return Hanging(Content.styled(f"{visible(name)}  ", "dim"), visible(text.strip()))
-    return Hanging(_name(""), visible(note))
+    return Hanging(_dim_label(""), visible(note))
 
 
-def _name(name: str) -> Content:
+def _dim_label(name: str) -> Content:
     return Content.styled(f"{name:<{LABEL}}", "dim")

@@ -28,7 +28,7 @@ Cell = tuple[str, str]
 """A word, and the status that colours it."""
 
 
-class Known:
+class Answers:
     """What is known of each program on each TPU."""
 
     def __init__(self, programs: Iterable[Program], tpus: Sequence[str]) -> None:
@@ -38,14 +38,14 @@ class Known:
         """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.busy = True
         """Whether there are answers to come."""
-        self._rows: dict[Program, dict[str, dict[str, Any]]] = {one: {} for one in programs}
+        self._rows: dict[Program, dict[str, dict[str, Any]]] = {program: {} for program in programs}
         self._checks = [check for check, _ in self._rows]
         self._seconds: dict[tuple[Program, str], float] = {}
 
     @property
     def programs(self) -> list[Program]:
         """The programs, those of one check beside each other."""
-        return sorted(self._rows, key=lambda one: self._checks.index(one[0]))
+        return sorted(self._rows, key=lambda program: self._checks.index(program[0]))
 
     def working(self, check: str | None, program: str, tpu: str, seconds: float) -> None:
         """Keep what is compiled now, and for how long."""
@@ -53,21 +53,21 @@ class Known:
             return
         if program == check:  # its programs are not listed yet
             program = next(p for c, p in self._rows if c == check)
-        self._seconds[self._named(check, program), tpu] = seconds
+        self._seconds[self._add_row(check, program), tpu] = seconds
 
     def answer(self, result: dict[str, Any]) -> None:
         """Keep an answer."""
         check, program, tpu = result["check"], str(result["program"]), str(result["tpu"])
-        named = self._named(check, program)
-        row = self._rows[named]
+        key = self._add_row(check, program)
+        row = self._rows[key]
         if row.get(tpu, {"status": "compiles"})["status"] == "compiles":  # the worse one counts
             row[tpu] = result
         self.results.append(result)
-        for one, on in list(self._seconds):
-            if on == tpu and (one == named or (check == program and one[0] == check)):
-                del self._seconds[one, on]
+        for job, job_tpu in list(self._seconds):
+            if job_tpu == tpu and (job == key or (check == program and job[0] == check)):
+                del self._seconds[job, job_tpu]
 
-    def _named(self, check: str | None, program: str) -> Program:
+    def _add_row(self, check: str | None, program: str) -> Program:
         """Return a program after making its row, in the place of one without a name."""
         if program and not self._rows.get((check, ""), True):
             del self._rows[check, ""]
@@ -77,14 +77,14 @@ class Known:
     def skip(self, skipped: Iterable[dict[str, str]]) -> None:
         """Keep what was left out; a program of the user's may be known by that alone."""
         self.skipped = list(skipped)
-        for one in self.skipped:
-            if one["name"] not in self._checks:
-                self._rows.setdefault((None, one["name"]), {})
+        for entry in self.skipped:
+            if entry["name"] not in self._checks:
+                self._rows.setdefault((None, entry["name"]), {})
 
     @property
     def waiting(self) -> int:
         """How many cells wait for their turn."""
-        cells = (self.cell(one, tpu) for one in self._rows for tpu in self.tpus)
+        cells = (self.cell(program, tpu) for program in self._rows for tpu in self.tpus)
         return sum(text == "wait" for text, _ in cells)
 
     def result(self, program: Program | None, tpu: str) -> dict[str, Any] | None:
@@ -98,9 +98,9 @@ class Known:
     def why_skipped(self, program: Program, tpu: str) -> str | None:
         """Return why a cell was left out."""
         reasons = (
-            one["reason"]
-            for one in self.skipped
-            if one["tpu"] == tpu and one["name"] == (program[0] or program[1])
+            entry["reason"]
+            for entry in self.skipped
+            if entry["tpu"] == tpu and entry["name"] == (program[0] or program[1])
         )
         return next(reasons, None)
 
@@ -120,10 +120,10 @@ class Known:
 def label(program: Program) -> str:
     """Return what to call a program."""
     check, name = program
-    short = check.partition(".")[2] if check else ""
+    check_name = check.partition(".")[2] if check else ""
     if name in ("", check):
-        return visible(short or "your program")
-    return visible(f"{short}: {name}" if short else name)
+        return visible(check_name or "your program")
+    return visible(f"{check_name}: {name}" if check_name else name)
 
 
 def cut(text: str, width: int) -> str:
@@ -186,66 +186,66 @@ class Table(DetailRows):
     class Moved(Message):
         """Another TPU is marked."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: Answers) -> None:
         super().__init__(id="rows")
         self.known = known
-        self._at = 0
+        self._marked_column = 0
         self._columns = lay_out([], [], 0, 0)
 
     @property
     def tpu(self) -> str:
         """The TPU whose column is marked."""
-        return self.known.tpus[self._at]
+        return self.known.tpus[self._marked_column]
 
     @property
     def program(self) -> Program | None:
         """The program whose row is marked."""
         name = self.chosen
-        return next((one for one in self.known.programs if _id(one) == name), None)
+        return next((program for program in self.known.programs if _row_id(program) == name), None)
 
     def show_known(self, mark: Program | None = None) -> Content:
         """Paint what is known; returns the line with the names of the TPUs."""
-        known, programs = self.known, self.known.programs
-        labels = [label(one) for one in programs]
-        cells = {tpu: [known.cell(one, tpu) for one in programs] for tpu in known.tpus}
+        answers, programs = self.known, self.known.programs
+        labels = [label(program) for program in programs]
+        cells = {tpu: [answers.cell(program, tpu) for program in programs] for tpu in answers.tpus}
         widths = [
-            max(LEAST_CELL, len(tpu), *(len(one) for one, _ in column))
+            max(LEAST_CELL, len(tpu), *(len(text) for text, _ in column))
             for tpu, column in cells.items()
         ]
         width = max(self.scrollable_content_region.width, LEAST_LABEL)
-        columns = self._columns = lay_out(labels, widths, width, self._at)
-        shown = [(known.tpus[n], columns.widths[n]) for n in columns.shown]
+        columns = self._columns = lay_out(labels, widths, width, self._marked_column)
+        visible_columns = [(answers.tpus[n], columns.widths[n]) for n in columns.shown]
         gap = " " * columns.gap
         rows: list[Row] = []
         for number, program in enumerate(programs):
             line = Content(f"{cut(labels[number], columns.label):<{columns.label}}")
-            for tpu, room in shown:
+            for tpu, room in visible_columns:
                 text, status = cells[tpu][number]
                 line += Content(gap) + word(status, text, room)
-            rows.append(Row(_id(program), line))
-        before = self.program
-        if mark is None and before is None and self.chosen:  # its programs have names now
+            rows.append(Row(_row_id(program), line))
+        previous = self.program
+        if mark is None and previous is None and self.chosen:  # its programs have names now
             check = self.chosen.partition("\0")[0]
-            mark = next((one for one in programs if (one[0] or "") == check), None)
-        self.show(rows, highlight=_id(mark) if mark else None)
-        return self._names(columns, gap)
+            mark = next((program for program in programs if (program[0] or "") == check), None)
+        self.show(rows, highlight=_row_id(mark) if mark else None)
+        return self._header_line(columns, gap)
 
-    def _names(self, columns: Columns, gap: str) -> Content:
-        known = self.known.tpus
-        some = f"{columns.first + 1}-{columns.last} of {len(known)} TPUs"
-        text = cut("" if len(columns.shown) == len(known) else some, columns.label)
+    def _header_line(self, columns: Columns, gap: str) -> Content:
+        tpus = self.known.tpus
+        position = f"{columns.first + 1}-{columns.last} of {len(tpus)} TPUs"
+        text = cut("" if len(columns.shown) == len(tpus) else position, columns.label)
         line = Content.styled(f"{text:<{columns.label}}", "dim")
         for number in columns.shown:
-            style = "bold underline" if number == self._at else ""
-            name = Content.styled(known[number], style)
-            line += Content(gap) + name.pad_right(columns.widths[number] - len(known[number]))
+            style = "bold underline" if number == self._marked_column else ""
+            name = Content.styled(tpus[number], style)
+            line += Content(gap) + name.pad_right(columns.widths[number] - len(tpus[number]))
         return line
 
-    def action_move(self, by: int) -> None:
+    def action_move(self, step: int) -> None:
         """Mark the next TPU, or the one before."""
-        at = min(max(self._at + by, 0), len(self.known.tpus) - 1)
-        if at != self._at:
-            self._at = at
+        column = min(max(self._marked_column + step, 0), len(self.known.tpus) - 1)
+        if column != self._marked_column:
+            self._marked_column = column
             self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
@@ -256,13 +256,13 @@ class Table(DetailRows):
         columns = self._columns
         if option is None or option != self.highlighted or not self.has_focus:
             return strip
-        if self._at not in columns.shown:
+        if self._marked_column not in columns.shown:
             return strip
-        left = columns.left(self._at)
-        right = left + columns.widths[self._at]
+        left = columns.left(self._marked_column)
+        right = left + columns.widths[self._marked_column]
         marked = strip.crop(left, right).apply_style(REVERSE)
         return Strip.join([strip.crop(0, left), marked, strip.crop(right)])
 
 
-def _id(program: Program) -> str:
+def _row_id(program: Program) -> str:
     return f"{program[0] or ''}\0{program[1]}"

@@ -38,5 +38,5 @@ def read() -> Settings:
 
 def save(settings: Settings) -> None:
     """Remember what was chosen; raises Problem on a full disk."""
-    known: dict[str, Any] = state.load(NAME)
-    state.save(NAME, {**known, **asdict(settings)})
+    stored: dict[str, Any] = state.load(NAME)
+    state.save(NAME, {**stored, **asdict(settings)})

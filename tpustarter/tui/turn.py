@@ -14,44 +14,44 @@ from tpustarter.tui.block import BlockView
 class Turn:
     """Shows, on the blocks of a page, how far a run is; `is_over` once the asked one has ended."""
 
-    def __init__(self, asked: BlockView, views: Sequence[BlockView], *, fresh: bool) -> None:
-        self.asked = self.playing = asked
+    def __init__(self, view: BlockView, views: Sequence[BlockView], *, fresh: bool) -> None:
+        self.asked = self.playing = view
         """The block that is to run; the one that runs is that one, or one above it."""
         self.is_over = False
         self._views = views
-        self._above: BlockView | None = None
+        self._last_above: BlockView | None = None
         """The block above that ran first, and last of those."""
-        self._left = 0
+        self._remaining = 0
         """How many blocks above still run first."""
         self._began = time.monotonic()
         self._fresh = fresh
         """Whether the block that runs had to start the process."""
-        asked.begin()
+        view.begin()
 
     def tick(self, starting: str) -> None:
         """Say what is waited for; `starting` is what a fresh process is doing."""
         seconds = time.monotonic() - self._began
         if self.playing is not self.asked:
-            more = "s" if self._left > 1 else ""
-            self.asked.wait(seconds, f"running the {self._left} block{more} above first")
-        what = "running" if self.playing.has_output or not self._fresh else starting
-        self.playing.wait(seconds, what)
+            plural = "s" if self._remaining > 1 else ""
+            self.asked.wait(seconds, f"running the {self._remaining} block{plural} above first")
+        activity = "running" if self.playing.has_output or not self._fresh else starting
+        self.playing.wait(seconds, activity)
 
     def runs_first(self, event: RunsFirst) -> None:
         """Go on with a block above."""
-        self._left = event.left
-        self.playing = next(one for one in self._views if one.block.id == event.block.id)
+        self._remaining = event.left
+        self.playing = next(view for view in self._views if view.block.id == event.block.id)
         self.playing.begin()
 
     def ended(self, result: BlockResult) -> None:
         """Show how a block ended; after one above, the asked one is next."""
         view, self._fresh = self.playing, False
         if result.id != self.asked.block.id:
-            self._above, self.playing = view, self.asked
+            self._last_above, self.playing = view, self.asked
         else:
             self.is_over = True
-            if result.reason == "dependency" and self._above:
-                broken = self._views.index(self._above) + 1
+            if result.reason == "dependency" and self._last_above:
+                broken = self._views.index(self._last_above) + 1
                 result = replace(result, detail=f"block {broken} above has to work first")
             view = self.asked
         view.end(result)

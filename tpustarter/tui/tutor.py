@@ -18,14 +18,14 @@ from textual.timer import Timer
 from tpustarter.content import LessonPath
 from tpustarter.machine.machine import Machine
 from tpustarter.tui import messages, settings
-from tpustarter.tui.keys import OneByOne
+from tpustarter.tui.keys import SequentialKeys
 from tpustarter.tui.live import Live
 
 if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import Request
 
 
-class Ways(Protocol):
+class Routes(Protocol):
     """The ways from one screen to another."""
 
     def to_checks(self, request: Request | None = None, title: str = "") -> None:
@@ -66,12 +66,12 @@ class Ways(Protocol):
         """Show the help of the screen in front."""
 
 
-class Tutor(OneByOne, inherit_bindings=False):
+class Tutor(SequentialKeys, inherit_bindings=False):
     """What every screen may ask of the app."""
 
     place: reactive[str] = reactive("")
     """What every heading says on its right: the machine, or who holds its device."""
-    go: Ways
+    go: Routes
 
     def __init__(
         self,
@@ -87,23 +87,23 @@ class Tutor(OneByOne, inherit_bindings=False):
         self.edits: dict[tuple[str, str], str] = {}
         """What the learner made of blocks, by lesson and block; kept while the app runs."""
         self.where = self.holder = ""
-        self._idle: Timer | None = None
+        self._idle_timer: Timer | None = None
         self.choose(settings.read())
 
     def choose(self, choices: settings.Settings) -> None:
         """Follow the learner's choices."""
         self.choices = choices
-        plain = [NoColor()] if choices.plain or self.no_color else []
-        self._filters = [one for one in self._filters if not isinstance(one, NoColor)] + plain
+        no_color = [NoColor()] if choices.plain or self.no_color else []
+        self._filters = [item for item in self._filters if not isinstance(item, NoColor)] + no_color
 
     def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
         """Return the path to follow: the one chosen, else the one for this kind of machine."""
-        known = {one.id: one for one in paths}
-        usual = "laptop" if self.where.startswith("no TPU") else "fresh-tpu-vm"
+        paths_by_id = {path.id: path for path in paths}
+        default_id = "laptop" if self.where.startswith("no TPU") else "fresh-tpu-vm"
         return (
-            known.get(self.choices.path or usual)
-            or known.get(usual)
-            or next(iter(known.values()), None)
+            paths_by_id.get(self.choices.path or default_id)
+            or paths_by_id.get(default_id)
+            or next(iter(paths_by_id.values()), None)
         )
 
     def show_place(self, where: str) -> None:
@@ -113,13 +113,13 @@ class Tutor(OneByOne, inherit_bindings=False):
 
     def on_holding(self, message: messages.Holding) -> None:
         """Say who holds the device, and let go of it when it is not used for a while."""
-        if self._idle:
-            self._idle.stop()
+        if self._idle_timer:
+            self._idle_timer.stop()
         idle = self.live.is_warm and not self.live.is_running
-        self._idle = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
-        held = message.holder or ""
-        if held != self.holder:
-            self.holder = held
+        self._idle_timer = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
+        holder = message.holder or ""
+        if holder != self.holder:
+            self.holder = holder
             self.place = self.live.place(self.where)
             self.screen.refresh_bindings()
 

@@ -21,10 +21,10 @@ from textual.strip import Strip
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tpustarter.tui.lines import Line, Lines, Packed
+from tpustarter.tui.lines import Flow, Line, Lines
 
 
-def app_of(node: MessagePump) -> App[Any]:
+def get_app(node: MessagePump) -> App[Any]:
     """Return the app a widget or screen belongs to."""
     return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
@@ -47,8 +47,8 @@ class Row:
         """Return what is painted."""
         if isinstance(self.left, Lines):
             return self.left
-        left = Content(self.left) if isinstance(self.left, str) else self.left
-        return Line(left, self.right, self.more, self.whole)
+        label = Content(self.left) if isinstance(self.left, str) else self.left
+        return Line(label, self.right, self.more, self.whole)
 
 
 class Rows(OptionList):
@@ -60,17 +60,19 @@ class Rows(OptionList):
 
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
         """Replace all rows, and highlight one: the one named, else the one that was."""
-        wanted = highlight or self.chosen
+        target = highlight or self.chosen
         top = self.scroll_offset.y
         options = [Option(row.line(), row.id, disabled=row.id is None) for row in rows]
         self.set_options(options)
-        known = next((n for n, one in enumerate(options) if one.id and one.id == wanted), None)
-        if known is None:
-            known = next((n for n, one in enumerate(options) if one.id), None)
-        self.highlighted = known
-        if wanted and highlight is None:
+        index = next(
+            (n for n, option in enumerate(options) if option.id and option.id == target), None
+        )
+        if index is None:
+            index = next((n for n, option in enumerate(options) if option.id), None)
+        self.highlighted = index
+        if target and highlight is None:
             self.scroll_to(y=top, animate=False)
-        elif known is not None and not any(one.id for one in options[:known]):
+        elif index is not None and not any(option.id for option in options[:index]):
             self.scroll_home(animate=False)
 
     def change(self, row: Row) -> None:
@@ -104,7 +106,7 @@ class Rows(OptionList):
         """Move up; above the first row that can be chosen, show what stands there."""
         super().action_cursor_up()
         index = self.highlighted
-        if index is not None and not any(one.id for one in self.options[:index]):
+        if index is not None and not any(option.id for option in self.options[:index]):
             self.scroll_home(animate=False)
 
 
@@ -130,7 +132,7 @@ class Heading(Horizontal):
 
     def on_mount(self) -> None:
         """Follow what the app knows."""
-        self.watch(app_of(self), "place", self._show_place)
+        self.watch(get_app(self), "place", self._show_place)
 
     def _show_place(self, place: str) -> None:
         self.query_one("#heading-place", Static).update(Content(place))
@@ -145,27 +147,25 @@ class Keys(Static):
 
     def on_mount(self) -> None:
         """Follow the bindings of the screen."""
-        self._shown: list[tuple[str, str]] = []
-        changed: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
-        changed.subscribe(self, self._show)
+        self._displayed: list[tuple[str, str]] = []
+        bindings_updated: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
+        bindings_updated.subscribe(self, self._show)
         self.call_after_refresh(self._show, self.screen)
 
     def _show(self, screen: Screen[Any]) -> None:
         if not self.is_attached or screen is not self.screen:
             return
-        keys = [(app_of(self).get_key_display(one.binding), one.binding.description)
-                for one in valid_keys(screen)]  # fmt: skip
-        if keys != self._shown:
-            self._shown = keys
-            self.update(
-                Packed([Content.assemble((key, "bold"), f" {label}") for key, label in keys])
-            )
+        keys = [(get_app(self).get_key_display(active.binding), active.binding.description)
+                for active in valid_keys(screen)]  # fmt: skip
+        if keys != self._displayed:
+            self._displayed = keys
+            self.update(Flow([Content.assemble((key, "bold"), f" {label}") for key, label in keys]))
 
 
 def valid_keys(screen: Screen[Any]) -> list[ActiveBinding]:
     """Return the bindings to show: those that would act now, once per action."""
     focused = screen.focused
-    found: dict[str, ActiveBinding] = {}
+    by_action: dict[str, ActiveBinding] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
         if not (binding.show and active.enabled and binding.description):
@@ -174,12 +174,12 @@ def valid_keys(screen: Screen[Any]) -> list[ActiveBinding]:
         typed = len(character) == 1 and not binding.priority
         if typed and focused and focused.check_consume_key(binding.key, character):
             continue
-        found.setdefault(binding.action, active)
+        by_action.setdefault(binding.action, active)
     # First what is special here, then the way back, then what works anywhere.
-    return sorted(found.values(), key=lambda one: _place(one.binding.key, one.node))
+    return sorted(by_action.values(), key=lambda active: _key_rank(active.binding.key, active.node))
 
 
-def _place(key: str, node: object) -> int:
+def _key_rank(key: str, node: object) -> int:
     return 2 if isinstance(node, App) else 1 if key in ("escape", "tab") else 0
 
 

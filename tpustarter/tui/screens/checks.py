@@ -63,7 +63,7 @@ Each line is one claim about this machine. Below stands what was found for the m
         self._selfcheck: SelfCheck | None = None
         self._run: Run | None = None
         self._inbox: Inbox[Event | Run | list[Check]] = Inbox()
-        self._now: str | None = None
+        self._running_check: str | None = None
         """The check that runs."""
         self._progress = ""
         """How far it says it has come."""
@@ -82,7 +82,7 @@ Each line is one claim about this machine. Below stands what was found for the m
         self._start(self._request)
 
     def _start(self, request: Request) -> None:
-        self._began, self._stopped, self._now = time.monotonic(), False, None
+        self._began, self._stopped, self._running_check = time.monotonic(), False, None
         self._run, self._selfcheck = None, None
         self._inbox = Inbox()
         self._clock = self.set_interval(1.0, self._tick)
@@ -116,8 +116,8 @@ Each line is one claim about this machine. Below stands what was found for the m
                 if isinstance(event, Started) and event.check.framework != "host":
                     platform = selfcheck.run.target["platform"]
                     if platform != "cpu":
-                        who = f"{platform.upper()}: tpustarter check, pid {os.getpid()}"
-                        live.hold(who, self.stop_work)
+                        holder = f"{platform.upper()}: tpustarter check, pid {os.getpid()}"
+                        live.hold(holder, self.stop_work)
                 yield event
         finally:
             live.let_go(self.stop_work)
@@ -153,14 +153,14 @@ Each line is one claim about this machine. Below stands what was found for the m
         elif isinstance(event, Began):
             self.say(re.sub(r"\n {2,}", " ", text.opening(event.run)), where="opening")
         elif isinstance(event, Started):
-            self._now, self._began, self._progress = event.check.id, time.monotonic(), ""
+            self._running_check, self._began, self._progress = event.check.id, time.monotonic(), ""
             self._results.pop(event.check.id, None)
         elif isinstance(event, Waiting):
             self._progress = event.progress
         elif isinstance(event, Ended):
             self._results[event.result.id] = event.result
             self._warm.add(event.result.framework)
-            self._now = None
+            self._running_check = None
             self._began = time.monotonic()
         elif isinstance(event, Run):
             self._finish(event)
@@ -168,7 +168,7 @@ Each line is one claim about this machine. Below stands what was found for the m
     def _finish(self, run: Run) -> None:
         if self._clock:
             self._clock.stop()
-        self._clock, self._now, self._run, self._selfcheck = None, None, run, None
+        self._clock, self._running_check, self._run, self._selfcheck = None, None, run, None
         self._warm.clear()
         line = text.headline(run) if run.results else ""
         if self._request.ids != tuple(run.ids) and line:
@@ -178,11 +178,11 @@ Each line is one claim about this machine. Below stands what was found for the m
     def _tick(self) -> None:
         """Say what is waited for; runs only while checks do."""
         seconds = time.monotonic() - self._began
-        if self._now:
-            self.query_one(Rows).change(self._row(self._now))
+        if self._running_check:
+            self.query_one(Rows).change(self._row(self._running_check))
         else:
-            what = "stopping" if self._stopped else "choosing the Python and starting it"
-            line = f"{what}, {seconds:.0f} s"
+            activity = "stopping" if self._stopped else "choosing the Python and starting it"
+            line = f"{activity}, {seconds:.0f} s"
             self.say(line)
 
     def _show(self) -> None:
@@ -191,13 +191,13 @@ Each line is one claim about this machine. Below stands what was found for the m
         if self._run:
             ids.sort(key=self._rank)
         else:
-            counts = len(self._results)
-            line = f"{counts} of {len(ids)} done" + (", stopping" if self._stopped else "")
+            count = len(self._results)
+            line = f"{count} of {len(ids)} done" + (", stopping" if self._stopped else "")
             self.say(line)
         rows = self.query_one(Rows)
         follows = rows.chosen in (None, self._marked_by_us)
-        mark = (ids[0] if self._run and ids else self._now) if follows else None
-        rows.show([self._row(one) for one in ids], highlight=mark)
+        mark = (ids[0] if self._run and ids else self._running_check) if follows else None
+        rows.show([self._row(check) for check in ids], highlight=mark)
         if follows:
             self._marked_by_us = rows.chosen
         self._show_details()
@@ -208,20 +208,20 @@ Each line is one claim about this machine. Below stands what was found for the m
 
     def _row(self, check: str) -> Row:
         result = self._results.get(check)
-        width = max(len(one) for one in self._checks) + 1 if self.size.width >= 70 else 0
+        width = max(len(check_id) for check_id in self._checks) + 1 if self.size.width >= 70 else 0
         name = f"{visible(check):<{width}}"
         if result:
             seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-            left = word(result.status, WORDS[result.status], 8) + name
-            told = Content(f" {visible(text.summary(result))}")
+            label = word(result.status, WORDS[result.status], 8) + name
+            summary = Content(f" {visible(text.summary(result))}")
             if result.status == "pass":
-                return Row(check, left, seconds, whole=told)
-            return Row(check, left + told, seconds)
-        if check == self._now:
+                return Row(check, label, seconds, whole=summary)
+            return Row(check, label + summary, seconds)
+        if check == self._running_check:
             seconds = f"{time.monotonic() - self._began:.0f} s"
             return Row(check, word("run", "RUN", 8) + f"{name} {self._waiting(check)}", seconds)
-        waits = "wait" if self._is_busy else "not run"
-        return Row(check, word("wait", waits, 8) + Content.styled(name, "dim"))
+        state = "wait" if self._is_busy else "not run"
+        return Row(check, word("wait", state, 8) + Content.styled(name, "dim"))
 
     def _waiting(self, check: str) -> str:
         """Say what the check that runs is most likely doing."""
@@ -244,17 +244,17 @@ Each line is one claim about this machine. Below stands what was found for the m
         self.refresh_bindings()
 
     def _show_details(self) -> None:
-        result = self._marked()
+        result = self._marked_result()
         if result is None:
             check = self._checks.get(self.query_one(Rows).chosen or "")
-            self.show_found(Content(visible(check.title) if check else ""))
+            self.show_details(Content(visible(check.title) if check else ""))
         elif self._shows_log:
             log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
-            self.show_found(Content(log))
+            self.show_details(Content(log))
         else:
-            self.show_found(Stack(_details(result)))
+            self.show_details(Stack(_details(result)))
 
-    def _marked(self) -> Result | None:
+    def _marked_result(self) -> Result | None:
         return self._results.get(self.query_one(Rows).chosen or "")
 
     def action_log(self) -> None:
@@ -275,10 +275,12 @@ Each line is one claim about this machine. Below stands what was found for the m
     def _needs_setup(self) -> bool:
         """Return whether set-up is what a result, or the headline, asks for."""
         run = self._run
-        told = [one["hint"] for result in self._results.values() for one in result.findings]
+        hints = [
+            finding["hint"] for result in self._results.values() for finding in result.findings
+        ]
         if run and run.results:
-            told += [text.headline(run), run.blocked.hint if run.blocked else ""]
-        return not self._is_busy and any("tpustarter setup" in str(one) for one in told)
+            hints += [text.headline(run), run.blocked.hint if run.blocked else ""]
+        return not self._is_busy and any("tpustarter setup" in str(hint) for hint in hints)
 
     def _lesson(self) -> str:
         chosen = self.query_one(Rows).chosen or ""
@@ -325,7 +327,7 @@ Each line is one claim about this machine. Below stands what was found for the m
         if action == "setup":
             return self._needs_setup()
         if action == "log":
-            return self._marked() is not None
+            return self._marked_result() is not None
         return super().check_action(action, parameters)
 
 
@@ -340,17 +342,19 @@ def _details(result: Result) -> Iterator[Lines | Content]:
         yield Hanging(label, visible(text.finding_line(finding)))
         if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
             yield Hanging("      ", Content.styled(visible(str(finding["hint"])), "dim"))
-    if result.status == "error" or (result.status in ("fail", "warn") and not _hinted(result)):
+    if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
         yield Hanging("do    ", visible(text.next_step(result)))
     if result.lesson:
         yield Hanging("read  ", f"{visible(result.lesson)} (o)")
     if result.ran_on:
-        ran = result.ran_on
-        virtual = "virtual " if ran.get("virtual") else ""
-        where = visible(f"{ran.get('count')} x {virtual}{ran.get('kind')}")
+        devices = result.ran_on
+        virtual = "virtual " if devices.get("virtual") else ""
+        where = visible(f"{devices.get('count')} x {virtual}{devices.get('kind')}")
         yield Hanging("on    ", Content.styled(where, "dim"))
 
 
-def _hinted(result: Result) -> bool:
+def _has_hint(result: Result) -> bool:
     """Return whether what to do already stands below a finding."""
-    return any(one["hint"] and one["verdict"] in ("fail", "warn") for one in result.findings)
+    return any(
+        finding["hint"] and finding["verdict"] in ("fail", "warn") for finding in result.findings
+    )

@@ -94,9 +94,9 @@ What stands below `# Judged below` is put there anew each time: changing it chan
     def _read(self) -> None:
         try:
             lessons = content.read_lessons(self.tutor.lessons)
-            found = exercises.find(lessons, self._id)
-            exercises.open_file(found)
-            self.post_message(Looked(found))
+            exercise = exercises.find(lessons, self._id)
+            exercises.open_file(exercise)
+            self.post_message(Looked(exercise))
         except Problem as problem:
             self.post_message(Looked(problem))
 
@@ -105,12 +105,12 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if isinstance(message.what, Problem):
             self.query_one("#answer", Static).update(Content(plain(str(message.what))))
             return
-        found = self._exercise = cast("Exercise", message.what)
-        self._path = exercises.own_file(found)
+        exercise = self._exercise = cast("Exercise", message.what)
+        self._path = exercises.learner_file(exercise)
         self._saved = exercises.saved(self._path)
-        told = exercises.hints_told(found)
-        self._hints = list(found.hints[:told])
-        text = f"# {found.title}\n\n{found.task}\n"
+        count = exercises.hints_given(exercise)
+        self._hints = list(exercise.hints[:count])
+        text = f"# {exercise.title}\n\n{exercise.task}\n"
         self.query_one(LessonText).update(plain_source(text))
         self._show()
         self.refresh_bindings()
@@ -119,8 +119,8 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         """Judge the file when it was saved; while an answer runs, say for how long."""
         if self._busy:
             self._show()
-        elif self._path and (now := exercises.saved(self._path)) not in (None, self._saved):
-            self._saved = now
+        elif self._path and (saved := exercises.saved(self._path)) not in (None, self._saved):
+            self._saved = saved
             self.action_judge()
 
     def action_judge(self) -> None:
@@ -166,20 +166,20 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         exercise = self._exercise
         if exercise is None:
             return
-        lines: list[Lines] = [Hanging("your file  ", visible(_short(self._path)))]
+        lines: list[Lines] = [Hanging("your file  ", visible(_short_path(self._path)))]
         lines.append(Hanging("           ", self._verdict(exercise)))
         self.query_one("#answer", Static).update(Stack(lines))
         printed = self.query_one("#printed", Static)
         printed.update(Content(self._tail.text))
         printed.display = bool(self._tail.text)
         count = len(exercise.hints)
-        told: list[Lines | Content] = [
+        pieces: list[Lines | Content] = [
             Hanging(f"hint {number} of {count}  ", visible(hint))
             for number, hint in enumerate(self._hints, 1)
         ]
         if self._solution:
-            told += [Content.styled("the solution:", "bold"), coloured(plain(self._solution))]
-        self.query_one("#help", Static).update(Stack(told))
+            pieces += [Content.styled("the solution:", "bold"), coloured(plain(self._solution))]
+        self.query_one("#help", Static).update(Stack(pieces))
 
     def _verdict(self, exercise: Exercise) -> Content:
         if self._busy:
@@ -190,8 +190,8 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if judged.is_right:
             return word("pass", "RIGHT") + "  Esc leads back to the lesson"
         status = judged.result.status
-        words = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
-        return word(status, words.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
+        labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
+        return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
 
     def action_edit(self) -> None:
         """Open the learner's file in an editor; the app waits until it is closed."""
@@ -199,17 +199,17 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if self._path is None or command is None:
             self.notify("no editor found: set EDITOR, or edit the file elsewhere", markup=False)
             return
-        told = ""
+        message = ""
         try:
             with self.tutor.suspend():
                 try:
                     subprocess.run([*command, str(self._path)], check=False)
                 except OSError as error:  # caught in here: else the screen would not come back
-                    told = f"cannot start {command[0]}: {error.strerror}"
+                    message = f"cannot start {command[0]}: {error.strerror}"
         except SuspendNotSupported:
-            told = "this terminal cannot open an editor"
-        if told:
-            self.notify(told, markup=False)
+            message = "this terminal cannot open an editor"
+        if message:
+            self.notify(message, markup=False)
         self.tutor.refresh(layout=True)
 
     def action_hint(self) -> None:
@@ -228,10 +228,10 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if exercises.state(exercise) in ("pass", "shown"):
             self._answered_solution(True)  # noqa: FBT003  as if asked
             return
-        left = len(exercise.hints) - len(self._hints)
-        more = f" {left} of its hints you have not seen." if left else ""
+        unseen = len(exercise.hints) - len(self._hints)
+        note = f" {unseen} of its hints you have not seen." if unseen else ""
         self.tutor.push_screen(
-            Question("Solution", f"Show the whole solution?{more}"), self._answered_solution
+            Question("Solution", f"Show the whole solution?{note}"), self._answered_solution
         )
 
     def _answered_solution(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
@@ -288,7 +288,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         return super().check_action(action, parameters)
 
 
-def _short(path: Path | None) -> str:
+def _short_path(path: Path | None) -> str:
     """Return a path as one types it: `~` for the home folder."""
     if path and path.is_relative_to(Path.home()):
         return f"~/{path.relative_to(Path.home())}"
@@ -297,8 +297,8 @@ def _short(path: Path | None) -> str:
 
 def editor() -> list[str] | None:
     """Return the command of the learner's editor, or of one that is here; None without any."""
-    named = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
-    commands = [*filter(None, map(_words, named)), *([one] for one in EDITORS)]
+    configured = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
+    commands = [*filter(None, map(_words, configured)), *([name] for name in EDITORS)]
     return next((words for words in commands if shutil.which(words[0])), None)
 
 

@@ -98,7 +98,7 @@ last line which keys work.
         from tpustarter.learning import progress  # not needed for the first paint
 
         try:
-            lessons = {one.id: one for one in content.read_lessons(self.tutor.lessons)}
+            lessons = {lesson.id: lesson for lesson in content.read_lessons(self.tutor.lessons)}
             paths = content.read_paths(self.tutor.lessons)
             course = Course(lessons, paths, progress.read(), progress.last_check())
         except Problem as problem:
@@ -107,13 +107,13 @@ last line which keys work.
 
     def on_looked(self, message: Looked) -> None:
         """Show what is known now."""
-        before = (self._facts, self._course)
+        previous = (self._facts, self._course)
         if isinstance(message.what, Course):
             self._course = message.what
         else:
             self._facts = message.what
             self.tutor.show_place(message.what.place)
-        if before != (self._facts, self._course):
+        if previous != (self._facts, self._course):
             self._show()
             self.refresh_bindings()
 
@@ -126,60 +126,60 @@ last line which keys work.
         yield Row(None, Content.styled("This machine", "bold"))
         for name, text in self._facts.rows if self._facts else (("", "looking ..."),):
             yield Row(None, Hanging(f"  {name:<8} ", text))
-        course, path = self._course, self._path()
+        course, path = self._course, self._current_path()
         if course is None:
             return
         yield Row(None, "")
         yield Row(None, Content.styled("Next", "bold"))
-        yield self._next(course, path)
+        yield self._next_row(course, path)
         yield Row(None, "")
         for line in course.trouble.splitlines():
             yield Row(None, Hanging("", visible(line)))
-        yield from _last_check(course.last)
+        yield from _last_check_row(course.last)
         if path:
             yield Row(None, "")
             yield from self._path_rows(course, path)
 
-    def _path(self) -> LessonPath | None:
+    def _current_path(self) -> LessonPath | None:
         return self.tutor.path_of(self._course.paths if self._course else [])
 
-    def _next(self, course: Course, path: LessonPath | None) -> Row:
+    def _next_row(self, course: Course, path: LessonPath | None) -> Row:
         """Return the one next step; its id is always `next`."""
-        self._step = ""
-        found = _next_lesson(course, path)
-        lesson = course.lessons[found] if found else None
+        self._next_step = ""
+        lesson_id = _next_lesson(course, path)
+        lesson = course.lessons[lesson_id] if lesson_id else None
         needs = str(lesson.header.get("needs") or "") if lesson else ""
         if self._facts and not self._facts.has_framework and "framework" in needs:
-            why = "There is no JAX here yet. Shows the plan first; changes only the folder ~/tpu."
-            self._step = "setup"
-            return Row("next", "> Make an environment with the newest JAX", "3 min", _below(why))
+            text = "There is no JAX here yet. Shows the plan first; changes only the folder ~/tpu."
+            self._next_step = "setup"
+            return Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
         if lesson:
-            self._step = lesson.id
-            more = _below(visible(path.who)) if path and not course.done.lessons else ()
-            return Row("next", f"> {visible(lesson.title)}", _minutes(lesson), more)
+            self._next_step = lesson.id
+            below = _note(visible(path.who)) if path and not course.done.lessons else ()
+            return Row("next", f"> {visible(lesson.title)}", _minutes(lesson), below)
         if path and course.lessons:
-            why = "Every lesson of this path is done."
-            return Row("next", "> Check this machine", "1 min", _below(why))
+            text = "Every lesson of this path is done."
+            return Row("next", "> Check this machine", "1 min", _note(text))
         return Row("next", "> Check this machine", "1 min")
 
     def _path_rows(self, course: Course, path: LessonPath) -> Iterator[Row]:
-        ids = [one for one in path.lessons if one in course.lessons]
-        finished = [one for one in ids if _is_done(course, one)]
+        ids = [lesson_id for lesson_id in path.lessons if lesson_id in course.lessons]
+        finished = [lesson_id for lesson_id in ids if _is_done(course, lesson_id)]
         title = Content.assemble(("Path: ", "bold"), (visible(path.title), "bold"))
         yield Row(None, title, f"{len(finished)} of {len(ids)} done")
         upcoming = _next_lesson(course, path)
-        for one in ids:
-            lesson = course.lessons[one]
-            state = "done" if one in finished else "next" if one == upcoming else ""
-            begun = not state and one in course.done.lessons
-            left = word(state, "begun" if begun else state, 6) + visible(lesson.title)
+        for lesson_id in ids:
+            lesson = course.lessons[lesson_id]
+            state = "done" if lesson_id in finished else "next" if lesson_id == upcoming else ""
+            begun = not state and lesson_id in course.done.lessons
+            label = word(state, "begun" if begun else state, 6) + visible(lesson.title)
             minutes = "" if state == "done" else _minutes(lesson)
-            yield Row(one, Content("  ") + left, minutes)
+            yield Row(lesson_id, Content("  ") + label, minutes)
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:
         """Open what is marked."""
-        step = self._step if event.option_id == "next" else event.option_id
+        step = self._next_step if event.option_id == "next" else event.option_id
         if step == "setup":
             self.action_setup()
         elif step:
@@ -209,10 +209,10 @@ last line which keys work.
 
     def action_next_path(self) -> None:
         """Show the next path, and remember it."""
-        course, path = self._course, self._path()
+        course, path = self._course, self._current_path()
         if course is None or path is None:
             return
-        ids = [one.id for one in course.paths]
+        ids = [candidate.id for candidate in course.paths]
         following = ids[(ids.index(path.id) + 1) % len(ids)]
         self.tutor.choose(replace(self.tutor.choices, path=following))
         self._remember()
@@ -231,7 +231,7 @@ last line which keys work.
         return super().check_action(action, parameters)
 
 
-def _below(text: str) -> tuple[Lines, ...]:
+def _note(text: str) -> tuple[Lines, ...]:
     return (Hanging("  ", Content.styled(text, "dim")),)
 
 
@@ -240,26 +240,28 @@ def _minutes(lesson: Lesson) -> str:
 
 
 def _is_done(course: Course, lesson: str) -> bool:
-    known = course.done.lessons.get(lesson)
-    return known is not None and known.done is not None
+    record = course.done.lessons.get(lesson)
+    return record is not None and record.done is not None
 
 
 def _next_lesson(course: Course, path: LessonPath | None) -> str | None:
     ids = path.lessons if path else tuple(course.lessons)
-    return next((one for one in ids if one in course.lessons and not _is_done(course, one)), None)
+    return next(
+        (name for name in ids if name in course.lessons and not _is_done(course, name)), None
+    )
 
 
-def _last_check(last: dict[str, Any] | None) -> Iterator[Row]:
+def _last_check_row(check: dict[str, Any] | None) -> Iterator[Row]:
     title = Content.styled("Last check", "bold")
-    if last is None:
+    if check is None:
         yield Row(None, title + Content("   none yet: c runs one"))
         return
-    yield Row(None, title, _when(last), (Hanging("  ", visible(str(last.get("headline", "")))),))
+    yield Row(None, title, _when(check), (Hanging("  ", visible(str(check.get("headline", "")))),))
 
 
-def _when(last: dict[str, Any]) -> str:
+def _when(check: dict[str, Any]) -> str:
     try:
-        when = datetime.fromisoformat(str(last.get("when"))).astimezone()
+        time = datetime.fromisoformat(str(check.get("when"))).astimezone()
     except ValueError:
         return ""
-    return f"{when:%Y-%m-%d %H:%M}, {visible(str(last.get('level', '')))}"
+    return f"{time:%Y-%m-%d %H:%M}, {visible(str(check.get('level', '')))}"

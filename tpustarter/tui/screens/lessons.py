@@ -28,7 +28,7 @@ from tpustarter.tui.references import read_glossary
 from tpustarter.tui.screens.page import Page, Sheet
 from tpustarter.tui.screens.words import Entry
 from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import Row, Rows, app_of
+from tpustarter.tui.widgets import Row, Rows, get_app
 
 FILTERS = ("all", "open", "done")
 HITS = 3
@@ -41,7 +41,7 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
 @dataclass(frozen=True)
-class Shelf:
+class Library:
     """Every lesson, how far one is, the glossary, and what older tutorials say."""
 
     lessons: list[Lesson]
@@ -86,11 +86,11 @@ class OlderClaim(Sheet):
 
     def __init__(self, claim: Claim) -> None:
         self._lesson = (claim.lesson or "").partition("#")[0]
-        told = {"Then": claim.then, "Now": claim.now}
-        told |= {"Lesson": f"`{self._lesson}`"} if self._lesson else {}
-        told |= {"Shown by": f"`{claim.proof}`"} if claim.proof else {}
-        told |= {"Source": claim.source}
-        text = "\n\n".join(f"**{name}:** {said}" for name, said in told.items())
+        fields = {"Then": claim.then, "Now": claim.now}
+        fields |= {"Lesson": f"`{self._lesson}`"} if self._lesson else {}
+        fields |= {"Shown by": f"`{claim.proof}`"} if claim.proof else {}
+        fields |= {"Source": claim.source}
+        text = "\n\n".join(f"**{name}:** {value}" for name, value in fields.items())
         title = visible(f"{claim.id}  {claim.status}")
         super().__init__(title, LessonText(plain_source(text)))
 
@@ -102,7 +102,7 @@ class OlderClaim(Sheet):
 
     def action_lesson(self) -> None:
         """Open the lesson in the place of the sheet."""
-        cast("Tutor", app_of(self)).go.to_lesson_instead(self._lesson)
+        cast("Tutor", get_app(self)).go.to_lesson_instead(self._lesson)
 
 
 class Lessons(Page):
@@ -123,8 +123,8 @@ Every lesson, in the order of its track. Enter opens the marked one.
     def __init__(self, *, find: bool = False) -> None:
         super().__init__("Lessons")
         self._find = find
-        self._shelf: Shelf | None = None
-        self._found: Found | None = None
+        self._shelf: Library | None = None
+        self._matches: Found | None = None
         self._filter = "all"
 
     def body(self) -> Iterable[Widget]:
@@ -147,14 +147,14 @@ Every lesson, in the order of its track. Enter opens the marked one.
         try:
             lessons = content.read_lessons(self.tutor.lessons)
             words = read_glossary(self.tutor.lessons)
-            claims = {one.id: one for one in then_now.read(self.tutor.lessons)}
-            self.post_message(Looked(Shelf(lessons, progress.read(), words, claims)))
+            claims = {claim.id: claim for claim in then_now.read(self.tutor.lessons)}
+            self.post_message(Looked(Library(lessons, progress.read(), words, claims)))
         except Problem as problem:
             self.post_message(Looked(problem))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SEARCH)
-    def _search(self, shelf: Shelf, text: str) -> None:
-        self.post_message(Looked(_search(shelf, text)))
+    def _search(self, shelf: Library, text: str) -> None:
+        self.post_message(Looked(_search_shelf(shelf, text)))
 
     def on_looked(self, message: Looked) -> None:
         """Show what is known now."""
@@ -163,14 +163,14 @@ Every lesson, in the order of its track. Enter opens the marked one.
                 [Row(None, Hanging("", visible(line))) for line in str(message.what).split("\n")]
             )
             return
-        if isinstance(message.what, Shelf):
+        if isinstance(message.what, Library):
             if message.what == self._shelf:
                 return
             self._shelf = message.what
-            self.look_for(self.query_one(Input).value)
+            self.search_for(self.query_one(Input).value)
         elif message.what.text == self.query_one(Input).value.strip():
-            is_new = self._found is None or self._found.text != message.what.text
-            self._found = message.what
+            is_new = self._matches is None or self._matches.text != message.what.text
+            self._matches = message.what
             self._show(from_first=is_new)
             return
         self._show()
@@ -178,22 +178,22 @@ Every lesson, in the order of its track. Enter opens the marked one.
     @on(Input.Changed)
     def changed(self, event: Input.Changed) -> None:
         """Search while it is typed."""
-        self.look_for(event.value)
+        self.search_for(event.value)
 
-    def look_for(self, text: str) -> None:
+    def search_for(self, text: str) -> None:
         """Show lessons that hold a text; all of them for none."""
         text = text.strip()
         if text and self._shelf:
             self._search(self._shelf, text)
-        elif self._found:
-            self._found = None
+        elif self._matches:
+            self._matches = None
             self._show()
 
     @on(Input.Submitted)
     def to_list(self) -> None:
         """Choose among what was found; what is on show may be older than what was typed."""
         text = self.query_one(Input).value.strip()
-        if text == (self._found.text if self._found else ""):
+        if text == (self._matches.text if self._matches else ""):
             self.set_focus(self.query_one(Rows))
 
     def action_find(self) -> None:
@@ -221,112 +221,118 @@ Every lesson, in the order of its track. Enter opens the marked one.
         rows = list(self._rows())
         first = next((row.id for row in rows if row.id), None)
         self.query_one(Rows).show(rows, highlight=first if from_first else None)
-        shown = len(self._wanted(self._shelf)) if self._shelf else 0
+        count = len(self._filtered_lessons(self._shelf)) if self._shelf else 0
         total = len(self._shelf.lessons) if self._shelf else 0
         kind = "" if self._filter == "all" else f", {self._filter}"
-        self.rename(f"Lessons{kind}: {shown} of {total}")
+        self.rename(f"Lessons{kind}: {count} of {total}")
 
-    def _wanted(self, shelf: Shelf) -> list[Lesson]:
+    def _filtered_lessons(self, shelf: Library) -> list[Lesson]:
         """Return the lessons to show: those whose title holds what is searched come first."""
         states = {"all": (True, False), "open": (False,), "done": (True,)}[self._filter]
-        kept = [one for one in shelf.lessons if _is_done(shelf, one) in states]
-        found = self._found
-        if found is None:
-            return kept
-        hits = [one for one in kept if one.id in found.lines]
-        return sorted(hits, key=lambda one: one.id not in found.titles)
+        lessons = [lesson for lesson in shelf.lessons if _is_done(shelf, lesson) in states]
+        matches = self._matches
+        if matches is None:
+            return lessons
+        hits = [lesson for lesson in lessons if lesson.id in matches.lines]
+        return sorted(hits, key=lambda lesson: lesson.id not in matches.titles)
 
     def _rows(self) -> Iterator[Row]:
-        shelf, found, title = self._shelf, self._found, ""
+        shelf, matches, title = self._shelf, self._matches, ""
         if shelf is None:
             return
-        words, claims = list(self._words(shelf)), list(self._claims())
-        for lesson in self._wanted(shelf):
-            named = found is not None and lesson.id in found.titles
-            if found and found.names_word and not named:
+        words, claims = list(self._word_rows(shelf)), list(self._claim_rows())
+        for lesson in self._filtered_lessons(shelf):
+            in_title = matches is not None and lesson.id in matches.titles
+            if matches and matches.names_word and not in_title:
                 yield from words if title else words[1:]
                 words, title = [], title or "glossary"
-            name = "in the title" if named else lesson.id.split("/")[0]
+            name = "in the title" if in_title else lesson.id.split("/")[0]
             if name != title:
                 if title:
                     yield Row(None, "")
                 title = name
                 yield Row(None, Content.styled(visible(name), "bold"))
             yield self._lesson_row(shelf, lesson)
-            for number, line in found.lines[lesson.id] if found else []:
+            for number, line in matches.lines[lesson.id] if matches else []:
                 label = Content(f"          {number}: ")
                 text = Content.styled(visible(line)[:200], "dim")
                 yield Row(f"{lesson.id}#{number}", Hanging(label, text))
         yield from words if title else words[1:]
         yield from claims if title or words else claims[1:]
         if not (title or words or claims):
-            yield Row(None, "Nothing here. Esc shows all lessons." if found else "None yet.")
+            yield Row(None, "Nothing here. Esc shows all lessons." if matches else "None yet.")
 
-    def _words(self, shelf: Shelf) -> Iterator[Row]:
-        found = self._found
-        if found and found.words:
+    def _word_rows(self, shelf: Library) -> Iterator[Row]:
+        matches = self._matches
+        if matches and matches.words:
             yield Row(None, "")
             yield Row(None, Content.styled("glossary", "bold"))
-        for one in found.words if found else []:
-            label = Content.styled(f"  {visible(shelf.words[one][0])}  ", "bold")
-            meaning = visible(_read(" ".join(shelf.words[one][1].split())))
-            yield Row(f"#{one}", Hanging(label, meaning))
+        for anchor in matches.words if matches else []:
+            label = Content.styled(f"  {visible(shelf.words[anchor][0])}  ", "bold")
+            meaning = visible(_strip_markup(" ".join(shelf.words[anchor][1].split())))
+            yield Row(f"#{anchor}", Hanging(label, meaning))
 
-    def _claims(self) -> Iterator[Row]:
-        claims = self._found.claims if self._found else []
+    def _claim_rows(self) -> Iterator[Row]:
+        claims = self._matches.claims if self._matches else []
         if claims:
             yield Row(None, "")
             yield Row(None, Content.styled(OLD, "bold"))
-        for one in claims:
-            label = Content.styled(f"  {visible(one.id)}  ", "bold")
-            yield Row(f"{OLD}#{one.id}", Hanging(label, visible(_read(one.then))))
+        for claim in claims:
+            label = Content.styled(f"  {visible(claim.id)}  ", "bold")
+            yield Row(f"{OLD}#{claim.id}", Hanging(label, visible(_strip_markup(claim.then))))
 
-    def _lesson_row(self, shelf: Shelf, lesson: Lesson) -> Row:
+    def _lesson_row(self, shelf: Library, lesson: Lesson) -> Row:
         begun = "begun" if lesson.id in shelf.done.lessons else ""
         state = "done" if _is_done(shelf, lesson) else begun
-        left = Content("  ") + word(state, state, 6) + visible(lesson.title)
-        return Row(lesson.id, left, f"{visible(str(lesson.header.get('minutes', '?')))} min")
+        label = Content("  ") + word(state, state, 6) + visible(lesson.title)
+        return Row(lesson.id, label, f"{visible(str(lesson.header.get('minutes', '?')))} min")
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:
         """Open the lesson, at the line that was found, or show the word or the older claim."""
-        lesson, hash_, place = str(event.option_id).partition("#")
+        lesson, hash_, fragment = str(event.option_id).partition("#")
         if self._shelf and lesson in ("", OLD):
             shelf = self._shelf
-            sheet = OlderClaim(shelf.claims[place]) if lesson else Entry(*shelf.words[place])
+            sheet = OlderClaim(shelf.claims[fragment]) if lesson else Entry(*shelf.words[fragment])
             self.tutor.push_screen(sheet)
             return
-        hits = self._found.lines.get(lesson, []) if self._found else []
-        begins = "" if self._found and lesson in self._found.titles else hits[0][1] if hits else ""
-        at = next((line for number, line in hits if hash_ and str(number) == place), begins)
+        hits = self._matches.lines.get(lesson, []) if self._matches else []
+        start = (
+            "" if self._matches and lesson in self._matches.titles else hits[0][1] if hits else ""
+        )
+        at = next((line for number, line in hits if hash_ and str(number) == fragment), start)
         self.tutor.go.to_lesson(lesson, at=at)
 
 
-def _is_done(shelf: Shelf, lesson: Lesson) -> bool:
-    known = shelf.done.lessons.get(lesson.id)
-    return known is not None and known.done is not None
+def _is_done(shelf: Library, lesson: Lesson) -> bool:
+    record = shelf.done.lessons.get(lesson.id)
+    return record is not None and record.done is not None
 
 
-def _search(shelf: Shelf, text: str) -> Found:
+def _search_shelf(shelf: Library, text: str) -> Found:
     """Look for a text in titles, lines and words; what is only markup is not found."""
-    wanted = text.casefold()
+    needle = text.casefold()
     lines: dict[str, list[tuple[int, str]]] = {}
-    titles = {one.id for one in shelf.lessons if wanted in f"{one.id} {one.title}".casefold()}
+    titles = {
+        lesson.id for lesson in shelf.lessons if needle in f"{lesson.id} {lesson.title}".casefold()
+    }
     for lesson in shelf.lessons:
         hits = [
-            (lesson.first_line + number, read)
+            (lesson.first_line + number, plain_line)
             for number, line in enumerate(markdown.source_lines(lesson))
-            if wanted in (read := _read(line)).casefold()
+            if needle in (plain_line := _strip_markup(line)).casefold()
         ]
         if hits or lesson.id in titles:
             lines[lesson.id] = hits[:HITS]
-    named = [one for one, (name, _) in shelf.words.items() if wanted in name.casefold()]
-    told = [one for one, (_, meaning) in shelf.words.items() if wanted in meaning.casefold()]
-    words = named or told
+    by_name = [anchor for anchor, (name, _) in shelf.words.items() if needle in name.casefold()]
+    by_meaning = [
+        anchor for anchor, (_, meaning) in shelf.words.items() if needle in meaning.casefold()
+    ]
+    words = by_name or by_meaning
     claims = then_now.search(shelf.claims.values(), text)
-    return Found(text, lines, frozenset(titles), words, bool(named), claims)
+    return Found(text, lines, frozenset(titles), words, bool(by_name), claims)
 
 
-def _read(line: str) -> str:
+def _strip_markup(line: str) -> str:
     """Return a line of Markdown as it is read: without its marks."""
     return "" if _FENCE.match(line) else _MARKS.sub("", _LINK.sub(r"\1", line.strip()))

@@ -16,7 +16,7 @@ from textual.worker import Worker, WorkerState
 from tpustarter.problem import Problem
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import Heading, Keys, app_of, valid_keys
+from tpustarter.tui.widgets import Heading, Keys, get_app, valid_keys
 
 RELEASE: list[BindingType] = [
     Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
@@ -47,7 +47,7 @@ class Page(Screen[None]):
     @property
     def tutor(self) -> Tutor:
         """The app, with what it knows of content and choices."""
-        return cast("Tutor", app_of(self))
+        return cast("Tutor", get_app(self))
 
     def body(self) -> Iterable[Widget]:
         """Return what stands between heading and key line."""
@@ -105,9 +105,9 @@ class Page(Screen[None]):
             return
         from tpustarter import bug
 
-        what, where = bug.write(error)
+        summary, report = bug.write(error)
         self.notify(
-            plain(f"tpustarter itself broke: {what}\n{where}"),
+            plain(f"tpustarter itself broke: {summary}\n{report}"),
             severity="error",
             markup=False,
             timeout=30,
@@ -160,9 +160,9 @@ class Help(Sheet):
         from tpustarter.tui.reading import LessonText
 
         keys = [
-            f"| `{app_of(screen).get_key_display(one.binding)}` | {one.binding.description} "
-            f"| {one.binding.tooltip} |"
-            for one in valid_keys(screen)
+            f"| `{get_app(screen).get_key_display(active.binding)}` | {active.binding.description} "
+            f"| {active.binding.tooltip} |"
+            for active in valid_keys(screen)
         ]
         table = "\n".join(["| key | does | as a command |", "|---|---|---|", *keys])
         super().__init__("Help", LessonText(f"{text}\n\n{table}\n"))

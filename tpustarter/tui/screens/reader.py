@@ -104,15 +104,17 @@ that `r` runs; Tab goes to the next one.
         if isinstance(message.what, Problem):
             await self._page.mount(Static(Content(plain(str(message.what)))))
             return
-        this = self._opened = cast("Opened", message.what)
-        minutes = visible(str(this.lesson.header.get("minutes", "?")))
-        self.rename(f"{visible(this.lesson.title)}  {minutes} min")
+        opened_lesson = self._opened = cast("Opened", message.what)
+        minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
+        self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
         app = self.tutor
         edits = {
-            block: code for (lesson, block), code in app.edits.items() if lesson == this.lesson.id
+            block: code
+            for (lesson, block), code in app.edits.items()
+            if lesson == opened_lesson.lesson.id
         }
         on_tpu = app.where and not app.where.startswith("no TPU")
-        await self._page.show(this, edits, "tpu" if on_tpu else "cpu")
+        await self._page.show(opened_lesson, edits, "tpu" if on_tpu else "cpu")
         self.call_after_refresh(self._page.go_to, self._at)
         self.refresh_bindings()
 
@@ -151,7 +153,7 @@ that `r` runs; Tab goes to the next one.
         self._clock = self.set_interval(1.0, self._tick)
         self._tick()
         self.refresh_bindings()
-        codes = [(one.block, one.exact_code) for one in views[: views.index(view) + 1]]
+        codes = [(item.block, item.exact_code) for item in views[: views.index(view) + 1]]
         self._play(self._opened.lesson, codes, self._inbox)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
@@ -164,15 +166,15 @@ that `r` runs; Tab goes to the next one.
         """Run the last of some blocks; the others stand above it."""
         app = self.tutor
         *above, (block, code) = codes
-        own = {one.id: one for one, its in codes if its == one.code}
+        unchanged = {item.id: item for item, source in codes if source == item.code}
 
         def make() -> LessonSession:
             return LessonSession(lesson, machine=app.machine, devices=app.choices.devices)
 
         def events() -> Iterator[Output | RunsFirst | BlockResult]:
             for event in app.live.run(lesson.id, make, block, code, above):
-                if isinstance(event, BlockResult) and event.id in own:
-                    progress.block_ended(lesson, own[event.id], event)
+                if isinstance(event, BlockResult) and event.id in unchanged:
+                    progress.block_ended(lesson, unchanged[event.id], event)
                 yield event
 
         try:
@@ -203,7 +205,7 @@ that `r` runs; Tab goes to the next one.
         for kind, group in groupby(events, type):
             if kind is Output:
                 if self._turn:
-                    self._turn.playing.add("".join(one.text for one in group))
+                    self._turn.playing.add("".join(output.text for output in group))
                 continue
             for event in group:
                 self._follow(event)
@@ -262,10 +264,10 @@ that `r` runs; Tab goes to the next one.
 
     def _keep(self, view: BlockView) -> None:
         """Remember what the learner made of a block, for when the lesson is opened again."""
-        name = (self.lesson, view.block.id)
-        self.tutor.edits.pop(name, None)
+        key = (self.lesson, view.block.id)
+        self.tutor.edits.pop(key, None)
         if view.is_edited:
-            self.tutor.edits[name] = view.code
+            self.tutor.edits[key] = view.code
 
     def on_unmount(self) -> None:
         """End the lesson's process: the lesson is left."""
@@ -273,14 +275,14 @@ that `r` runs; Tab goes to the next one.
         if self.tutor.is_running:
             self.tutor.release_lesson()
 
-    def _plays(self, view: BlockView) -> bool:
+    def _is_playing(self, view: BlockView) -> bool:
         """Return whether a block runs now."""
         return self._turn is not None and view is self._turn.playing
 
     async def action_edit(self) -> None:
         """Let the learner change the marked block."""
         view = self._chosen()
-        if view and not view.is_editing and not self._plays(view):
+        if view and not view.is_editing and not self._is_playing(view):
             await view.edit()
             self.refresh_bindings()
 
@@ -301,11 +303,11 @@ that `r` runs; Tab goes to the next one.
 
     def action_next(self) -> None:
         """Go to the next lesson."""
-        this = self._opened
-        if this and this.following:
-            if not this.has_blocks:
-                self._remember_read(this.lesson.id)
-            self.tutor.go.to_lesson_instead(this.following.id)
+        opened_lesson = self._opened
+        if opened_lesson and opened_lesson.following:
+            if not opened_lesson.has_blocks:
+                self._remember_read(opened_lesson.lesson.id)
+            self.tutor.go.to_lesson_instead(opened_lesson.following.id)
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_read(self, lesson: str) -> None:
@@ -313,11 +315,13 @@ that `r` runs; Tab goes to the next one.
 
     def action_exercise(self) -> None:
         """Work on the first exercise that is not done yet."""
-        tried = self._opened.exercises if self._opened else []
-        left = [one for one in tried if exercises.state(one) != "pass"]
-        for one in [*left, *tried][:1]:
+        lesson_exercises = self._opened.exercises if self._opened else []
+        unfinished = [
+            exercise for exercise in lesson_exercises if exercises.state(exercise) != "pass"
+        ]
+        for exercise in [*unfinished, *lesson_exercises][:1]:
             self.tutor.release_lesson()
-            self.tutor.go.to_exercise(one.id)
+            self.tutor.go.to_exercise(exercise.id)
 
     def action_answer(self, number: int) -> None:
         """Answer the question in sight."""
@@ -346,7 +350,7 @@ that `r` runs; Tab goes to the next one.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        this, running = self._opened, self._turn is not None
+        opened_lesson, running = self._opened, self._turn is not None
         page = self._page
         editing = page.edited is not None
         if action == "back" and editing:
@@ -357,15 +361,15 @@ that `r` runs; Tab goes to the next one.
             return bool(page.views) and not running
         if action == "reset":
             views = [page.marked] if page.marked else page.views
-            return any(one.is_edited for one in views) and not running
+            return any(view.is_edited for view in views) and not running
         if action == "check":
-            return bool(this and this.checks) and not running
+            return bool(opened_lesson and opened_lesson.checks) and not running
         if action == "next":
-            return bool(this and this.following) and not running
+            return bool(opened_lesson and opened_lesson.following) and not running
         if action == "answer":
             return page.asked is not None and not editing
         if action == "exercise":
-            return bool(this and this.exercises) and not running
+            return bool(opened_lesson and opened_lesson.exercises) and not running
         if action == "words":
-            return bool(this and this.refers)
+            return bool(opened_lesson and opened_lesson.refers)
         return super().check_action(action, parameters)

@@ -46,7 +46,7 @@ OWN = {
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedProgram:
     """What was typed for one of `OWN`, and names a file."""
 
     kind: str
@@ -101,10 +101,10 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
     def __init__(self) -> None:
         super().__init__("Rehearse for a TPU that is not here")
         self._checks: list[Check] = []
-        self._left_out: set[str] = set()
+        self._excluded: set[str] = set()
         """Checks that are not wanted."""
         self._tpus = set(EVERY_GENERATION)
-        self._own = ""
+        self._own_kind = ""
         """Which of `OWN` is wanted; empty where it is checks."""
         self._words: dict[str, tuple[str, ...]] = {}
         """What was typed for each of `OWN`."""
@@ -133,17 +133,17 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
         checks = content.read_checks(self.tutor.checks)
-        self.post_message(Looked([one for one in checks if one.has_programs]))
+        self.post_message(Looked([check for check in checks if check.has_programs]))
 
     def on_looked(self, message: Looked) -> None:
         """Show the checks, or take what was typed."""
-        if not isinstance(message.what, Typed):
-            first = not self._checks and message.what
+        if not isinstance(message.what, TypedProgram):
+            is_first = not self._checks and message.what
             self._checks = message.what
-            self._show(message.what[0].id if first else None)
+            self._show(message.what[0].id if is_first else None)
         elif self.query_one(OwnLine).display:  # Esc may have come first
-            self._own = message.what.kind
-            self._words[self._own] = message.what.words
+            self._own_kind = message.what.kind
+            self._words[self._own_kind] = message.what.words
             self.action_back()
 
     def _show(self, mark: str | None = None) -> None:
@@ -156,71 +156,75 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
         yield Row(None, Content.styled("Programs", "bold"))
         for kind, (text, *_) in OWN.items():
             typed = " ".join(self._words.get(kind, ()))
-            yield _box(kind, typed or text, chosen=self._own == kind)
-        for one in self._checks:
-            yield _box(one.id, one.id, chosen=one.id in self._wanted)
+            yield _box_row(kind, typed or text, chosen=self._own_kind == kind)
+        for check in self._checks:
+            yield _box_row(check.id, check.id, chosen=check.id in self._chosen_checks)
 
     def _tpu_rows(self) -> Iterator[Row]:
         yield Row(None, Content.styled("TPUs", "bold"))
-        for one in TOPOLOGIES:
-            devices = f"{one.devices:>3} device{'s' if one.devices > 1 else ' '}"
-            text = f"{one.name:<8}{devices} {one.hbm_gib_per_device:>6.2f} GiB"
-            yield _box(one.name, text, chosen=one.name in self._tpus)
+        for topology in TOPOLOGIES:
+            devices = f"{topology.devices:>3} device{'s' if topology.devices > 1 else ' '}"
+            text = f"{topology.name:<8}{devices} {topology.hbm_gib_per_device:>6.2f} GiB"
+            yield _box_row(topology.name, text, chosen=topology.name in self._tpus)
 
     @property
-    def _wanted(self) -> list[str]:
+    def _chosen_checks(self) -> list[str]:
         """The checks that are chosen."""
-        if self._own:
+        if self._own_kind:
             return []
-        return [one.id for one in self._checks if one.id not in self._left_out]
+        return [check.id for check in self._checks if check.id not in self._excluded]
 
     def _headline(self) -> str:
         if self.query_one(OwnLine).display:
             return f"Type {OWN[self._typing][2]}."
-        count = len(self._wanted)
-        what = "your own file" if self._own else f"{count} check{'' if count == 1 else 's'}"
-        if not (self._own or count):
+        count = len(self._chosen_checks)
+        programs = (
+            "your own file" if self._own_kind else f"{count} check{'' if count == 1 else 's'}"
+        )
+        if not (self._own_kind or count):
             return "Choose at least one program: Space takes the marked line in."
         if not self._tpus:
             return "Choose at least one TPU: Tab goes to their list, Space takes one in."
-        many = f"{len(self._tpus)} TPU{'' if len(self._tpus) == 1 else 's'}"
-        if self._own == SCRIPT:
-            return f"r runs your script on CPU devices, and compiles what it jits for {many}."
-        return f"r compiles {what} for {many}. Nothing is run, no TPU is needed."
+        tpus = f"{len(self._tpus)} TPU{'' if len(self._tpus) == 1 else 's'}"
+        if self._own_kind == SCRIPT:
+            return f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
+        return f"r compiles {programs} for {tpus}. Nothing is run, no TPU is needed."
 
     @property
     def _on_tpus(self) -> bool:
         return self.focused is self.query_one("#tpus")
 
-    def _chosen(self) -> str:
+    def _marked_name(self) -> str:
         rows = self.query_one("#tpus" if self._on_tpus else "#programs", Rows)
         return rows.chosen or ""
 
     def action_choose(self) -> None:
         """Take the marked line in or out."""
-        name = self._chosen()
+        name = self._marked_name()
         if self._on_tpus:
             self._tpus ^= {name}
         elif name in OWN:
-            if self._own == name:
-                self._own = ""
+            if self._own_kind == name:
+                self._own_kind = ""
             else:
                 self._ask(name)
-        elif self._own:
-            self._own, self._left_out = "", {one.id for one in self._checks} - {name}
+        elif self._own_kind:
+            self._own_kind, self._excluded = "", {check.id for check in self._checks} - {name}
         else:
-            self._left_out ^= {name}
+            self._excluded ^= {name}
         self._show()
 
     def action_all(self) -> None:
         """Take all of a list in, or none where all are."""
         if self._on_tpus:
-            names = {one.name for one in TOPOLOGIES}
+            names = {topology.name for topology in TOPOLOGIES}
             self._tpus = set[str]() if self._tpus == names else names
         else:
-            names = {one.id for one in self._checks}
-            self._left_out = names if not self._own and not self._left_out & names else set[str]()
-            self._own = ""
+            names = {check.id for check in self._checks}
+            self._excluded = (
+                names if not self._own_kind and not self._excluded & names else set[str]()
+            )
+            self._own_kind = ""
         self._show()
 
     def action_other(self) -> None:
@@ -230,8 +234,8 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
     @on(Rows.OptionSelected)
     def selected(self) -> None:
         """Start; a file that is not typed yet is asked for."""
-        name = self._chosen()
-        if not self._on_tpus and name in OWN and self._own != name:
+        name = self._marked_name()
+        if not self._on_tpus and name in OWN and self._own_kind != name:
             self._ask(name)
         else:
             self.action_start()
@@ -254,18 +258,18 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
     def _read(self, kind: str, typed: str) -> None:
-        self.post_message(Looked(Typed(kind, read_words(kind, typed))))
+        self.post_message(Looked(TypedProgram(kind, read_words(kind, typed))))
 
     def action_start(self) -> None:
         """Compile what is chosen."""
-        if not self._tpus or not (self._own or self._wanted):
+        if not self._tpus or not (self._own_kind or self._chosen_checks):
             return
-        names = tuple(one.name for one in TOPOLOGIES if one.name in self._tpus)
-        request = Request(ids=tuple(self._wanted), tpus=names)
-        if self._own:
-            first, *rest = self._words[self._own]
+        names = tuple(topology.name for topology in TOPOLOGIES if topology.name in self._tpus)
+        request = Request(ids=tuple(self._chosen_checks), tpus=names)
+        if self._own_kind:
+            first, *rest = self._words[self._own_kind]
             request = replace(request, python=self.tutor.choices.python)
-            if self._own == SCRIPT:
+            if self._own_kind == SCRIPT:
                 request = replace(request, script=(first, *rest))
             else:
                 request = replace(request, ids=(first,), arguments=tuple(rest))
@@ -294,7 +298,7 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
         """Offer what works now."""
         typing = isinstance(self.focused, OwnLine)
         if action == "start":
-            return bool(self._tpus) and bool(self._own or self._wanted) and not typing
+            return bool(self._tpus) and bool(self._own_kind or self._chosen_checks) and not typing
         if action in ("all", "other"):
             return not typing
         return super().check_action(action, parameters)
@@ -321,5 +325,5 @@ def read_words(kind: str, typed: str) -> tuple[str, ...]:
     return words
 
 
-def _box(name: str, text: str, *, chosen: bool) -> Row:
+def _box_row(name: str, text: str, *, chosen: bool) -> Row:
     return Row(name, f"[{'x' if chosen else ' '}] {visible(text)}")

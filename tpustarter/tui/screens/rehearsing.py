@@ -26,7 +26,7 @@ from tpustarter.tui import rehearsal_details as details
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
-from tpustarter.tui.rehearsal_table import Known, Program, Table
+from tpustarter.tui.rehearsal_table import Answers, Program, Table
 from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
@@ -68,8 +68,8 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         self._rehearsal: Rehearsal | None = None
         self._without_compiler = False
         self._inbox: Inbox[Event | list[dict[str, str]] | None] = Inbox()
-        self._known = self._empty()
-        self._now: Working | None = None
+        self._answers = self._new_answers()
+        self._job: Working | None = None
         self._began = 0.0
         self._clock: Timer | None = None
         self._stopped = False
@@ -79,10 +79,10 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         self._tail = Tail()
         self._script_error: str | None = None
 
-    def _empty(self) -> Known:
+    def _new_answers(self) -> Answers:
         """Return what is known before the first answer."""
-        programs: list[Program] = [(one, "") for one in self._request.ids]
-        return Known([(None, "")] if self._is_own else programs, self._request.tpus)
+        programs: list[Program] = [(check, "") for check in self._request.ids]
+        return Answers([(None, "")] if self._is_own else programs, self._request.tpus)
 
     @property
     def _is_own(self) -> bool:
@@ -95,7 +95,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         opening.display = False
         yield opening
         yield Static("", id="tpu-names")
-        yield Table(self._known)
+        yield Table(self._answers)
         with VerticalScroll(id="details"):
             yield Static("", id="found")
         yield Static("", id="headline")
@@ -106,10 +106,10 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         self._start()
 
     def _start(self) -> None:
-        self._began, self._stopped, self._failed, self._now = time.monotonic(), False, False, None
-        self._rehearsal, self._inbox, self._known = None, Inbox(), self._empty()
+        self._began, self._stopped, self._failed, self._job = time.monotonic(), False, False, None
+        self._rehearsal, self._inbox, self._answers = None, Inbox(), self._new_answers()
         self._functions, self._tail, self._script_error = [], Tail(), None
-        self.query_one(Table).known = self._known
+        self.query_one(Table).known = self._answers
         self._clock = self.set_interval(1.0, self._tick)
         self._show()
         self.refresh_bindings()
@@ -164,7 +164,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
     @property
     def can_stop(self) -> bool:
         """Whether a rehearsal goes on that was not stopped yet."""
-        return self._known.busy and not self._stopped
+        return self._answers.busy and not self._stopped
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what has happened since."""
@@ -183,12 +183,12 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
             self._opening = visible(line)
             self._show_opening()
         elif isinstance(event, Working):
-            self._now = event
-            self._known.working(event.check, event.program, event.tpu, event.seconds)
+            self._job = event
+            self._answers.working(event.check, event.program, event.tpu, event.seconds)
         elif isinstance(event, Rehearsed):
-            self._known.answer(event.result)
+            self._answers.answer(event.result)
         elif isinstance(event, list):
-            self._known.skip(event)
+            self._answers.skip(event)
         elif event is None:
             self._finish()
         else:
@@ -205,35 +205,35 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
     def _finish(self) -> None:
         if self._clock:
             self._clock.stop()
-        self._clock, self._now, self._rehearsal = None, None, None
-        self._known.busy = False
+        self._clock, self._job, self._rehearsal = None, None, None
+        self._answers.busy = False
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while the compiler does."""
         self.say(self._headline())
 
     def _headline(self) -> str:
-        results = self._known.results
-        if not self._known.busy:
+        results = self._answers.results
+        if not self._answers.busy:
             text = rehearsal_text.headline(results, own=self._is_own, stopped=self._stopped)
             return text if results else f"{text} {'It was stopped.' if self._stopped else ''}"
         if self._stopped:
             return "stopping"
-        if self._now is None:
+        if self._job is None:
             seconds = time.monotonic() - self._began
             return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
-        now = self._now
-        if now.tpu not in self._known.tpus:
-            return f"lowering your code, {now.seconds:.0f} s. {NOTHING_RUN}"
+        job = self._job
+        if job.tpu not in self._answers.tpus:
+            return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
         return visible(
-            f"{len(results)} answered, {self._known.waiting} wait; {now.program} for {now.tpu}, "
-            f"{now.seconds:.0f} s. {NOTHING_RUN}"
+            f"{len(results)} answered, {self._answers.waiting} wait; {job.program} for {job.tpu}, "
+            f"{job.seconds:.0f} s. {NOTHING_RUN}"
         )
 
     def _show_opening(self) -> None:
         """Say which compiler it is, where there is room."""
-        room = self.size.height >= LOW and self.size.width >= BESIDE
-        self.say(self._opening if room else "", where="opening")
+        has_room = self.size.height >= LOW and self.size.width >= BESIDE
+        self.say(self._opening if has_room else "", where="opening")
 
     def _show(self) -> None:
         """Paint the table, the details and how far it is."""
@@ -257,20 +257,20 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         table = self.query_one(Table)
         program, tpu = table.program, table.tpu
         if self._view == "script":
-            told = details.of_script(self._functions, self._script_error, self._tail.text)
-            self.show_found(Stack(told))
+            pieces = details.describe_script(self._functions, self._script_error, self._tail.text)
+            self.show_details(Stack(pieces))
         elif program is None:
-            self.show_found("")
-        elif self._view == "words" and (said := self._words()):
-            self.show_found(Content(said))
+            self.show_details("")
+        elif self._view == "words" and (words := self._words()):
+            self.show_details(Content(words))
         elif self._view == "compare":
-            self.show_found(Stack(details.comparison(self._known, program, tpu)))
+            self.show_details(Stack(details.comparison(self._answers, program, tpu)))
         else:
-            self.show_found(Stack(details.of_cell(self._known, program, tpu)))
+            self.show_details(Stack(details.describe_cell(self._answers, program, tpu)))
 
     def _words(self) -> str:
         table = self.query_one(Table)
-        return details.words(self._known.result(table.program, table.tpu))
+        return details.words(self._answers.result(table.program, table.tpu))
 
     def action_view(self, view: str) -> None:
         """Show something else of the marked cell, and back."""
@@ -281,7 +281,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
 
     def action_again(self) -> None:
         """Go through all of it again."""
-        if not self._known.busy:
+        if not self._answers.busy:
             self._start()
 
     def stop_work(self) -> bool:
@@ -309,7 +309,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         if action == "setup":
             return self._without_compiler
         if action == "again":
-            return not self._known.busy
+            return not self._answers.busy
         if action == "view":
             if parameters == ("script",):
                 return bool(self._request.script)

@@ -90,38 +90,42 @@ Enter chooses the marked line. What is chosen has a star.
         self.query_one(Rows).show(self._rows())
 
     def _rows(self) -> Iterator[Row]:
-        now = self.tutor.choices
+        choices = self.tutor.choices
         yield Row(None, Content.styled("Python under test", "bold"))
-        yield _choice("python:", "automatic", chosen=now.python is None)
-        paths = [str(one.path) for one in self._facts.candidates] if self._facts else []
-        known = {str(one.path): one for one in self._facts.candidates} if self._facts else {}
-        saved = [now.python] if now.python else list[str]()
+        yield _choice_row("python:", "automatic", chosen=choices.python is None)
+        paths = [str(candidate.path) for candidate in self._facts.candidates] if self._facts else []
+        by_path = (
+            {str(candidate.path): candidate for candidate in self._facts.candidates}
+            if self._facts
+            else {}
+        )
+        saved = [choices.python] if choices.python else list[str]()
         for path in dict.fromkeys([*saved, *paths]):
-            names = ", ".join(known[path].frameworks) if path in known else ""
+            names = ", ".join(by_path[path].frameworks) if path in by_path else ""
             text = f"{visible(path)}  {names or 'no framework'}"
-            yield _choice(f"python:{path}", text, chosen=now.python == path)
+            yield _choice_row(f"python:{path}", text, chosen=choices.python == path)
         yield Row(None, "")
         yield Row(None, Content.styled("Virtual CPU devices", "bold"))
         for number in DEVICES:
             text = "automatic: 8 where there is no TPU, none beside one"
             text = text if number is None else f"{number}, even beside a TPU"
-            yield _choice(f"devices:{number or ''}", text, chosen=now.devices == number)
+            yield _choice_row(f"devices:{number or ''}", text, chosen=choices.devices == number)
         yield Row(None, "")
         yield Row(None, Content.styled("Colours", "bold"))
-        yield _choice("plain:", "the terminal's own", chosen=not now.plain)
-        yield _choice("plain:yes", "none", chosen=now.plain)
+        yield _choice_row("plain:", "the terminal's own", chosen=not choices.plain)
+        yield _choice_row("plain:yes", "none", chosen=choices.plain)
 
     @on(Rows.OptionSelected)
     def chosen(self, event: Rows.OptionSelected) -> None:
         """Follow a choice, and remember it."""
         kind, _, value = str(event.option_id).partition(":")
-        now = self.tutor.choices
+        choices = self.tutor.choices
         if kind == "python":
-            self._choose(replace(now, python=value or None))
+            self._choose(replace(choices, python=value or None))
         elif kind == "devices":
-            self._choose(replace(now, devices=int(value) if value else None))
+            self._choose(replace(choices, devices=int(value) if value else None))
         else:
-            self._choose(replace(now, plain=bool(value)))
+            self._choose(replace(choices, plain=bool(value)))
 
     def _choose(self, choices: Settings) -> None:
         self.tutor.choose(choices)
@@ -164,5 +168,5 @@ Enter chooses the marked line. What is chosen has a star.
             self.dismiss()
 
 
-def _choice(name: str, text: str, *, chosen: bool) -> Row:
+def _choice_row(name: str, text: str, *, chosen: bool) -> Row:
     return Row(name, Hanging(f"  {'*' if chosen else ' '} ", text))

@@ -56,13 +56,13 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         self._profile = profile
         self._setup: Setup | None = None
         self._inbox: Inbox[Event] = Inbox()
-        self._now: str | None = None
+        self._running_step: str | None = None
         self._busy = False
         self._stopped = False
         self._began = 0.0
         self._clock: Timer | None = None
         self._tail = Tail()
-        self._ended: dict[str, StepEnded] = {}
+        self._ended_steps: dict[str, StepEnded] = {}
 
     def on_mount(self) -> None:
         """Make the plan in the background."""
@@ -74,11 +74,13 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _plan(self) -> None:
         app = self.tutor
         try:
-            made = Setup(self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks)
+            setup = Setup(
+                self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks
+            )
         except Problem as problem:
             self.post_message(Looked(problem))
         else:
-            self.post_message(Looked(made))
+            self.post_message(Looked(setup))
 
     def on_looked(self, message: Looked) -> None:
         """Show the plan."""
@@ -88,8 +90,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         elif isinstance(message.what, Problem):
             self.say(plain(str(message.what)))
         else:
-            told = "\n".join(f"* {one}" for one in cast("list[str]", message.what))
-            question = Question("Undo", f"This removes:\n\n{told}\n\nRemove it?")
+            removed = "\n".join(f"* {item}" for item in cast("list[str]", message.what))
+            question = Question("Undo", f"This removes:\n\n{removed}\n\nRemove it?")
             self.tutor.push_screen(question, self._answered)
         self.refresh_bindings()
 
@@ -100,7 +102,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _begin(self, *, undo: bool) -> None:
         if self._busy:
             return
-        self._busy, self._stopped, self._ended = True, False, {}
+        self._busy, self._stopped, self._ended_steps = True, False, {}
         self._inbox, self._tail = Inbox(), Tail()
         self._began = time.monotonic()
         self._clock = self.set_interval(1.0, self._tick)
@@ -148,79 +150,79 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     def _follow(self, event: Event) -> None:
         if isinstance(event, StepStarted):
-            self._now, self._began, self._tail = event.step.id, time.monotonic(), Tail()
+            self._running_step, self._began, self._tail = event.step.id, time.monotonic(), Tail()
         elif isinstance(event, StepOutput):
             self._tail.add(f"{event.text}\n")
         elif isinstance(event, StepEnded):
-            self._ended[event.step.id] = event
-            self._now = None
+            self._ended_steps[event.step.id] = event
+            self._running_step = None
         else:
             if self._clock:
                 self._clock.stop()
-            self._clock, self._busy, self._now = None, False, None
+            self._clock, self._busy, self._running_step = None, False, None
 
     def _tick(self) -> None:
         """Say how long it has been; runs only while set-up does."""
         seconds = time.monotonic() - self._began
-        what = "stopping" if self._stopped else "running, downloads may take minutes"
-        self.say(f"{what}, {seconds:.0f} s")
+        activity = "stopping" if self._stopped else "running, downloads may take minutes"
+        self.say(f"{activity}, {seconds:.0f} s")
 
     def _show(self) -> None:
         setup = self._setup
         if setup is None:
             return
-        bad = next(
-            (one.id for one in setup.steps if one.id in self._ended
-             and one.state in ("failed", "blocked")), None
+        failed_id = next(
+            (step.id for step in setup.steps if step.id in self._ended_steps
+             and step.state in ("failed", "blocked")), None
         )  # fmt: skip
         rows = self.query_one(Rows)
-        first = next((one.id for one in setup.steps if one.state != "done"), None)
-        mark = self._now or bad or (first if rows.chosen is None else None)
+        open_id = next((step.id for step in setup.steps if step.state != "done"), None)
+        mark = self._running_step or failed_id or (open_id if rows.chosen is None else None)
         rows.show([self._row(setup, step) for step in setup.steps], highlight=mark)
         self._show_details()
         if not self._busy:
             self.say(self._summary(setup))
 
     def _summary(self, setup: Setup) -> str:
-        todo = [one for one in setup.steps if one.state not in ("done", "undone")]
-        blocked = next((one for one in setup.steps if one.state == "blocked"), None)
-        failed = next((one for one in setup.steps if one.state == "failed"), None)
-        log = f" The log is in {visible(setup.short(setup.log))}." if self._ended else ""
+        unfinished = [step for step in setup.steps if step.state not in ("done", "undone")]
+        blocked = next((step for step in setup.steps if step.state == "blocked"), None)
+        failed = next((step for step in setup.steps if step.state == "failed"), None)
+        log = f" The log is in {visible(setup.short(setup.log))}." if self._ended_steps else ""
         if failed:
             return f"{visible(failed.title)}: failed.{log}"
         if blocked:
             return f"{visible(blocked.title)}: cannot be done yet; y looks again."
-        if any(one.state == "undone" for one in setup.steps):
+        if any(step.state == "undone" for step in setup.steps):
             return f"{visible(setup.short(setup.folder))} is gone. y makes it again."
-        if not todo:
+        if not unfinished:
             users = {"jax": "Checks and lessons use", "rehearse": "`tpustarter rehearse` uses"}
             return f"Everything is done. {users[self._profile]} this environment from now on."
-        left = f"{len(todo)} of {len(setup.steps)} steps are left"
-        if self._ended:
-            return f"{left}; y goes on.{log}"
-        return f"{left}. Nothing was run yet: y runs the commands above."
+        remaining = f"{len(unfinished)} of {len(setup.steps)} steps are left"
+        if self._ended_steps:
+            return f"{remaining}; y goes on.{log}"
+        return f"{remaining}. Nothing was run yet: y runs the commands above."
 
     def _row(self, setup: Setup, step: Step) -> Row:
-        ended = self._ended.get(step.id)
-        state = "running" if step.id == self._now else step.state
-        left = word(STYLES.get(state, ""), state, 8) + Content.styled(visible(step.title), "bold")
+        ended = self._ended_steps.get(step.id)
+        state = "running" if step.id == self._running_step else step.state
+        label = word(STYLES.get(state, ""), state, 8) + Content.styled(visible(step.title), "bold")
         # Of what is done already nothing will be run.
-        will = step.command if ended or state != "done" else ()
-        more = (Hanging("        ", visible(setup.pasted(will))),) if will else ()
-        return Row(step.id, left, f"{ended.seconds:.0f} s" if ended else "", more)
+        command = step.command if ended or state != "done" else ()
+        below = (Hanging("        ", visible(setup.pasted(command))),) if command else ()
+        return Row(step.id, label, f"{ended.seconds:.0f} s" if ended else "", below)
 
     @on(Rows.OptionHighlighted)
     def _show_details(self) -> None:
         setup = self._setup
         chosen = self.query_one(Rows).chosen
-        step = next((one for one in setup.steps if one.id == chosen), None) if setup else None
+        step = next((step for step in setup.steps if step.id == chosen), None) if setup else None
         if step is None:
-            self.show_found("")
-        elif step.id == self._now:
-            self.show_found(Content(self._tail.text or "waiting for its first words"))
+            self.show_details("")
+        elif step.id == self._running_step:
+            self.show_details(Content(self._tail.text or "waiting for its first words"))
             self.query_one("#details", VerticalScroll).scroll_end(animate=False)
         else:
-            self.show_found(Stack(_details(step, self._ended.get(step.id))))
+            self.show_details(Stack(_details(step, self._ended_steps.get(step.id))))
 
     def stop_work(self) -> bool:
         """Stop the command that runs."""
@@ -258,12 +260,14 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        states = {one.state for one in self._setup.steps} if self._setup else set[str]()
+        states = {step.state for step in self._setup.steps} if self._setup else set[str]()
         if action == "run":
             return bool(states - {"done"}) and not self._busy
         if action == "undo":
-            made = [one for one in self._setup.steps if one.id != "python"] if self._setup else []
-            return any(one.state == "done" for one in made) and not self._busy
+            steps = (
+                [step for step in self._setup.steps if step.id != "python"] if self._setup else []
+            )
+            return any(step.state == "done" for step in steps) and not self._busy
         return super().check_action(action, parameters)
 
 

@@ -48,7 +48,7 @@ class Split(Page):
         line.update(Content(text))
         line.display = bool(text)
 
-    def show_found(self, found: VisualType) -> None:
+    def show_details(self, found: VisualType) -> None:
         """Show the details of the marked row."""
         self.query_one("#found", Static).update(found)
 

@@ -37,7 +37,7 @@ What the lesson refers to. Enter follows the marked line:
 
     def __init__(self, title: str, refers: list[Reference]) -> None:
         super().__init__(f"Words and links: {title}")
-        self._refers = {str(number): one for number, one in enumerate(refers)}
+        self._references = {str(number): reference for number, reference in enumerate(refers)}
 
     def body(self) -> Iterable[Widget]:
         """Return the list."""
@@ -51,27 +51,27 @@ What the lesson refers to. Enter follows the marked line:
 
     def _rows(self) -> Iterator[Row]:
         kind = ""
-        for number, one in self._refers.items():
-            if one.kind != kind:
+        for number, reference in self._references.items():
+            if reference.kind != kind:
                 if kind:
                     yield Row(None, "")
-                kind = one.kind
+                kind = reference.kind
                 yield Row(None, Content.styled(kind, "bold"))
-            label = Content.styled(f"  {visible(one.target)}  ", "bold")
-            yield Row(number, Hanging(label, visible(" ".join(one.text.split()))))
+            label = Content.styled(f"  {visible(reference.target)}  ", "bold")
+            yield Row(number, Hanging(label, visible(" ".join(reference.text.split()))))
 
     @on(Rows.OptionSelected)
     def follow(self, event: Rows.OptionSelected) -> None:
         """Go where the marked line leads."""
-        one = self._refers[str(event.option_id)]
+        reference = self._references[str(event.option_id)]
         app = self.tutor
-        if one.kind == "Words":
-            app.push_screen(Entry(one.target, one.text))
-        elif one.kind == "Lessons":
-            app.go.to_lesson(one.target)
-        elif one.kind == "Checks":
-            request = Request(ids=(one.target,), devices=app.choices.devices)
-            app.go.to_checks(request, f"Check {visible(one.target)}")
+        if reference.kind == "Words":
+            app.push_screen(Entry(reference.target, reference.text))
+        elif reference.kind == "Lessons":
+            app.go.to_lesson(reference.target)
+        elif reference.kind == "Checks":
+            request = Request(ids=(reference.target,), devices=app.choices.devices)
+            app.go.to_checks(request, f"Check {visible(reference.target)}")
         else:
-            told = f"{one.target}\n\nCopy it into a browser; tpustarter opens no address."
-            app.push_screen(Notice("On the web", told))
+            text = f"{reference.target}\n\nCopy it into a browser; tpustarter opens no address."
+            app.push_screen(Notice("On the web", text))
