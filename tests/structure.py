@@ -35,8 +35,10 @@ def imported_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # A relative import has no place here: it is named so that it is seen as foreign.
+            module = "." * node.level + (node.module or "")
+            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def module_name(package: Path, path: Path) -> str:
@@ -87,8 +89,14 @@ def layer(module: str) -> str:
     return first if dot else GROUND
 
 
+def not_in_the_map(package: Path) -> list[str]:
+    """Return the packages that the map lacks, and the layers it names that are not there."""
+    folders = {path.parent.name for path in package.glob("*/__init__.py")} | {GROUND}
+    return sorted(folders ^ set(order(package)) - {"checks", "lessons"})
+
+
 def imports_upwards(package: Path) -> list[str]:
-    """Return the imports that go against the order; a layer that the map lacks is against it."""
+    """Return the imports that go against the order."""
     layers = order(package)
     found: list[str] = []
     for module, imported in graph(package).items():
@@ -100,11 +108,9 @@ def imports_upwards(package: Path) -> list[str]:
                 found.append(f"{module} imports {other}")
             elif here == there:
                 continue
-            elif (
-                not {here, there} <= set(layers)
-                or layers.index(here) > layers.index(there)
-                or {here, there} in APART
-            ):
+            elif missing := sorted({here, there} - set(layers)):
+                found.append(f"{module} imports {other}: `{missing[0]}/` is not in the map")
+            elif layers.index(here) > layers.index(there) or {here, there} in APART:
                 found.append(f"{module} imports {other}")
     return found
 
@@ -162,3 +168,4 @@ def report(package: Path) -> str:
 if __name__ == "__main__":
     named = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "tpustarter"
     print(report(named.resolve()))
+    sys.exit(bool(imports_upwards(named) or circles(named) or not_in_the_map(named)))

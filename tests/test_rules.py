@@ -47,6 +47,8 @@ def foreign_imports(package: Path) -> list[str]:
                 found.append(f"{inside} imports textual")
             if first in FRAMEWORKS and inside.parts[0] != "probe":
                 found.append(f"{inside} imports {name}, a framework")
+            if name.startswith("."):
+                found.append(f"{inside} imports {name}, which names no package")
     return found
 
 
@@ -71,10 +73,11 @@ def test_the_rule_of_foreign_imports_can_fail(tmp_path: Path) -> None:
         "machine/b.py": "import yaml",
         "checking/c.py": "import jax",
         "checking/d.py": "def f():\n    import textual",
+        "checking/e.py": "from ..cli import overview",
         "__init__.py": "import platformdirs",
     })  # fmt: skip
 
-    assert 5 == len(foreign_imports(package))
+    assert 6 == len(foreign_imports(package))
 
 
 def test_packages_import_downwards_only() -> None:
@@ -124,6 +127,19 @@ def test_the_rule_of_layers_can_fail(tmp_path: Path, name: str, code: str) -> No
 
     assert 1 == len(found)
     assert found[0].startswith(name.removesuffix(".py").replace("/", "."))
+
+
+def test_the_map_names_every_package() -> None:
+    """One that it lacks has no height, and one that is gone misleads."""
+    assert [] == structure.not_in_the_map(PACKAGE)
+
+
+def test_the_rule_of_the_map_can_fail(tmp_path: Path) -> None:
+    """A package beside those of the map is seen, and one of the map that is not there."""
+    package = lay_out(tmp_path, {"__init__.py": f'"""{MAP}"""', "cli/__init__.py": "",
+                                 "tui/__init__.py": "", "extra/__init__.py": ""})  # fmt: skip
+
+    assert ["checking", "extra", "probe"] == structure.not_in_the_map(package)
 
 
 def test_no_two_modules_import_each_other() -> None:

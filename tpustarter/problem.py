@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 
@@ -24,6 +25,8 @@ class ExitCode(IntEnum):
     """The device asked for with `--require` is not there."""
     BUG = 70
     """tpustarter itself broke."""
+    OUTPUT = 74
+    """What there was to say could not be written to stdout."""
     BUSY = 75
     """The device is in use; try again."""
     DENIED = 77
@@ -32,6 +35,8 @@ class ExitCode(IntEnum):
     """A check, lesson or state file cannot be read."""
     INTERRUPTED = 130
     """Ctrl-C, or SIGINT."""
+    PIPE = 141
+    """Whoever read stdout closed it before the end, as `head` does."""
     TERMINATED = 143
     """SIGTERM or SIGHUP."""
 
@@ -64,3 +69,28 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
         if self.read:
             lines += [f"read: `tpustarter learn {self.read}`"]
         return "\n".join(lines)
+
+
+SCHEMAS = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup"}
+"""What a command prints with `--json`; a report where it is not here."""
+
+
+def schema_of(words: Sequence[str]) -> str:
+    """Return the name of the document that a command line asks for with `--json`."""
+    command = next((word for word in words if word in SCHEMAS), "")
+    return f"tpustarter.{SCHEMAS.get(command, 'report')}/1"
+
+
+def early_end(words: Sequence[str], code: int) -> str:
+    """Return what stands on stdout for a run that a signal ended before there was a result.
+
+    It is a JSON line where the command line asks for JSON, and nothing otherwise.
+    """
+    if not {"--json", "--ndjson"} & {*words}:
+        return ""
+    event = '"event": "error", ' if "--ndjson" in words else ""
+    what = "stopped by a signal before there was a result"
+    return (
+        f'{{{event}"schema": "{schema_of(words)}", "error": {{"what": "{what}", "hint": null}}, '
+        f'"exit_code": {code}}}\n'
+    )

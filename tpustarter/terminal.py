@@ -1,14 +1,17 @@
-"""What every text for people shares: safe characters, the width of a line, and colour.
+"""What every text shares: streams that may be broken, safe characters, widths, and colour.
 
 The app lays its own screens out; what it shows as plain text goes through `visible` as well.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
+from typing import Any
 
 WIDTH = 80
 """Columns that every terminal has."""
@@ -52,3 +55,80 @@ def paint_for(colours: Mapping[str, str]) -> Paint:
     from click import style  # not needed where nothing is coloured
 
     return lambda word, status: style(word, fg=colours[status]) if status in colours else word
+
+
+class UnwrittenError(Exception):
+    """Stdout did not take what was written: a full disk, or nobody reads any more.
+
+    No `OSError`: click ends with 1, a failed check, for one of a closed pipe.
+    """
+
+    def __init__(self, why: OSError) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+class Output(io.TextIOWrapper):
+    """The stream for data: says that it was stdout that failed, which an error alone does not."""
+
+    begun = False
+    """Whether anything was written to it."""
+
+    def write(self, text: str) -> int:
+        """Write; raises UnwrittenError."""
+        self.begun = True
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise UnwrittenError(error) from error
+
+    def flush(self) -> None:
+        """Hand on what waits; raises UnwrittenError."""
+        try:
+            super().flush()
+        except OSError as error:
+            raise UnwrittenError(error) from error
+
+
+class Lossy(io.TextIOWrapper):
+    """A stream for messages: what cannot be written is lost, and nothing else is.
+
+    A full disk behind stderr must not change what a command does, or its exit code.
+    """
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with contextlib.suppress(OSError, ValueError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what can be handed on."""
+        with contextlib.suppress(OSError, ValueError):
+            super().flush()
+
+
+def prepare_streams() -> None:
+    """Make the three streams ones that exist, and that break in a way that can be told apart."""
+    _open_what_is_closed()
+    sys.stdout, sys.stderr = _wrapped(Output, sys.stdout), _wrapped(Lossy, sys.stderr)
+
+
+def _open_what_is_closed() -> None:
+    """Give descriptors 0 to 2 to nobody where they are closed: a run's pipes must not get them.
+
+    Python has no stream for a descriptor that was closed, and code of others asks for one.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(opened, True)  # noqa: FBT003  as the three are
+    os.close(opened)
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)  # keeps it from being closed once it is wrapped
+
+
+def _wrapped(kind: type[io.TextIOWrapper], stream: Any) -> io.TextIOWrapper:
+    """Return a stream of a kind in the place of one of Python's own, with its settings."""
+    return kind(stream.buffer, stream.encoding, stream.errors, line_buffering=stream.line_buffering)

@@ -19,9 +19,9 @@ def managed(machine: host.Machine) -> bool:
     return any(machine.env.get(name) for name in MANAGED)
 
 
-def restart(inside: host.Container) -> str:
+def restart(container: host.Container) -> str:
     """Return the hint that starts this kind of container with everything a TPU needs."""
-    if inside.kind == "kubernetes":
+    if container.kind == "kubernetes":
         return POD
-    engine = "podman" if inside.kind == "podman" else "docker"
+    engine = "podman" if container.kind == "podman" else "docker"
     return f"start the container with `{DOCKER.replace('docker', engine, 1)}`"

@@ -14,9 +14,9 @@ OLDEST_JAX = "0.6.2"
 Packages = dict[str, _versions.Package]
 
 
-def versions(found: Packages) -> Iterator[Finding]:
+def versions(packages: Packages) -> Iterator[Finding]:
     """Tell every version; a withdrawn one fails, an unsupported JAX is a warning."""
-    for name, package in found.items():
+    for name, package in packages.items():
         if name in _pins.PARTS:
             continue
         code, verdict, expected, hint = "HOST-FRAMEWORKS-VERSION", "info", None, None
@@ -29,78 +29,80 @@ def versions(found: Packages) -> Iterator[Finding]:
         yield Finding(code, name, verdict, package.version, expected, hint=hint)
 
 
-def libtpu_there(found: Packages, *, elsewhere: bool) -> Iterator[Finding]:
+def libtpu_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
     """Judge, on a machine with a TPU, that frameworks have the library that drives it.
 
     Args:
-        found: What is installed.
+        packages: What is installed.
         elsewhere: TPU_LIBRARY_PATH names a library outside this Python.
     """
     for name in ("jax", "torch-xla"):
-        if name in found and "libtpu" not in found and not elsewhere:
-            wanted = f"{name.replace('-', '_')}[tpu]=={found[name].version}"
-            asked = _versions.asked(found[name], "libtpu", _pins.TPU_EXTRAS[name])
+        if name in packages and "libtpu" not in packages and not elsewhere:
+            requirement = f"{name.replace('-', '_')}[tpu]=={packages[name].version}"
+            specifier = _versions.specifier_for(packages[name], "libtpu", _pins.TPU_EXTRAS[name])
             yield Finding(
                 code="HOST-FRAMEWORKS-LIBTPU",
                 name=f"{name} has no libtpu here and cannot reach the TPU",
                 verdict="fail",
                 found="no libtpu",
-                expected=f"libtpu {asked}" if asked else "libtpu",
+                expected=f"libtpu {specifier}" if specifier else "libtpu",
                 entity=f"package:{name}",
-                hint=f"run `{_install.into_this_python(wanted)}`",
+                hint=f"run `{_install.into_this_python(requirement)}`",
             )
 
 
-def clashes(found: Packages, *, tpu: bool) -> Iterator[Finding]:
+def clashes(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
     """Judge distributions that overwrite or block each other."""
-    if "libtpu" in found and "libtpu-nightly" in found:
+    if "libtpu" in packages and "libtpu-nightly" in packages:
         yield Finding(
             code="HOST-FRAMEWORKS-NIGHTLY",
             name="libtpu-nightly overwrites files of libtpu",
             verdict="fail" if tpu else "warn",
-            found=f"libtpu-nightly {found['libtpu-nightly'].version}",
+            found=f"libtpu-nightly {packages['libtpu-nightly'].version}",
             expected="libtpu alone",
             hint="make a new environment: removing either of them breaks the other",
         )
-    if "torch" in found and "torch-xla" in found:
-        torch, xla = (found[name].version for name in ("torch", "torch-xla"))
+    if "torch" in packages and "torch-xla" in packages:
+        torch, xla = (packages[name].version for name in ("torch", "torch-xla"))
         fits = _versions.numbers(torch)[:2] == _versions.numbers(xla)[:2]
         release = ".".join(map(str, _versions.numbers(xla)))
-        wanted = (f"torch=={release}", f"torch_xla[tpu]=={release}")
+        requirements = (f"torch=={release}", f"torch_xla[tpu]=={release}")
         yield Finding(
             code="HOST-FRAMEWORKS-TORCH-PIN",
             name=f"torch, as torch_xla {xla} was built for it",
             verdict="ok" if fits else "fail",
             found=torch,
             expected=".".join(release.split(".")[:2]) + ".*",
-            hint=None if fits else f"run `{_install.into_this_python(*wanted)}`",
+            hint=None if fits else f"run `{_install.into_this_python(*requirements)}`",
         )
-    asked = _versions.asked(found["torch-tpu"], "libtpu") if "torch-tpu" in found else ""
-    if asked is None:
+    specifier = (
+        _versions.specifier_for(packages["torch-tpu"], "libtpu") if "torch-tpu" in packages else ""
+    )
+    if specifier is None:
         yield Finding(
             code="HOST-FRAMEWORKS-TORCH-TPU-OTHER",
             name="torch_tpu is perhaps another company's package of this name",
             verdict="warn" if tpu else "info",
-            found=f"{found['torch-tpu'].version}, which does not ask for libtpu",
+            found=f"{packages['torch-tpu'].version}, which does not ask for libtpu",
             expected="one that asks for libtpu, as Google's does",
             hint=f"run `{_install.into_this_python('-U', 'torch_tpu')}`",
         )
 
 
-def tensorflow(found: Packages, generation: str | None) -> Iterator[Finding]:
+def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
     """Judge TensorFlow beside others and on this TPU; null for a machine without one."""
     soft: Verdict = "warn" if generation else "info"
-    names = [name for name in ("tensorflow", "tensorflow-tpu") if name in found]
-    alone = not found.keys() & set(_pins.TPU_EXTRAS)
+    names = [name for name in ("tensorflow", "tensorflow-tpu") if name in packages]
+    alone = not packages.keys() & set(_pins.TPU_EXTRAS)
     own = "make an environment of its own for each of them"
     rows: list[tuple[bool, str, str, str, str]] = [
-        ("torch-xla" in found, "", "may take the TPU before torch_xla does",
+        ("torch-xla" in packages, "", "may take the TPU before torch_xla does",
          "no tensorflow beside torch_xla", own),
         (len(names) == 2, "-TWICE", "is a folder that two packages write to",
          "tensorflow-tpu alone", "make a new environment: removing either breaks the other"),
         (generation is not None and alone, "-CPU", "without TPU support, uses the CPU",
          "tensorflow-tpu", f"run `{_install.SET_UP}`, or install tensorflow-tpu instead"),
-        (generation == "tpu7x" and "tensorflow-tpu" in found, "-TPU7X",
+        (generation == "tpu7x" and "tensorflow-tpu" in packages, "-TPU7X",
          "is not supported on TPU7x", "JAX or PyTorch", f"run `{_install.SET_UP}`"),
     ]  # fmt: skip
     for applies, code, says, expected, hint in rows:
@@ -109,7 +111,7 @@ def tensorflow(found: Packages, generation: str | None) -> Iterator[Finding]:
                 code=f"HOST-FRAMEWORKS-TENSORFLOW{code}",
                 name=says if not code else f"tensorflow {says}",
                 verdict=soft,
-                found=", ".join(f"{name} {found[name].version}" for name in names),
+                found=", ".join(f"{name} {packages[name].version}" for name in names),
                 expected=expected,
                 hint=hint,
             )

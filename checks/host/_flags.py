@@ -27,7 +27,7 @@ class Mistake(NamedTuple):
 
     verdict: Verdict
     says: str
-    found: str
+    actual: str
     expected: str
     hint: str
 
@@ -40,15 +40,15 @@ def findings(machine: host.Machine) -> Iterator[Finding]:
     tpu = host.platform_hint(machine) == "tpu"
     for name in NAMES:
         value = machine.env.get(name, "").strip()
-        for one in _mistakes(name, value, machine) if value else ():
+        for mistake in _mistakes(name, value, machine) if value else ():
             yield Finding(
                 code="HOST-ENVIRONMENT-FLAG",
-                name=f"{name} {one.says}",
-                verdict=one.verdict if tpu or name == "XLA_FLAGS" else "info",
-                found=one.found,
-                expected=one.expected,
+                name=f"{name} {mistake.says}",
+                verdict=mistake.verdict if tpu or name == "XLA_FLAGS" else "info",
+                found=mistake.actual,
+                expected=mistake.expected,
                 entity=f"variable:{name}",
-                hint=one.hint,
+                hint=mistake.hint,
             )
 
 
@@ -78,31 +78,33 @@ def _flag(name: str, word: str) -> Mistake | None:
     """Return what is wrong with a word that begins with a dash."""
     match = _FLAG.match(word)
     dashes, flag, value = match.groups(default="") if match else ("", "", "")
-    shown = f"{dashes}{flag}" if re.fullmatch(r"\w{1,60}", flag) else "a flag with other signs"
+    printable = f"{dashes}{flag}" if re.fullmatch(r"\w{1,60}", flag) else "a flag with other signs"
     if re.search(r"[,;]\s*--", word):
         says = "joins two flags, which ends the process"
-        return Mistake("fail", says, shown, SPACES, f"put a space between the flags in {name}")
+        return Mistake("fail", says, printable, SPACES, f"put a space between the flags in {name}")
     if name == "XLA_FLAGS":
-        return _xla_flag(dashes, flag, shown)
+        return _xla_flag(dashes, flag, printable)
     if _PLAIN.fullmatch(value):
         says = "has quotes in a value, which ends the process"
-        return Mistake("fail", says, shown, "a value without quotes", f"take them out of {name}")
+        return Mistake(
+            "fail", says, printable, "a value without quotes", f"take them out of {name}"
+        )
     if not re.fullmatch(r"\w*", flag):
-        return _unknown(name, shown)
+        return _unknown(name, printable)
     return None
 
 
-def _xla_flag(dashes: str, flag: str, shown: str) -> Mistake | None:
+def _xla_flag(dashes: str, flag: str, printable: str) -> Mistake | None:
     """All flags that XLA reads from there begin with `--xla_`; libtpu's are another row's."""
     if dashes == "--" and (re.fullmatch(r"xla_\w+", flag) or re.match(OTHERS, flag)):
         return None
-    return _unknown("XLA_FLAGS", shown)
+    return _unknown("XLA_FLAGS", printable)
 
 
-def _unknown(name: str, shown: str) -> Mistake:
+def _unknown(name: str, printable: str) -> Mistake:
     says = "holds what is no flag, which ends the process"
     expected = "--xla_..." if name == "XLA_FLAGS" else "--name=value"
-    return Mistake("fail", says, shown, expected, f"take it out of {name}")
+    return Mistake("fail", says, printable, expected, f"take it out of {name}")
 
 
 def _stray(name: str, before: str) -> Mistake | None:

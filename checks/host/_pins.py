@@ -49,23 +49,23 @@ PAIRS = (
 Packages = dict[str, _versions.Package]
 
 
-def pins(found: Packages, *, tpu: bool) -> Iterator[Finding]:
+def pins(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
     """Judge every pair that is installed; of parts that fit nothing is said."""
     for name, part, extra, verdict in PAIRS:
-        if name not in found or part not in found:
+        if name not in packages or part not in packages:
             continue
-        asked = _versions.asked(found[name], part, extra)
-        fits = _versions.allows(asked, found[part].version) if asked else None
+        specifier = _versions.specifier_for(packages[name], part, extra)
+        fits = _versions.allows(specifier, packages[part].version) if specifier else None
         if fits is None or (fits and part in PARTS):
             continue
         yield Finding(
             code=f"HOST-FRAMEWORKS-{_code(name, part)}-PIN",
-            name=f"{part}, as {name} {found[name].version} asks for it",
+            name=f"{part}, as {name} {packages[name].version} asks for it",
             verdict="ok" if fits else verdict or ("warn" if tpu else "info"),
-            found=found[part].version,
-            expected=asked,
+            found=packages[part].version,
+            expected=specifier,
             entity=f"package:{name}",
-            hint=None if fits else _fitting(found, name, part, extra),
+            hint=None if fits else _fitting(packages, name, part, extra),
         )
 
 
@@ -74,13 +74,15 @@ def _code(name: str, part: str) -> str:
     return "TORCH-TPU" if (name, part) == ("torch-tpu", "torch") else part.upper()
 
 
-def _fitting(found: Packages, name: str, part: str, extra: str | None) -> str:
+def _fitting(packages: Packages, name: str, part: str, extra: str | None) -> str:
     """Say how to get a fitting part: one environment per framework, where several share it."""
-    sharing = [other for other in TPU_EXTRAS if other in found]
+    sharing = [framework for framework in TPU_EXTRAS if framework in packages]
     if len(sharing) > 1:
         return f"make an environment of its own for each of {', '.join(sharing)}"
     if part in PARTS:
-        asked = _versions.asked(found[name], part, extra)
-        return f"run `{_install.into_this_python(f'{part}{asked}')}`"
-    wanted = f"{name.replace('-', '_')}{f'[{extra}]' if extra else ''}=={found[name].version}"
-    return f"run `{_install.into_this_python(wanted)}`"
+        specifier = _versions.specifier_for(packages[name], part, extra)
+        return f"run `{_install.into_this_python(f'{part}{specifier}')}`"
+    requirement = (
+        f"{name.replace('-', '_')}{f'[{extra}]' if extra else ''}=={packages[name].version}"
+    )
+    return f"run `{_install.into_this_python(requirement)}`"

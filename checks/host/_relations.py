@@ -35,18 +35,18 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
     for word in filter(None, value.split(",")):
         near = get_close_matches(word.strip().lower(), PLATFORMS, n=1)
         if word not in PLATFORMS and near:
-            found = f"`{host.plain(word, 40)}`" if word == word.strip() else "a space in the list"
+            actual = f"`{host.plain(word, 40)}`" if word == word.strip() else "a space in the list"
             usual = "tpu,cpu" if tpu else "cpu"
             right = usual if near[0] in ("tpu", "cpu") else f"{near[0]},cpu"
             hint = f"run `unset {name}`, or write `{name}={right}`"
-            yield _bad("fail", name, "names no platform of JAX", found, near[0], hint=hint)
+            yield _bad("fail", name, "names no platform of JAX", actual, near[0], hint=hint)
 
 
 def _jax_settings(machine: host.Machine) -> Iterator[Finding]:
     """JAX stops at the first setting it does not understand, as it is imported."""
-    for name, found, expected in _settings.refused(machine.env):
+    for name, actual, expected in _settings.refused(machine.env):
         says = "is refused by JAX, which then does not start"
-        yield _bad("fail", name, says, found or "nothing after the `=`", expected)
+        yield _bad("fail", name, says, actual or "nothing after the `=`", expected)
 
 
 def _library(machine: host.Machine) -> Iterator[Finding]:
@@ -61,9 +61,9 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
     """Variables of several slices stay behind in shells and images and make a start wait."""
     missing = [name for name in MEGASCALE if not machine.env.get(name)]
     if 0 < len(missing) < len(MEGASCALE):
-        found = f"without {' and '.join(missing)}"
+        actual = f"without {' and '.join(missing)}"
         hint = f"run `unset {' '.join(name for name in MEGASCALE if name not in missing)}`"
-        yield _bad("warn", "MEGASCALE_*", "is set in part", found, "all, or none", hint=hint)
+        yield _bad("warn", "MEGASCALE_*", "is set in part", actual, "all, or none", hint=hint)
     slices, index = (host.number(machine.env.get(name)) for name in MEGASCALE[1:])
     if slices is not None and index is not None and index >= slices:
         hint = f"run `unset {' '.join(MEGASCALE)}`, or set them anew for this run"
@@ -73,7 +73,7 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
 
 def _chips(machine: host.Machine) -> Iterator[Finding]:
     """Compare the bounds of a process with the chips it may use."""
-    chosen = [c for c in machine.env.get("TPU_VISIBLE_CHIPS", "").split(",") if c.strip()]
+    chosen = [chip for chip in machine.env.get("TPU_VISIBLE_CHIPS", "").split(",") if chip.strip()]
     bounds = host.product(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS"))
     if chosen and bounds and bounds != len(chosen):
         name = "TPU_CHIPS_PER_PROCESS_BOUNDS"
@@ -84,7 +84,7 @@ def _bad(
     verdict: Verdict,
     name: str,
     says: str,
-    found: str | int,
+    actual: str | int,
     expected: str | int,
     *,
     hint: str | None = None,
@@ -93,7 +93,7 @@ def _bad(
         code="HOST-ENVIRONMENT-VALUE",
         name=f"{name} {says}",
         verdict=verdict,
-        found=found,
+        found=actual,
         expected=expected,
         entity=f"variable:{name}",
         hint=hint or f"run `unset {name}`",

@@ -64,7 +64,7 @@ class Refused(NamedTuple):
     """A value with which no JAX program starts, an empty one included."""
 
     name: str
-    found: str
+    actual: str
     expected: str
 
 

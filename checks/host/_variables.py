@@ -92,7 +92,7 @@ class Mistake(NamedTuple):
 
     row: Row
     name: str
-    shown: str
+    display: str
     """The value where it is harmless, the one flag that matters, or `set`."""
 
 
@@ -103,7 +103,9 @@ def mistakes(env: Mapping[str, str]) -> Iterator[Mistake]:
             match = re.match(row.value, env[name], re.DOTALL)
             if match and env[name]:
                 flag = match[1] if match.re.groups and match[1] else ""
-                yield Mistake(row, name, flag if flag.startswith("--") else shown(name, env[name]))
+                yield Mistake(
+                    row, name, flag if flag.startswith("--") else displayable(name, env[name])
+                )
 
 
 def fix(row: Row, name: str) -> str:
@@ -115,7 +117,7 @@ def fix(row: Row, name: str) -> str:
     return f"take the flag out of {name}"
 
 
-def shown(name: str, value: str) -> str:
+def displayable(name: str, value: str) -> str:
     """Return a value that may be shown, or `set`."""
     harmless = any(fnmatch.fnmatch(name, pattern) for pattern in HARMLESS)
     return value[:40] if harmless and value.isprintable() else "set"

@@ -35,19 +35,19 @@ class Package(NamedTuple):
 
 def installed(path: Sequence[str] | None = None) -> dict[str, Package]:
     """Return those of NAMES that are installed, by name; `path` instead of `sys.path`."""
-    more: dict[str, Any] = {} if path is None else {"path": list(path)}
-    found: dict[str, Package] = {}
-    for package in importlib.metadata.distributions(**more):
+    options: dict[str, Any] = {} if path is None else {"path": list(path)}
+    packages: dict[str, Package] = {}
+    for package in importlib.metadata.distributions(**options):
         # A half-deleted distribution has no metadata, and then no name.
         fields = package.metadata
         name = re.sub(r"[-_.]+", "-", (fields["Name"] if fields else None) or "").lower()
-        if name in NAMES and name not in found and fields["Version"]:
+        if name in NAMES and name not in packages and fields["Version"]:
             requires = tuple(fields.get_all("Requires-Dist") or ())
-            found[name] = Package(name, fields["Version"], requires)
-    return found
+            packages[name] = Package(name, fields["Version"], requires)
+    return packages
 
 
-def asked(package: Package, name: str, extra: str | None = None) -> str | None:
+def specifier_for(package: Package, name: str, extra: str | None = None) -> str | None:
     """Return the versions of `name` a package asks for, such as `==0.0.50.*`; null for none.
 
     Only plain requirements and `extra == "..."` are read; other markers are left aside.
@@ -70,31 +70,31 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match[1].split(".")) if match else ()
 
 
-def allows(wanted: str, version: str) -> bool | None:
-    """Tell whether a version satisfies `wanted`, such as `<=0.12.0.1,>=0.11.2`.
+def allows(specifier: str, version: str) -> bool | None:
+    """Tell whether a version satisfies `specifier`, such as `<=0.12.0.1,>=0.11.2`.
 
     Null for what is not understood. Development and local versions count as their release.
     """
-    verdicts = [_allows(part.strip(), numbers(version)) for part in wanted.split(",")]
+    verdicts = [_allows(part.strip(), numbers(version)) for part in specifier.split(",")]
     return None if None in verdicts else all(verdicts)
 
 
-def _allows(part: str, found: tuple[int, ...]) -> bool | None:
+def _allows(part: str, version: tuple[int, ...]) -> bool | None:
     match = re.fullmatch(r"(===?|~=|!=|<=|>=|<|>)\s*([\w.!+]+?)(\.\*)?", part)
-    if match is None or not found or not numbers(match[2]):
+    if match is None or not version or not numbers(match[2]):
         return None
-    operator, given, star = match[1], numbers(match[2]), match[3]
-    length = max(len(found), len(given))
-    left, right = (v + (0,) * (length - len(v)) for v in (found, given))
-    same = found[: len(given)] == given if star else left == right
+    operator, limit, star = match[1], numbers(match[2]), match[3]
+    length = max(len(version), len(limit))
+    padded, padded_limit = (v + (0,) * (length - len(v)) for v in (version, limit))
+    same = version[: len(limit)] == limit if star else padded == padded_limit
     verdicts: Mapping[str, bool] = {
         "==": same,
         "===": same,
         "!=": not same,
-        "<=": left <= right,
-        ">=": left >= right,
-        "<": left < right,
-        ">": left > right,
-        "~=": left >= right and left[: len(given) - 1] == given[:-1],
+        "<=": padded <= padded_limit,
+        ">=": padded >= padded_limit,
+        "<": padded < padded_limit,
+        ">": padded > padded_limit,
+        "~=": padded >= padded_limit and padded[: len(limit) - 1] == limit[:-1],
     }
     return verdicts[operator]

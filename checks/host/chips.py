@@ -16,16 +16,16 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/system-architecture-tpu-vm"
 def run(machine: host.Machine | None = None):
     """Count chips by generation, and their PCI functions."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    found = host.chips(machine)
-    for other in host.unknown_google_devices(machine):
+    chips = host.chips(machine)
+    for device in host.unknown_google_devices(machine):
         yield Finding(
-            "HOST-CHIPS-OTHER", "another Google device on PCI, not counted", "info", other
+            "HOST-CHIPS-OTHER", "another Google device on PCI, not counted", "info", device
         )
-    if not found:
+    if not chips:
         nodes = len(host.nodes(machine))
         yield Finding("HOST-CHIPS-HIDDEN", "TPU device nodes, with PCI hidden", "info", nodes)
         return
-    names = sorted({chip.generation for chip in found})
+    names = sorted({chip.generation for chip in chips})
     titles = ", ".join(tpus.generation(name).title for name in names)
     yield compare(
         code="HOST-CHIPS-KINDS",
@@ -35,24 +35,24 @@ def run(machine: host.Machine | None = None):
         hint="delete this machine and create another",
     )
     if len(names) == 1:
-        yield from _of_one_generation(found, tpus.generation(names[0]))
+        yield from _of_one_generation(chips, tpus.generation(names[0]))
 
 
-def _of_one_generation(found: list[host.Chip], generation: generations.Generation):
+def _of_one_generation(chips: list[host.Chip], generation: generations.Generation):
     sizes = generation.chips_per_host
     yield Finding(
         code="HOST-CHIPS-COUNT",
         name=f"{generation.title} on PCI",
-        verdict="info" if not sizes else "ok" if len(found) in sizes else "warn",
-        found=len(found),
+        verdict="info" if not sizes else "ok" if len(chips) in sizes else "warn",
+        found=len(chips),
         expected=" or ".join(", ".join(map(str, sizes)).rsplit(", ", 1)) or None,
         unit="chips",
         hint=None
-        if not sizes or len(found) in sizes
+        if not sizes or len(chips) in sizes
         else "compare with the size you asked Google for: `tpustarter check host.metadata`",
     )
     if generation.devices_per_chip:
-        devices = len(found) * generation.devices_per_chip
+        devices = len(chips) * generation.devices_per_chip
         yield Finding(
             code="HOST-CHIPS-DEVICES",
             name="devices a framework shows for them",
@@ -60,7 +60,7 @@ def _of_one_generation(found: list[host.Chip], generation: generations.Generatio
             unit="devices",
         )
     functions = next((ids.functions_per_chip for ids in generation.pci), None)
-    for chip in found if functions else ():
+    for chip in chips if functions else ():
         if chip.functions != functions:
             yield compare(
                 code="HOST-CHIPS-FUNCTIONS",

@@ -20,11 +20,11 @@ LOW_SHM_GIB = 1.0
 def run(machine: host.Machine | None = None):
     """Look at nodes, network and shared memory as the container sees them."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    inside = host.container(machine)
-    if inside is None:
+    container = host.container(machine)
+    if container is None:
         return
-    hint = _docker.restart(inside)
-    yield Finding("HOST-CONTAINER-KIND", "kind of container", found=inside.kind)
+    hint = _docker.restart(container)
+    yield Finding("HOST-CONTAINER-KIND", "kind of container", found=container.kind)
     chips = len(host.chips(machine))
     if chips:
         reachable = host.reachable_chips(machine)
@@ -36,29 +36,29 @@ def run(machine: host.Machine | None = None):
             unit="chips",
             hint=None if reachable == chips else hint,
         )
-    yield _network(inside, hint, managed=_docker.managed(machine))
-    if inside.shm_gib is not None:
-        low = inside.shm_gib < LOW_SHM_GIB
+    yield _network(container, hint, managed=_docker.managed(machine))
+    if container.shm_gib is not None:
+        low = container.shm_gib < LOW_SHM_GIB
         yield Finding(
             code="HOST-CONTAINER-SHM",
             name="shared memory, /dev/shm",
             verdict="warn" if low else "ok",
-            found=round(inside.shm_gib, 3),
+            found=round(container.shm_gib, 3),
             expected=f"{LOW_SHM_GIB:g} or more",
             unit="GiB",
-            hint=(_shm_of_pod() if inside.kind == "kubernetes" else hint) if low else None,
+            hint=(_shm_of_pod() if container.kind == "kubernetes" else hint) if low else None,
         )
 
 
-def _network(inside: host.Container, hint: str, *, managed: bool) -> Finding:
+def _network(container: host.Container, hint: str, *, managed: bool) -> Finding:
     """Judge the network; pods of GKE and managed notebooks have their own, and it serves them."""
     words = {True: "the host's", False: "its own", None: "unknown"}
-    wrong = inside.host_network is False and inside.kind != "kubernetes" and not managed
+    wrong = container.host_network is False and container.kind != "kubernetes" and not managed
     return Finding(
         code="HOST-CONTAINER-NETWORK",
         name="network of the container",
-        verdict="warn" if wrong else "ok" if inside.host_network else "info",
-        found=words[inside.host_network],
+        verdict="warn" if wrong else "ok" if container.host_network else "info",
+        found=words[container.host_network],
         expected="the host's" if wrong else None,
         hint=hint if wrong else None,
     )

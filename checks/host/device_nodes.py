@@ -31,22 +31,22 @@ def run(machine: host.Machine | None = None):
             unit="chips",
             hint=None if reachable == len(chips) else _missing_hint(machine, chips),
         )
-    wanted = {path for chip in chips for path in chip.nodes} or {node.path for node in nodes}
-    if any(path.startswith("/dev/vfio/") for path in wanted):
-        wanted.add(VFIO)
+    paths = {path for chip in chips for path in chip.nodes} or {node.path for node in nodes}
+    if any(path.startswith("/dev/vfio/") for path in paths):
+        paths.add(VFIO)
         yield _locked_memory()
-    seen = [node for path in sorted(wanted) if (node := host.node(machine, path))]
-    if seen:
-        yield _access(seen)
+    present = [node for path in sorted(paths) if (node := host.node(machine, path))]
+    if present:
+        yield _access(present)
 
 
-def _access(seen: list[host.Node]) -> Finding:
+def _access(nodes: list[host.Node]) -> Finding:
     code, name = "HOST-NODES-ACCESS", "device nodes this user may open"
-    closed = [node for node in seen if not (node.readable and node.writable)]
+    closed = [node for node in nodes if not (node.readable and node.writable)]
     if not closed:
-        return Finding(code, name, "ok", len(seen), len(seen), "nodes")
+        return Finding(code, name, "ok", len(nodes), len(nodes), "nodes")
     paths, first = " ".join(node.path for node in closed), closed[0]
-    reached = f"{len(seen) - len(closed)} of {len(seen)}"
+    reached = f"{len(nodes) - len(closed)} of {len(nodes)}"
     return Finding(
         code=code,
         name=name,
@@ -60,9 +60,9 @@ def _access(seen: list[host.Node]) -> Finding:
 
 def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
     """Say what makes the nodes appear: container flags, or the software version of the VM."""
-    inside = host.container(machine)
-    if inside:
-        return _docker.restart(inside)
+    container = host.container(machine)
+    if container:
+        return _docker.restart(container)
     version = tpus.generation(chips[0].generation).runtime_version
     if version and not any(chip.driver for chip in chips):
         return f"no driver has the chips: create the TPU VM again with `--version={version}`"
@@ -75,5 +75,5 @@ def _locked_memory() -> Finding:
 
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     endless = limit == resource.RLIM_INFINITY
-    found, unit = ("unlimited", None) if endless else (limit / 2**20, "MiB")
-    return Finding("HOST-NODES-MEMLOCK", "memory a process may lock", found=found, unit=unit)
+    value, unit = ("unlimited", None) if endless else (limit / 2**20, "MiB")
+    return Finding("HOST-NODES-MEMLOCK", "memory a process may lock", found=value, unit=unit)

@@ -19,20 +19,20 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
 def run(machine: host.Machine | None = None):
     """Compare the variables with the table of known mistakes, and with each other."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    tpu, found = host.platform_hint(machine) == "tpu", 0
-    for row, name, shown in _variables.mistakes(machine.env):
-        found += 1
+    tpu, count = host.platform_hint(machine) == "tpu", 0
+    for row, name, display in _variables.mistakes(machine.env):
+        count += 1
         yield Finding(
             code="HOST-ENVIRONMENT-VARIABLE",
             name=f"{name} {row.says}",
             verdict=row.verdict if tpu or not row.only_tpu else "info",
-            found=shown,
+            found=display,
             expected=row.expected,
             entity=f"variable:{name}",
             hint=_variables.fix(row, name),
         )
     for finding in (*_relations.findings(machine), *_flags.findings(machine)):
-        found += 1
+        count += 1
         yield finding
-    if not found:
+    if not count:
         yield Finding("HOST-ENVIRONMENT-CLEAN", "variables that break TPU programs", "ok", "none")

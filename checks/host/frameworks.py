@@ -24,20 +24,22 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
     """Read versions and requirements of what is installed; nothing is imported."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     tpu = host.platform_hint(machine) == "tpu"
-    found = _versions.installed(path)
-    if not found.keys() & set(KNOWN):
+    packages = _versions.installed(path)
+    if not packages.keys() & set(KNOWN):
         yield Finding(
             code="HOST-FRAMEWORKS-NONE",
             name="frameworks in this Python",
             found="none",
             hint=f"run `{_install.SET_UP}`",
         )
-    yield from _fit.versions(found)
+    yield from _fit.versions(packages)
     if tpu:
         library = machine.env.get("TPU_LIBRARY_PATH")
         elsewhere = bool(library) and machine.is_file(library)
-        yield from _fit.libtpu_there(found, elsewhere=elsewhere)
-    yield from _pins.pins(found, tpu=tpu)
-    yield from _fit.clashes(found, tpu=tpu)
+        yield from _fit.libtpu_present(packages, elsewhere=elsewhere)
+    yield from _pins.pins(packages, tpu=tpu)
+    yield from _fit.clashes(packages, tpu=tpu)
     generation = host.generation(machine)
-    yield from _fit.tensorflow(found, generation.name if generation else "unknown" if tpu else None)
+    yield from _fit.tensorflow(
+        packages, generation.name if generation else "unknown" if tpu else None
+    )

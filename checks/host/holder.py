@@ -1,6 +1,6 @@
 """Nobody is seen using the TPU."""
 
-from tpustarter.checks.host import _holders
+from tpustarter.checks.host import _holders, _locks
 from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
@@ -56,14 +56,15 @@ def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
         process = host.process(machine, lock.pid) if lock.pid else None
         who = _holders.who(process) if process else "a process this user cannot see"
         hint = _holders.end_hint(process) if process else f"`{_holders.lsof(machine)}` shows who"
-        return Finding(code, f"holder of {name}", "warn", who, "nobody", None, LOCK, hint)
+        return Finding(code, f"holder of {name}", "warn", who, "nobody", None, lock.path, hint)
     unused = _holders.lock_unused(machine)
+    actual, hint = _locks.found_and_hint(machine, lock)
     return Finding(
         code=code,
         name=name if unused is None else f"{name}, which libtpu leaves alone: {unused} is set",
-        verdict="info" if unused else "warn" if someone else "fail",
-        found=f"one of user {lock.owner} that this user cannot open",
+        verdict="info" if unused else "warn" if someone or _locks.goes_elsewhere() else "fail",
+        found=actual,
         expected="none, or one this user can open",
-        entity=LOCK,
-        hint=f"run `{_holders.lsof(machine)}`; where that shows nobody: `sudo rm {LOCK}`",
+        entity=lock.path,
+        hint=hint,
     )

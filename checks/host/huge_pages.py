@@ -23,15 +23,15 @@ def run(machine: host.Machine | None = None):
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     generation = host.generation(machine)
     text = host.plain(machine.text(SETTING) or "", 40)
-    wanted = generation is not None and generation.name not in NOT_NEEDED
+    needed = generation is not None and generation.name not in NOT_NEEDED
     always = text.startswith("[always]")
     yield Finding(
         code="HOST-HUGE-PAGES",
         name="transparent huge pages",
-        verdict="ok" if always else "warn" if wanted and text else "info",
+        verdict="ok" if always else "warn" if needed and text else "info",
         found=text or "unknown: this kernel does not say",
-        expected="[always]" if wanted else None,
+        expected="[always]" if needed else None,
         hint=f'`sudo sh -c "echo always > {SETTING}"`, again after each start of this machine'
-        if wanted and text and not always
+        if needed and text and not always
         else None,
     )

@@ -49,8 +49,8 @@ def run(machine: host.Machine | None = None):
 
 def _paths(machine: host.Machine) -> list[str]:
     """Return the device nodes that are here, and those that the chips should have."""
-    wanted = [path for chip in host.chips(machine) for path in chip.nodes]
-    return [*wanted, *(node.path for node in host.nodes(machine))]
+    expected = [path for chip in host.chips(machine) for path in chip.nodes]
+    return [*expected, *(node.path for node in host.nodes(machine))]
 
 
 def _limit(machine: host.Machine) -> int | str | None:

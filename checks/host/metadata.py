@@ -23,7 +23,7 @@ def run(machine: host.Machine | None = None):
     metadata = host.metadata(machine)
     chips = len(host.chips(machine))
     yield _answer(machine, metadata, chips)
-    proxy = next((n for n in ("http_proxy", "HTTP_PROXY") if machine.env.get(n)), None)
+    proxy = next((name for name in ("http_proxy", "HTTP_PROXY") if machine.env.get(name)), None)
     direct = machine.env.get("no_proxy", "") + machine.env.get("NO_PROXY", "")
     if proxy and "metadata.google.internal" not in direct and direct != "*":
         yield Finding(
@@ -58,15 +58,15 @@ def _answer(machine: host.Machine, metadata: host.Metadata, chips: int) -> Findi
     """Judge the answer: without one, and without the variable, libtpu retries for minutes."""
     answered = metadata.state == "ok"
     skipped = machine.env.get(SKIP, "").lower() in ("1", "true")
-    asked = chips and not skipped
+    queried = chips and not skipped
     return Finding(
         code="HOST-METADATA-ANSWER",
         name="answer of the metadata server",
-        verdict="ok" if answered else "warn" if asked else "info",
+        verdict="ok" if answered else "warn" if queried else "info",
         found=f"after {metadata.seconds:.2f} s" if answered else f"none ({_reason(metadata)})",
-        expected="within 1 s" if asked else None,
+        expected="within 1 s" if queried else None,
         hint=None
-        if answered or not asked
+        if answered or not queried
         else "where it cannot be reached, as in some containers, set "
         f"`{SKIP}=1 TPU_WORKER_ID=0 TPU_WORKER_HOSTNAMES=localhost` and TPU_ACCELERATOR_TYPE",
     )

@@ -29,14 +29,14 @@ def run(machine: host.Machine | None = None):
         hint=_everywhere(machine, metadata) if shape.waits else None,
     )
     if hosts and hosts > 1 and worker is not None:
-        inside = worker < hosts
+        in_range = worker < hosts
         yield Finding(
             code="HOST-SLICE-WORKER",
             name="number of this worker, from 0",
-            verdict="info" if inside else "fail",
+            verdict="info" if in_range else "fail",
             found=worker,
-            expected=None if inside else f"less than {hosts}",
-            hint=None if inside else f"correct or unset {shape.sources['worker']}",
+            expected=None if in_range else f"less than {hosts}",
+            hint=None if in_range else f"correct or unset {shape.sources['worker']}",
         )
     if shape.devices:
         yield Finding(

@@ -30,18 +30,18 @@ def run(
 ):
     """Measure free space where packages, logs and compiled programs go."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    seen: set[int] = set()
+    counted: set[int] = set()
     for name, folder in _folders(machine):
-        there = _existing(machine, folder)
+        path = _existing(machine, folder)
         try:
-            device = there.stat().st_dev
-            free = usage(there)[2] / 2**30
+            device = path.stat().st_dev
+            free = usage(path)[2] / 2**30
         except OSError:
             yield Finding("HOST-SPACE-DISK", f"free disk space for {name}", found="unknown")
             continue
-        if device in seen:
+        if device in counted:
             continue
-        seen.add(device)
+        counted.add(device)
         low = free < LOW_GIB
         yield Finding(
             code="HOST-SPACE-DISK",

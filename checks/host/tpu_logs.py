@@ -29,19 +29,22 @@ def run(machine: host.Machine | None = None):
     folder = machine.env.get("TPU_LOG_DIR") or USUAL
     name = USUAL if folder == USUAL else "the folder in TPU_LOG_DIR"
     if not folder.startswith("/"):
-        found = "logs are disabled" if folder == "disabled" else "a relative path"
-        yield Finding("HOST-LOGS-FOLDER", "TPU_LOG_DIR", "info", found)
+        actual = "logs are disabled" if folder == "disabled" else "a relative path"
+        yield Finding("HOST-LOGS-FOLDER", "TPU_LOG_DIR", "info", actual)
         return
-    there = machine.status(folder)
-    place = folder if there else folder.rstrip("/").rpartition("/")[0] or "/"
-    about = machine.status(place)
-    writable = about is not None and machine.may(place, os.W_OK)
-    owner = f"a folder of user {machine.user_name(about.st_uid)}" if about else "nothing above it"
+    exists = machine.status(folder)
+    path = folder if exists else folder.rstrip("/").rpartition("/")[0] or "/"
+    status = machine.status(path)
+    writable = status is not None and machine.may(path, os.W_OK)
+    owner = "nothing above it"
+    if status:
+        owner = f"a folder of user {machine.user_name(status.st_uid)}"
+        owner = owner if exists else f"not there, and what is above it is {owner}"
     yield Finding(
         code="HOST-LOGS-FOLDER",
         name=name,
-        verdict="ok" if writable else "warn" if about else "info",
-        found=("writable" if there else "not there yet") if writable else owner,
+        verdict="ok" if writable else "warn" if status else "info",
+        found=("writable" if exists else "not there yet") if writable else owner,
         expected=None if writable else "one that this user may write to, or logs are lost",
         entity=USUAL if folder == USUAL else None,
         hint=None if writable else "run `export TPU_LOG_DIR=$HOME/tpu_logs`",

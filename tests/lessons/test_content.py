@@ -269,9 +269,13 @@ def test_the_diff_in_contributing_is_real() -> None:
         pytest.skip("The contributor's guide is not part of the wheel that is tested here.")
     lines: set[str] = set()
     added = 0
-    for line in guide.read_text(encoding="utf-8").splitlines():
+    whole = guide.read_text(encoding="utf-8")
+    for line in whole.splitlines():
         if line.startswith("+++ b/"):
-            lines = set((repository / line[6:]).read_text(encoding="utf-8").splitlines())
+            text = (repository / line[6:]).read_text(encoding="utf-8")
+            lines = set(text.splitlines())
+            if "checks/" in line and "tests/" not in line:  # a file that is shown whole
+                assert "".join(f"+{one}\n" for one in text.splitlines()) in whole, line
         elif line.startswith("+"):
             added += 1
 
@@ -289,5 +293,7 @@ def test_the_readme_shows_what_ci_runs() -> None:
     assert "python3 -m pip install uv && python3 -m uv run tpustarter check" in text
     assert "\npython3 -m uv run pytest\n" in text
     assert not re.search(r"(pip install|uvx) tpustarter", text)
+    for command in cli.commands:
+        assert f"| `tpustarter {command}" in text, command
     for code in ExitCode:
         assert re.search(rf"\b{code.value}\b", text), code

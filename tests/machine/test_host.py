@@ -48,7 +48,7 @@ def test_a_laptop_has_nothing_and_nothing_is_raised(tmp_path: Path) -> None:
     assert host.generation(machine) is None
     assert host.holders(machine) == []
     assert host.sees_every_process(machine) is None
-    assert host.lock(machine) == host.Lock("absent")
+    assert host.lock(machine) == host.Lock("unusable", why="no folder")
     assert host.metadata(machine).state == "not-google"
     assert host.visible_devices(machine) is None
     assert host.container(machine) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,68 +43,6 @@ def test_age_is_told_in_two_units() -> None:
     ages = {0.4: "0 s", 59: "59 s", 61: "1 min 1 s", 7200: "2 h", 90_061: "1 d 1 h"}
 
     assert {age: host.age_text(age) for age in ages} == ages
-
-
-@pytest.mark.parametrize("state", ["absent", "stale", "live", "foreign"])
-def test_states_of_the_lock_are_told_apart(tmp_path: Path, state: str) -> None:
-    """Only what another live process holds is live, only what cannot be opened is foreign."""
-    uid = os.getuid() + 1 if state == "foreign" else None
-    machine = lay_out(tmp_path, "v5e", lock=None if state == "absent" else state, uid=uid)
-    found = host.lock(machine)
-
-    assert found.state == state
-    assert found.pid == (4242 if state == "live" else None)
-
-
-def test_a_lock_of_flock_is_no_lock(tmp_path: Path) -> None:
-    """Libtpu ignores flock(2), so the same file in a FLOCK line is stale."""
-    machine = lay_out(tmp_path, "v5e", lock="live")
-    locks = tmp_path / "proc/locks"
-    locks.write_text(locks.read_text().replace("POSIX", "FLOCK"))
-
-    assert host.lock(machine).state == "stale"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
-def test_a_real_lock_is_seen_and_survives_being_looked_at(tmp_path: Path) -> None:
-    """The kernel is asked, the lock is not taken, and its holder keeps it."""
-    machine = lay_out(tmp_path, "v5e", lock="stale")
-    path = tmp_path / "tmp/libtpu_lockfile"
-    hold = f"import fcntl; f=open({str(path)!r},'r+'); fcntl.lockf(f,2); print(flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"\n"
-        first, second = host.lock(machine), host.lock(machine)
-        process.communicate(b"\n")
-
-    assert (first.state, first.pid) == ("live", process.pid)
-    assert second == first
-    assert host.lock(machine).state == "stale"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
-def test_looking_does_not_drop_a_lock_of_this_process(tmp_path: Path) -> None:
-    """Closing a second descriptor would: a process that holds the lock only says so."""
-    import fcntl
-
-    machine = lay_out(tmp_path, "v5e", lock="stale")
-    with (tmp_path / "tmp/libtpu_lockfile").open("r+") as file:
-        fcntl.lockf(file, fcntl.LOCK_EX)
-        own = host.lock(machine)
-        code = "import sys; from tpustarter.machine import host; from pathlib import Path\n"
-        code += "print(host.lock(host.Machine(Path(sys.argv[1]), {})).state)"
-        seen = subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path)],
-            capture_output=True,
-            text=True,
-            cwd=Path(host.__file__).parents[2],
-            check=True,
-        )
-
-    assert (own.state, own.pid) == ("live", os.getpid())
-    assert seen.stdout == "live\n"
 
 
 @contextmanager

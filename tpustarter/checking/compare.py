@@ -65,25 +65,25 @@ def compare(file: str, before: Fields, now: Fields) -> Fields:
         before: A report that `saved.read` found sound.
         now: The report of this run.
     """
-    then, here = _results(before), _results(now)
-    results = [one for name in dict.fromkeys([*then, *here])
-               if (one := _result(name, then.get(name), here.get(name)))]  # fmt: skip
-    results.sort(key=lambda one: (ORDER.index(one["change"]), _RANK.get(one["now"], 6)))
-    virtual = any(one["target"].get("virtual") is True for one in (before, now))
-    compared = list(_figures(then, here, (VIRTUAL, *NOISE) if virtual else NOISE))
-    figures = [one for one in compared if one["beyond"]]
-    figures.sort(key=lambda one: -abs(1e9 if one["relative"] is None else one["relative"]))
+    earlier, current = _results(before), _results(now)
+    results = [result for name in dict.fromkeys([*earlier, *current])
+               if (result := _result(name, earlier.get(name), current.get(name)))]  # fmt: skip
+    results.sort(key=lambda result: (ORDER.index(result["change"]), _RANK.get(result["now"], 6)))
+    virtual = any(document["target"].get("virtual") is True for document in (before, now))
+    compared = list(_figures(earlier, current, (VIRTUAL, *NOISE) if virtual else NOISE))
+    figures = [figure for figure in compared if figure["beyond"]]
+    figures.sort(key=lambda figure: -abs(1e9 if figure["relative"] is None else figure["relative"]))
     return {
         "file": file,
         "started": _text(before.get("started")),
         "results": results,
-        "figures": [{k: v for k, v in one.items() if k != "beyond"} for one in figures],
+        "figures": [{k: v for k, v in figure.items() if k != "beyond"} for figure in figures],
         "target": _differences(_place(before), _place(now)),
         "versions": _differences(_versions(before), _versions(now)),
         "environment": _differences(before["target"]["env"], now["target"]["env"]),
         "same": {
-            "results": len(then.keys() & here.keys())
-            - sum(1 for one in results if one["before"] and one["now"]),
+            "results": len(earlier.keys() & current.keys())
+            - sum(1 for result in results if result["before"] and result["now"]),
             "figures": len(compared) - len(figures),
         },
     }
@@ -96,7 +96,7 @@ def _text(value: Any) -> str | None:
 
 
 def _results(document: Fields) -> dict[str, Fields]:
-    return {str(one["id"])[:200]: one for one in document["results"]}
+    return {str(result["id"])[:200]: result for result in document["results"]}
 
 
 def _status(result: Fields | None) -> str | None:
@@ -107,70 +107,72 @@ def _status(result: Fields | None) -> str | None:
 
 def _result(name: str, before: Fields | None, now: Fields | None) -> Fields | None:
     """Return how one check's result changed; null where it did not."""
-    was, is_ = _status(before), _status(now)
-    if was == is_:
+    old, new = _status(before), _status(now)
+    if old == new:
         return None
-    return {"id": name, "change": _change(was, is_), "before": was, "now": is_}
+    return {"id": name, "change": _change(old, new), "before": old, "now": new}
 
 
-def _change(was: str | None, is_: str | None) -> str:
-    if is_ is None:
+def _change(old: str | None, new: str | None) -> str:
+    if new is None:
         return "gone"
-    if is_ in _BAD:
-        if was not in _BAD:
+    if new in _BAD:
+        if old not in _BAD:
             return "failing"
-        return "worse" if is_ == "fail" else "changed"
-    if was is None:
+        return "worse" if new == "fail" else "changed"
+    if old is None:
         return "added"
-    if is_ == "warn":
-        return "changed" if was in _BAD else "warning"
-    if is_ == "skip":
+    if new == "warn":
+        return "changed" if old in _BAD else "warning"
+    if new == "skip":
         return "skipped"
     return "passing"
 
 
 def _figures(
-    then: dict[str, Fields], here: dict[str, Fields], rows: Sequence[Noise]
+    earlier: dict[str, Fields], current: dict[str, Fields], rows: Sequence[Noise]
 ) -> Iterator[Fields]:
     """Yield every figure that both runs have, and whether it changed beyond noise."""
-    for name in (one for one in here if one in then):
-        before, now = _findings(then[name]), _findings(here[name])
-        for key in (one for one in now if one in before):
+    for name in (candidate for candidate in current if candidate in earlier):
+        before, now = _findings(earlier[name]), _findings(current[name])
+        for key in (candidate for candidate in now if candidate in before):
             yield from _figure(name, before[key], now[key], rows)
 
 
 def _findings(result: Fields) -> dict[tuple[str, ...], Fields]:
     """Return findings by code and entity; where these are not enough, by name as well."""
     groups: dict[tuple[str, str], list[Fields]] = {}
-    for one in cast("list[Fields]", result["findings"]):
-        groups.setdefault((str(one.get("code")), str(one.get("entity"))), []).append(one)
-    found: dict[tuple[str, ...], Fields] = {}
+    for finding in cast("list[Fields]", result["findings"]):
+        groups.setdefault((str(finding.get("code")), str(finding.get("entity"))), []).append(
+            finding
+        )
+    by_key: dict[tuple[str, ...], Fields] = {}
     for key, group in groups.items():
-        for one in group:
-            found[key if len(group) == 1 else (*key, str(one.get("name")))] = one
-    return found
+        for finding in group:
+            by_key[key if len(group) == 1 else (*key, str(finding.get("name")))] = finding
+    return by_key
 
 
 def _figure(name: str, before: Fields, now: Fields, rows: Sequence[Noise]) -> Iterator[Fields]:
     """Yield the comparison of one figure; nothing for findings that hold none."""
-    was, is_ = before.get("found"), now.get("found")
-    if not (_is_number(was) or _is_number(is_)):
+    old, new = before.get("found"), now.get("found")
+    if not (_is_number(old) or _is_number(new)):
         return
     code, unit = str(now.get("code")), now.get("unit")
     if before.get("unit") != unit:
         return  # figures in two units have nothing in common to judge
-    row = noise(code, unit, was, is_, rows)
+    row = noise(code, unit, old, new, rows)
     yield {
         "id": name,
         "code": code,
         "entity": now.get("entity"),
         "name": now.get("name"),
         "unit": unit,
-        "before": was if _is_number(was) else _text(was),
-        "now": is_ if _is_number(is_) else _text(is_),
-        "relative": relative(was, is_),
+        "before": old if _is_number(old) else _text(old),
+        "now": new if _is_number(new) else _text(new),
+        "relative": relative(old, new),
         "noise_factor": row.factor if row else None,
-        "beyond": beyond(was, is_, row.factor if row else None),
+        "beyond": beyond(old, new, row.factor if row else None),
     }
 
 
@@ -182,7 +184,7 @@ def _is_number(value: Any) -> bool:
 
 def noise(code: str, unit: Any, before: Any, now: Any, rows: Sequence[Noise]) -> Noise | None:
     """Return the row that says how much a figure may differ; null for an exact one."""
-    whole = all(_is_number(one) and float(one).is_integer() for one in (before, now))
+    whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
     for row in rows:
         matches = fnmatchcase(code, row.code) and re.fullmatch(row.unit, str(unit or ""))
         if matches and (row.whole or not whole):
@@ -210,9 +212,9 @@ def relative(before: Any, now: Any) -> float | None:
 
 def _place(document: Fields) -> Fields:
     """Return what a run was made on."""
-    found = {name: document["target"].get(name) for name in _TARGET}
-    found |= {name: document["host"].get(name) for name in _HOST}
-    return {**found, "level": document["selection"].get("level")}
+    fields = {name: document["target"].get(name) for name in _TARGET}
+    fields |= {name: document["host"].get(name) for name in _HOST}
+    return {**fields, "level": document["selection"].get("level")}
 
 
 def _versions(document: Fields) -> Fields:

@@ -9,8 +9,8 @@ from tpustarter.checking.compare import ORDER, Fields
 from tpustarter.checking.text import ID_WIDTH, number
 from tpustarter.terminal import WIDTH, Paint, unpainted, visible
 
-_MEANS = {"fail": "fails", "error": "has no verdict", "notrun": "was not run", "warn": "warns",
-          "skip": "does not apply", "pass": "passes"}  # fmt: skip
+_PRESENT = {"fail": "fails", "error": "has no verdict", "notrun": "was not run", "warn": "warns",
+            "skip": "does not apply", "pass": "passes"}  # fmt: skip
 _PAST = {"fail": "failed", "error": "had no verdict", "notrun": "was not run", "warn": "warned",
          "skip": "did not apply", "pass": "passed"}  # fmt: skip
 _CAME_OR_WENT = {"gone": ("gone", "not in this run"), "added": ("new", "not in the earlier run")}
@@ -32,19 +32,19 @@ def render(changed: Fields, paint: Paint = unpainted) -> str:
     )
     parts = [
         _part(_result_lines(changed["results"], paint)),
-        _part([_figure_line(one) for one in changed["figures"]]),
-        _part([_difference_line(one) for kind in ("target", "versions", "environment")
-               for one in changed[kind]]),
+        _part([_figure_line(figure) for figure in changed["figures"]]),
+        _part([_difference_line(difference) for kind in ("target", "versions", "environment")
+               for difference in changed[kind]]),
     ]  # fmt: skip
     lines = [line for part in parts for line in part]
     same = changed["same"]
-    rest = f"{_many(same['results'], 'result')} and {_many(same['figures'], 'figure')} as before."
+    rest = f"{_count(same['results'], 'result')} and {_count(same['figures'], 'figure')} as before."
     title = f"{'Changed' if lines else 'Nothing changed'} since {since} ({changed['file']}):"
     return "\n".join([*_wrap(title if lines else f"{title[:-1]}: {rest}"), *lines,
                       *(_wrap(rest) if lines else [])])  # fmt: skip
 
 
-def _many(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
@@ -52,12 +52,12 @@ def _result_lines(results: list[Fields], paint: Paint) -> list[Line]:
     """Return a line per result; many checks that came or went with the selection share one."""
     lines: list[Line] = []
     for change in ORDER:
-        group = [one for one in results if one["change"] == change]
+        group = [result for result in results if result["change"] == change]
         if change in _CAME_OR_WENT and len(group) > MOST_ALONE:
-            word, said = _CAME_OR_WENT[change]
-            lines.append((f"{word:<6}", f"{len(group)} checks", said))
+            word, note = _CAME_OR_WENT[change]
+            lines.append((f"{word:<6}", f"{len(group)} checks", note))
         else:
-            lines += [_result_line(one, paint) for one in group]
+            lines += [_result_line(result, paint) for result in group]
     return lines
 
 
@@ -66,8 +66,8 @@ def _part(rows: list[Line]) -> list[str]:
     lines: list[str] = []
     for word, name, text in rows[:MOST_SHOWN]:
         lines += _row(word, name, text)
-    left = len(rows) - MOST_SHOWN
-    return [*lines, f"{' ' * 6}and {left} more, all of them with --json"] if left > 0 else lines
+    hidden = len(rows) - MOST_SHOWN
+    return [*lines, f"{' ' * 6}and {hidden} more, all of them with --json"] if hidden > 0 else lines
 
 
 def _row(word: str, name: str, text: str) -> list[str]:
@@ -75,8 +75,8 @@ def _row(word: str, name: str, text: str) -> list[str]:
     indent = 6 + ID_WIDTH
     if len(name) >= ID_WIDTH:
         return [f"{word}{name}"[: WIDTH + len(word) - 6], *_wrap(text, " " * indent)]
-    first, *more = textwrap.wrap(text, WIDTH - indent, break_on_hyphens=False) or [""]
-    return [f"{word}{name:<{ID_WIDTH}}{first}", *(" " * indent + line for line in more)]
+    first, *rest = textwrap.wrap(text, WIDTH - indent, break_on_hyphens=False) or [""]
+    return [f"{word}{name:<{ID_WIDTH}}{first}", *(" " * indent + line for line in rest)]
 
 
 def _wrap(text: str, indent: str = "") -> list[str]:
@@ -84,29 +84,29 @@ def _wrap(text: str, indent: str = "") -> list[str]:
                          break_on_hyphens=False)  # fmt: skip
 
 
-def _result_line(one: Fields, paint: Paint) -> Line:
-    was, is_ = one["before"], one["now"]
+def _result_line(result: Fields, paint: Paint) -> Line:
+    old, new = result["before"], result["now"]
     words: dict[str | None, str] = {"fail": "FAIL", "error": "ERROR", "notrun": "NOT",
                                     "warn": "WARN", None: "gone"}  # fmt: skip
-    word = f"{words.get(is_, str(is_)):<6}"
-    if is_ is not None:
-        word = paint(word, str(is_))
-    past = f"{_PAST[was]} then" if was else "not in the earlier run"
-    here = f"{_MEANS[is_]} now" if is_ else "not in this run"
-    return word, _cut(one["id"]), f"{past}, {here}"
+    word = f"{words.get(new, str(new)):<6}"
+    if new is not None:
+        word = paint(word, str(new))
+    past = f"{_PAST[old]} then" if old else "not in the earlier run"
+    present = f"{_PRESENT[new]} now" if new else "not in this run"
+    return word, _cut(result["id"]), f"{past}, {present}"
 
 
-def _figure_line(one: Fields) -> Line:
-    unit = f" {_cut(one['unit'])}" if one["unit"] else ""
-    where = f" ({_cut(one['entity'])})" if one["entity"] else ""
-    change = "" if one["relative"] is None else f" ({one['relative']:+.0%})"
-    figures = f"{_value(one['before'])} then, {_value(one['now'])}{unit} now{change}"
-    return " " * 6, _cut(one["id"]), f"{_cut(one['name'])}{where}: {figures}"
+def _figure_line(figure: Fields) -> Line:
+    unit = f" {_cut(figure['unit'])}" if figure["unit"] else ""
+    where = f" ({_cut(figure['entity'])})" if figure["entity"] else ""
+    change = "" if figure["relative"] is None else f" ({figure['relative']:+.0%})"
+    figures = f"{_value(figure['before'])} then, {_value(figure['now'])}{unit} now{change}"
+    return " " * 6, _cut(figure["id"]), f"{_cut(figure['name'])}{where}: {figures}"
 
 
-def _difference_line(one: Fields) -> Line:
-    was, is_ = (_value(one[name]) for name in ("before", "now"))
-    return " " * 6, _cut(one["name"]), f"{was} then, {is_} now"
+def _difference_line(difference: Fields) -> Line:
+    old, new = (_value(difference[name]) for name in ("before", "now"))
+    return " " * 6, _cut(difference["name"]), f"{old} then, {new} now"
 
 
 def _value(value: Any) -> str:

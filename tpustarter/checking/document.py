@@ -19,7 +19,11 @@ from tpustarter.redact import Redactor
 
 def document(run: Run) -> dict[str, Any]:
     """Return the whole run as the published document."""
-    return {**_head(run), "results": [result_fields(one) for one in run.results], **_tail(run)}
+    return {
+        **_head(run),
+        "results": [result_fields(result) for result in run.results],
+        **_tail(run),
+    }
 
 
 def result_fields(result: Result) -> dict[str, Any]:
@@ -67,8 +71,8 @@ def error_fields(error: Exception) -> dict[str, Any]:
     code = error.code if isinstance(error, Problem) else ExitCode.BUG
     what = error.what if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, Problem) else None
-    told = Redactor(os.environ).value({"what": what, "hint": hint})
-    return {"schema": SCHEMA, "error": told, "exit_code": int(code)}
+    redacted = Redactor(os.environ).value({"what": what, "hint": hint})
+    return {"schema": SCHEMA, "error": redacted, "exit_code": int(code)}
 
 
 def line(fields: dict[str, Any]) -> str:

@@ -41,11 +41,11 @@ def remember(folder: Path, key: str = TESTED) -> None:
 
 def forget(folder: Path) -> None:
     """Forget the environment in this folder; raises Problem on a full disk."""
-    known = state.load(STATE)
-    left = {
+    saved = state.load(STATE)
+    remaining = {
         name: value
-        for name, value in known.items()
+        for name, value in saved.items()
         if name not in (TESTED, COMPILES) or value != str(folder)
     }
-    if left != known:
-        state.save(STATE, left)
+    if remaining != saved:
+        state.save(STATE, remaining)

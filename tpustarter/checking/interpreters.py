@@ -50,8 +50,8 @@ def choose(
         Problem: `explicit` names no Python, or there is none at all.
     """
     candidates = list(_candidates(env, folder))
-    saved = None if explicit else _saved()
-    if explicit:
+    saved = None if explicit is not None else _saved()
+    if explicit is not None:
         chosen = _explicit(explicit)
     elif saved:
         chosen = saved
@@ -62,7 +62,11 @@ def choose(
             "no Python to test: none is active, and there is no `python3` on PATH",
             hint="name one with `--python PATH`",
         )
-    others = [one for one in candidates if one.frameworks and one.path != chosen.path]
+    others = [
+        candidate
+        for candidate in candidates
+        if candidate.frameworks and candidate.path != chosen.path
+    ]
     return chosen, others
 
 
@@ -77,15 +81,17 @@ def _saved() -> Interpreter | None:
 
 def with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     """Yield the Pythons that have JAX and the TPU compiler, the one made for it first."""
-    made = environments.proved(environments.COMPILES)
+    proved = environments.proved(environments.COMPILES)
     first = (
-        [Interpreter(made / "bin/python", "made by `tpustarter setup rehearse`")] if made else []
+        [Interpreter(proved / "bin/python", "made by `tpustarter setup rehearse`")]
+        if proved
+        else []
     )
-    for one in (*first, *_candidates(env, folder)):
-        prefix = one.path.parent.parent
+    for candidate in (*first, *_candidates(env, folder)):
+        prefix = candidate.path.parent.parent
         names = [name.split(" ", 1)[0] for name in installed(prefix, env)]
         if "jax" in names and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):
-            yield one
+            yield candidate
 
 
 def shown(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
@@ -101,32 +107,38 @@ def shown(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str
 def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     """Yield candidates in the order of preference, each environment once."""
     own = Path(sys.prefix)
-    seen: set[Path] = set()
+    yielded: set[Path] = set()
     active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
-    made = environments.proved()
+    proved = environments.proved()
     for prefix, why in [*((Path(path), "active environment") for path in active),
                         (folder / ".venv", "./.venv"),
-                        *([(made, "the environment setup made")] if made else [])]:  # fmt: skip
+                        *([(proved, "the environment setup made")] if proved else [])]:  # fmt: skip
         executable = prefix / "bin" / "python"
-        if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in seen:
-            seen.add(prefix)
+        if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
+            yielded.add(prefix)
             yield Interpreter(executable, why, installed(prefix))
     if frameworks := installed(own):
-        seen.add(own)
+        yielded.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
     on_path = shutil.which("python3", path=env.get("PATH"))
-    if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in seen):
+    if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):
         executable = Path(on_path)
         yield Interpreter(executable, "python3 on PATH", installed(executable.parent.parent, env))
 
 
 def _explicit(text: str) -> Interpreter:
+    if not text.strip():  # as from `--python "$MY_PYTHON"` where that is not set
+        raise Problem(
+            "the Python to test was named with an empty text",
+            hint="set the variable behind `--python`, or leave the option out",
+            code=ExitCode.USAGE,
+        )
     path = Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for an unknown user
     # os.path answers for what this user may not look at, where pathlib raises.
     if os.path.isdir(path):  # noqa: PTH112
         path = path / "bin" / "python"
-    if not os.path.exists(path) and os.sep not in text and (found := shutil.which(text)):  # noqa: PTH110
-        path = Path(found)
+    if not os.path.exists(path) and os.sep not in text and (executable := shutil.which(text)):  # noqa: PTH110
+        path = Path(executable)
     if not os.path.isfile(path) or not os.access(path, os.X_OK):  # noqa: PTH113
         raise Problem(
             f"`--python {text}` is not a Python: there is no program at `{path}` this user may run",
@@ -140,15 +152,15 @@ def _explicit(text: str) -> Interpreter:
 
 def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the frameworks below a prefix, read from folder names; nothing is imported."""
-    found = _versions(FRAMEWORKS, prefix, env)
-    return tuple(f"{name} {version}" for name, version in found.items())
+    versions = _versions(FRAMEWORKS, prefix, env)
+    return tuple(f"{name} {version}" for name, version in versions.items())
 
 
 def missing(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None) -> list[str]:
     """Return which of some packages, by the names to install, are not below a prefix."""
     files = {name: name.replace("-", "_") for name in names}
-    found = _versions(files.values(), prefix, env)
-    return [name for name, file in files.items() if file not in found]
+    versions = _versions(files.values(), prefix, env)
+    return [name for name, file in files.items() if file not in versions]
 
 
 def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None) -> dict[str, str]:
@@ -160,15 +172,15 @@ def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None)
     if env is not None and (home := env.get("HOME")):  # a system Python sees the user's packages
         folders += Path(home).glob(".local/lib/python3*/site-packages")
         folders += Path("/usr/local/lib").glob("python3*/dist-packages")
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for folder, name in product(folders, tuple(names)):
         for metadata in folder.glob(f"{name}-*.dist-info"):
-            found.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
-    return found
+            versions.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
+    return versions
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, second: Path) -> bool:
     try:
-        return one == other or one.samefile(other)
+        return first == second or first.samefile(second)
     except OSError:
         return False

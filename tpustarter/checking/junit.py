@@ -64,17 +64,17 @@ def _case(result: Result) -> ET.Element:
         time=f"{result.seconds:.3f}",
     )
     why = visible(": ".join(part for part in (result.reason, result.detail) if part))
-    told = "\n".join(visible(finding_line(finding)) for finding in result.findings)
+    text = "\n".join(visible(finding_line(finding)) for finding in result.findings)
     if result.status == "fail":
         codes = [finding["code"] for finding in result.findings if finding["verdict"] == "fail"]
-        ET.SubElement(case, "failure", type=",".join(codes), message=result.title).text = told
+        ET.SubElement(case, "failure", type=",".join(codes), message=result.title).text = text
     elif result.status in ("error", "notrun"):
         kind = result.reason or result.status
         element = ET.SubElement(case, "error", type=kind, message=why)
         element.text = "\n".join(visible(line) for line in result.log.splitlines())
     elif result.status == "skip":
         ET.SubElement(case, "skipped", message=why)
-    elif told:
+    elif text:
         prefix = "warn\n" if result.status == "warn" else ""
-        ET.SubElement(case, "system-out").text = prefix + told
+        ET.SubElement(case, "system-out").text = prefix + text
     return case

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from tpustarter.checking import protocol
 from tpustarter.checking.results import Reason, Result, Status
 from tpustarter.content import Check
 from tpustarter.redact import Redactor
@@ -19,7 +20,7 @@ def timed_out(limit_s: float) -> Ending:
     return ("error", "timeout", f"no verdict within {limit_s:g} s", None)
 
 
-def unheard(limit_s: float) -> Ending:
+def did_not_stop(limit_s: float) -> Ending:
     """Say that a check went on although it was told to end."""
     detail = f"still at work {limit_s:g} s after it was told to end"
     return ("notrun", "interrupted", detail, None)
@@ -37,10 +38,10 @@ def ended(event: Event, redact: Redactor) -> Ending:
         "protocol": ("error", "protocol"),
     }
     status, reason = kinds.get(str(event.get("outcome")), ("error", "protocol"))
-    return (status, reason, detail, event.get("ran_on"))
+    return (status, reason, detail, protocol.place(event.get("ran_on")))
 
 
-def went(gone: Event) -> Ending:
+def process_ending(gone: Event) -> Ending:
     """Say how a process ended that should not have."""
     if gone["signal"]:
         name = signal_name(gone["signal"])

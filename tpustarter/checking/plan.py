@@ -64,9 +64,9 @@ def make(
         gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
     """
     chips = len(host.chips(machine))
-    asked = machine.env.get("JAX_PLATFORMS", "").strip()
-    platform = _platform(machine, asked, require, devices, gpu_plugin=gpu_plugin)
-    env, unset = _environment(machine, platform, asked)
+    jax_platforms = machine.env.get("JAX_PLATFORMS", "").strip()
+    platform = _platform(machine, jax_platforms, require, devices, gpu_plugin=gpu_plugin)
+    env, unset = _environment(machine, platform, jax_platforms)
     if platform == "tpu":
         return _on_tpu(machine, env, unset, require=require, this_host=this_host)
     virtual = False
@@ -80,7 +80,7 @@ def make(
         what = f"`--require {require}` was given, and this run would use {platform}"
         blocked = Blocked(what, ExitCode.NO_DEVICE, "`tpustarter check 'host.*' -v`")
     generation = host.generation(machine)
-    where = "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.plain(asked, 40)}"
+    where = "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.plain(jax_platforms, 40)}"
     if platform == "cpu" and devices:
         where = count(devices, "virtual CPU device" if virtual else "CPU device")
     name = generation.name if generation else None
@@ -113,12 +113,12 @@ def _on_tpu(
     blocked = _busy(machine) or _denied(machine) or blocked
     chips = len(host.chips(machine))
     # Colab and Kaggle may hide PCI: the nodes are then the chips.
-    shown = chips or host.reachable_chips(machine)
+    total_chips = chips or host.reachable_chips(machine)
     devices = host.visible_devices(machine, metadata)
     title = generation.title.split(" (")[0] if generation else "TPU"  # without the code name
-    if not shown and host.platform_hint(machine) != "tpu":
-        asked = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
-        title = f"no TPU seen, JAX_PLATFORMS={asked}"
+    if not total_chips and host.platform_hint(machine) != "tpu":
+        jax_platforms = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
+        title = f"no TPU seen, JAX_PLATFORMS={jax_platforms}"
     return Plan(
         "tpu",
         devices,
@@ -128,27 +128,27 @@ def _on_tpu(
         env=env,
         unset=unset,
         blocked=blocked,
-        where=f"{title}, {_chips(shown, devices, generation)}" if shown else title,
+        where=f"{title}, {_chips(total_chips, devices, generation)}" if total_chips else title,
     )
 
 
-def _chips(shown: int, devices: int | None, generation: generations.Generation | None) -> str:
+def _chips(total: int, devices: int | None, generation: generations.Generation | None) -> str:
     """Return the chips in words: how many there are, and how many this process reaches."""
     per_chip = generation.devices_per_chip if generation else None
-    reached = devices // per_chip if per_chip and devices is not None else shown
-    return count(shown, "chip") if reached == shown else f"{reached} of {shown} chips"
+    reached = devices // per_chip if per_chip and devices is not None else total
+    return count(total, "chip") if reached == total else f"{reached} of {total} chips"
 
 
 def _platform(
     machine: host.Machine,
-    asked: str,
+    jax_platforms: str,
     require: str | None,
     devices: int | None,
     *,
     gpu_plugin: bool,
 ) -> str:
-    if asked:  # the user's own choice is obeyed, and shown
-        first = asked.split(",", maxsplit=1)[0].strip()
+    if jax_platforms:  # the user's own choice is obeyed, and shown
+        first = jax_platforms.split(",", maxsplit=1)[0].strip()
         return "gpu" if first in ("cuda", "rocm") else first
     if devices is not None:
         return "cpu"
@@ -160,12 +160,12 @@ def _platform(
 
 
 def _environment(
-    machine: host.Machine, platform: str, asked: str
+    machine: host.Machine, platform: str, jax_platforms: str
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return what to set and what to remove so that exactly this platform is used."""
     # Callbacks run on the cpu backend: without it, a plain `tpu` breaks them.
     names = {"tpu": "tpu,cpu", "gpu": "cuda,cpu", "cpu": "cpu"}
-    env = {"JAX_PLATFORMS": asked or names[platform]}
+    env = {"JAX_PLATFORMS": jax_platforms or names[platform]}
     unset = [name for name in ("JAX_PLATFORM_NAME",) if name in machine.env]
     flags = machine.env.get("XLA_FLAGS", "")
     if _FORCED_COUNT.search(flags):  # JAX refuses this flag beside JAX_NUM_CPU_DEVICES
@@ -198,16 +198,16 @@ def _busy(machine: host.Machine) -> Blocked | None:
     lock = host.lock(machine)
     if lock.state != "live":
         return None
-    who = f"pid {lock.pid}" if lock.pid else "owner unknown: not visible to this user"
+    owner = f"pid {lock.pid}" if lock.pid else "owner unknown: not visible to this user"
     return Blocked(
-        f"the TPU is in use: a live process holds libtpu's lock ({who})",
+        f"the TPU is in use: a live process holds libtpu's lock ({owner})",
         ExitCode.BUSY,
         "`tpustarter check host.holder -v` shows what can be seen",
     )
 
 
 def _denied(machine: host.Machine) -> Blocked | None:
-    denied = [one for one in host.nodes(machine) if not (one.readable and one.writable)]
+    denied = [node for node in host.nodes(machine) if not (node.readable and node.writable)]
     if not denied:
         return None
     first = denied[0]
@@ -250,13 +250,15 @@ def without_framework(
     """
     wheel = "jax[tpu]" if chips else "jax"
     hint = f"`tpustarter setup jax` makes an environment with {wheel}"
-    for other in others:
-        path, _, found = other.partition(": ")
-        hint = f"`tpustarter check --python {path}` tests one that has {found.split(', ')[0]}"
+    for interpreter in others:
+        path, _, frameworks = interpreter.partition(": ")
+        hint = f"`tpustarter check --python {path}` tests one that has {frameworks.split(', ')[0]}"
         break
-    known = any(name in interpreters.FRAMEWORKS for name in installed)
+    has_framework = any(name in interpreters.FRAMEWORKS for name in installed)
     return Blocked(
-        f"{framework} is not installed in {python}" if known else f"no framework yet in {python}",
+        f"{framework} is not installed in {python}"
+        if has_framework
+        else f"no framework yet in {python}",
         ExitCode.NOTHING_VERIFIED,
         hint,
         "missing-resource" if asked else "not-applicable",
@@ -265,9 +267,9 @@ def without_framework(
 
 def without_packages(missing: Sequence[str], python: str) -> Blocked:
     """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
-    named = " and ".join([", ".join(missing[:-1]), missing[-1]] if missing[1:] else missing)
+    names = " and ".join([", ".join(missing[:-1]), missing[-1]] if missing[1:] else missing)
     return Blocked(
-        f"{named} {'are' if missing[1:] else 'is'} not installed in {python}",
+        f"{names} {'are' if missing[1:] else 'is'} not installed in {python}",
         ExitCode.NOTHING_VERIFIED,
         f"`{python} -m pip install {' '.join(missing)}` adds what this lesson needs",
     )

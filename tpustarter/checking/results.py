@@ -99,9 +99,11 @@ class Run:
 
     def counts(self) -> dict[str, int]:
         """Return the number of results per status, zeros included."""
-        seen = Counter(result.status for result in self.results)
-        return {status: seen[status] for status in STATUSES}
+        counter = Counter(result.status for result in self.results)
+        return {status: counter[status] for status in STATUSES}
 
     def failed(self) -> list[Result]:
         """Return the required checks that failed."""
-        return [one for one in self.results if one.status == "fail" and not one.optional]
+        return [
+            result for result in self.results if result.status == "fail" and not result.optional
+        ]

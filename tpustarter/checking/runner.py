@@ -13,9 +13,18 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpustarter.checking.outcomes import Ending, ended, judge, outcome, timed_out, unheard, went
+from tpustarter.checking import protocol
+from tpustarter.checking.outcomes import (
+    Ending,
+    did_not_stop,
+    ended,
+    judge,
+    outcome,
+    process_ending,
+    timed_out,
+)
 from tpustarter.checking.results import Blocked, Result
-from tpustarter.checking.session import Session, no_python, start
+from tpustarter.checking.session import Session, python_problem, start
 from tpustarter.content import Check
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.process import CappedLog, Event, Probe
@@ -103,14 +112,15 @@ class Runner:
         probe = self._ready({})
         probe.send({"do": "versions"})
         event = probe.read(START_S)
-        if event is not None and event["event"] == "versions":
-            return event
+        found = protocol.versions(event) if event and event["event"] == "versions" else None
+        if found is not None:
+            return found
         gone = self._end(gently=False)
         if self.stopped_by is not None:
             interrupted = self.stopped_by == signal.SIGINT
             code = ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
             raise Problem("stopped before anything was run", hint="run it again", code=code)
-        raise no_python(self._session.python, gone, self._tail(0))
+        raise python_problem(self._session.python, gone, self._tail(0))
 
     def run(self, checks: list[Check]) -> Iterator[Started | Waiting | Seen | Ended]:
         """Run checks in the order of their `AFTER`; yields events, one `Ended` for each."""
@@ -135,9 +145,9 @@ class Runner:
         if check.broken:
             return outcome(check, "error", "load", check.broken)
         before = self._session.results
-        bad = [name for name in check.after if name in before and blocks(before[name])]
-        if bad:
-            return outcome(check, "skip", "dependency", f"after {describe(bad, before)}")
+        blockers = [name for name in check.after if name in before and blocks(before[name])]
+        if blockers:
+            return outcome(check, "skip", "dependency", f"after {describe(blockers, before)}")
         return None
 
     def _run(self, check: Check) -> Generator[Waiting | Seen, None, Result]:
@@ -172,40 +182,43 @@ class Runner:
         probe.send({"do": "check", "id": check.id, "framework": check.framework,
                     "needs": check.needs, "timeout_s": limit_s})  # fmt: skip
         began = time.monotonic()
-        tick_s, progress, told_to_end, told = TICK_S, "", False, 0
-        while told < MAX_EVENTS:
+        tick_s, progress, finishing, count = TICK_S, "", False, 0
+        while count < MAX_EVENTS:
             event = None
             while event is None:
                 passed_s = time.monotonic() - began
                 if passed_s >= tick_s:
-                    yield Waiting(check, passed_s, ENDING if told_to_end else progress)
+                    yield Waiting(check, passed_s, ENDING if finishing else progress)
                     tick_s = passed_s + TICK_S
                 event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
                 if event is None and passed_s >= limit_s:
-                    return unheard(FINISH_S) if told_to_end else timed_out(limit_s)
+                    return did_not_stop(FINISH_S) if finishing else timed_out(limit_s)
             kind = event["event"]
-            told += kind != "progress"  # of which there may be many: the time is what limits them
+            count += kind != "progress"  # of which there may be many: the time is what limits them
             if kind == "finding":
-                findings.append(redact.value(event.get("finding")))
+                finding = protocol.finding(event.get("finding"))
+                if finding is None:
+                    return ("error", "protocol", "told a finding that lacks something", None)
+                findings.append(redact.value(finding))
                 yield Seen(check.id, findings[-1])
             elif kind == "progress":
                 progress = redact.text(str(event.get("text")))
             elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
                 probe.send({"do": "finish"})  # it has something to show for the time it ran
-                told_to_end, limit_s = True, time.monotonic() - began + FINISH_S
+                finishing, limit_s = True, time.monotonic() - began + FINISH_S
                 tick_s = 0.0  # whoever stopped it sees at once that it was heard
             elif kind != "start":
-                return self._ending(event)
+                return self._ending(event, check)
         return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
 
-    def _ending(self, event: Event) -> Ending:
+    def _ending(self, event: Event, check: Check) -> Ending:
         kind = event["event"]
-        if kind == "end":
+        if kind == "end" and event.get("id") == check.id:
             return ended(event, self._session.redact)
         if kind == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
-            return went(event)
+            return process_ending(event)
         text = self._session.redact.text(str(event.get("text", event)))
         return ("error", "protocol", f"wrote what is no event: {text[:80]!r}", None)
 

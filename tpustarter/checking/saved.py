@@ -21,7 +21,7 @@ LAST = "last"
 """Stands for the newest report that `--save` kept."""
 MOST = 50
 """Reports that are kept, of some 100 kilobytes each; the oldest go first."""
-_AGAIN = "`tpustarter check --save` keeps a report, and `--compare last` reads the newest one"
+_HINT = "`tpustarter check --save` keeps a report, and `--compare last` reads the newest one"
 _LONGEST_NAME = 60
 
 Fields = dict[str, Any]
@@ -29,16 +29,16 @@ Fields = dict[str, Any]
 
 def save(run: Run, document: Fields) -> Path:
     """Keep a report in the state folder, all of it or nothing; raises Problem on a full disk."""
-    when = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
+    timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
     kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
-    name = f"saved-{when}-{kind or 'unknown'}"
+    name = f"saved-{timestamp}-{kind or 'unknown'}"
     if state.path(name).exists():  # two runs in one second
         name += f"-{time.time_ns()}"
     state.save(name, document)
     kept = _kept()
-    for old in kept[: max(0, len(kept) - MOST)]:
+    for path in kept[: max(0, len(kept) - MOST)]:
         with contextlib.suppress(OSError):
-            old.unlink()
+            path.unlink()
     return state.path(name)
 
 
@@ -57,39 +57,39 @@ def read(name: str) -> tuple[str, Fields]:
     if name == LAST:
         kept = _kept()
         if not kept:
-            raise Problem("no report is kept here", hint=_AGAIN, code=ExitCode.USAGE)
+            raise Problem("no report is kept here", hint=_HINT, code=ExitCode.USAGE)
         path = kept[-1]
-    shown = visible(str(path))
+    shown_path = visible(str(path))
     try:
         fields = state.parse(locations.read_text(path, state.MAX_BYTES))
     except FileNotFoundError:
-        what = f"there is no file `{shown}` to compare with"
-        raise Problem(what, hint=_AGAIN, code=ExitCode.USAGE) from None
+        what = f"there is no file `{shown_path}` to compare with"
+        raise Problem(what, hint=_HINT, code=ExitCode.USAGE) from None
     except OSError as error:
-        raise _bad(shown, error.strerror or str(error)) from error
+        raise _unusable(shown_path, error.strerror or str(error)) from error
     except ValueError as error:
-        raise _bad(shown, "it is not JSON") from error
-    if wrong := _wrong(fields):
-        raise _bad(shown, wrong)
+        raise _unusable(shown_path, "it is not JSON") from error
+    if defect := _defect(fields):
+        raise _unusable(shown_path, defect)
     return visible(path.name)[:_LONGEST_NAME], fields
 
 
-def _bad(shown: str, why: str) -> Problem:
+def _unusable(shown_path: str, why: str) -> Problem:
     hint = "give a file that `tpustarter check --json` printed or `--save` kept"
-    return Problem(f"cannot compare with `{shown}`: {why}", hint=hint)
+    return Problem(f"cannot compare with `{shown_path}`: {why}", hint=hint)
 
 
-def _wrong(fields: Any) -> str | None:
+def _defect(fields: Any) -> str | None:
     """Return what makes a document none to compare with; null where nothing does."""
     schema = cast("Fields", fields).get("schema") if isinstance(fields, dict) else None
     if schema != SCHEMA:
-        found = f"`{visible(schema)[:40]}`" if isinstance(schema, str) else "no schema"
+        shown_schema = f"`{visible(schema)[:40]}`" if isinstance(schema, str) else "no schema"
         kind, _, major = SCHEMA.rpartition("/")
-        other = schema.rpartition("/") if isinstance(schema, str) else ("", "", "")
-        newer = other[0] == kind and other[2].isdecimal() and len(other[2]) < 9
-        if newer and int(other[2]) > int(major):
-            return f"found {found}, which a newer tpustarter made, expected `{SCHEMA}`"
-        return f"found {found}, expected `{SCHEMA}`"
+        parts = schema.rpartition("/") if isinstance(schema, str) else ("", "", "")
+        newer = parts[0] == kind and parts[2].isdecimal() and len(parts[2]) < 9
+        if newer and int(parts[2]) > int(major):
+            return f"found {shown_schema}, which a newer tpustarter made, expected `{SCHEMA}`"
+        return f"found {shown_schema}, expected `{SCHEMA}`"
     if "error" in fields:
         return "it tells of an error, not of a run"
     return _misshapen(cast("Fields", fields))
@@ -121,7 +121,7 @@ def _is_result(value: Any) -> bool:
     fields = cast("Fields", value)
     findings = fields.get("findings")
     if not isinstance(findings, list) or not all(
-        isinstance(one, dict) for one in cast("list[Any]", findings)
+        isinstance(finding, dict) for finding in cast("list[Any]", findings)
     ):
         return False
     return all(isinstance(fields.get(name), str) for name in ("id", "status"))

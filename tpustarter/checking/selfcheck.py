@@ -70,11 +70,11 @@ class SelfCheck:
         self._request = request
         self._machine = machine or host.Machine()
         self._checks_folder = checks
-        self._here = folder or Path.cwd()
+        self._folder = folder or Path.cwd()
         every_check = content.read_checks(checks)
         self.checks = content.select(every_check, request.ids, request.level, request.framework)
         self._interpreter, self._others = interpreters.choose(
-            request.python, self._machine.env, self._here
+            request.python, self._machine.env, self._folder
         )
         self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None
@@ -106,20 +106,20 @@ class SelfCheck:
 
     def _events(self) -> Iterator[Event]:
         request = self._request
-        made = plan.make(
+        run_plan = plan.make(
             self._machine,
             require=request.require,
             devices=request.devices,
             this_host=request.this_host,
             gpu_plugin=self._interpreter.has_gpu_plugin,
         )
-        work = locations.run_folder()
+        run_folder = locations.run_folder()
         session = Session(
             self._interpreter.path,
-            archive.build(work / "probe.pyz", self._checks_folder),
-            work,
+            archive.build(run_folder / "probe.pyz", self._checks_folder),
+            run_folder,
             dict(self._machine.env),
-            {**plan.target_of(made, self._machine), "minutes": request.minutes},
+            {**plan.target_of(run_plan, self._machine), "minutes": request.minutes},
             self._redact,
             isolate=request.isolate,
             results={},
@@ -129,20 +129,20 @@ class SelfCheck:
             groups.setdefault(check.framework, []).append(check)
         host_checks = groups.pop("host")
         # Without host checks the first framework's process answers for the Python as well.
-        shared = not host_checks and made.platform == "cpu" and made.blocked is None
+        shared = not host_checks and run_plan.platform == "cpu" and run_plan.blocked is None
         if shared:
-            session.env = plan.run_env(made, self._machine.env, work)
+            session.env = plan.run_env(run_plan, self._machine.env, run_folder)
             session.drop = locations.caller()
         runner = self._start(session)
         try:
-            self._describe(made, runner.versions())
-            if made.blocked and made.blocked.code == ExitCode.NO_DEVICE:
-                self.run.blocked = made.blocked  # also when no framework's check was selected
-            yield Began(self.run, made)
+            self._describe(run_plan, runner.versions())
+            if run_plan.blocked and run_plan.blocked.code == ExitCode.NO_DEVICE:
+                self.run.blocked = run_plan.blocked  # also when no framework's check was selected
+            yield Began(self.run, run_plan)
             if not shared:
                 yield from runner.run(host_checks)
             for framework, group in groups.items():
-                yield from self._framework(framework, group, made, session)
+                yield from self._framework(framework, group, run_plan, session)
         finally:
             runner.close()
 
@@ -154,9 +154,9 @@ class SelfCheck:
         return self._runner
 
     def _framework(
-        self, framework: str, group: list[Check], made: plan.Plan, session: Session
+        self, framework: str, group: list[Check], run_plan: plan.Plan, session: Session
     ) -> Iterator[Event]:
-        blocked = made.blocked or self._not_installed(framework)
+        blocked = run_plan.blocked or self._not_installed(framework)
         if blocked:
             self.run.blocked = blocked
             yield from skip_all(group, blocked)
@@ -164,55 +164,58 @@ class SelfCheck:
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
-        env = plan.run_env(made, self._machine.env, session.folder)
+        env = plan.run_env(run_plan, self._machine.env, session.folder)
         with contextlib.ExitStack() as stack:
-            held = None
-            if made.platform != "cpu":
+            lease_fd = None
+            if run_plan.platform != "cpu":
                 try:
-                    held = stack.enter_context(lease.device("tpustarter check", self._machine))
+                    lease_fd = stack.enter_context(lease.device("tpustarter check", self._machine))
                 except Problem as problem:
                     self.run.blocked = Blocked(problem.what, problem.code, problem.hint or "")
                     yield from skip_all(group, self.run.blocked)
                     return
-            session.env, session.lease, session.drop = env, held, locations.caller()
+            session.env, session.lease, session.drop = env, lease_fd, locations.caller()
             yield from self._start(session).run(group)
 
     def _not_installed(self, framework: str) -> Blocked | None:
         installed = self.run.target["frameworks"]
         if framework in installed:
             return None
-        asked = self._request.framework == framework or any(
-            not content.is_glob(one) for one in self._request.ids
+        requested = self._request.framework == framework or any(
+            not content.is_glob(pattern) for pattern in self._request.ids
         )
         return plan.without_framework(
             framework,
-            self._shown(self._interpreter),
+            self._display_path(self._interpreter),
             installed,
             self.run.target["others"],
             chips=self.run.host["chips"],
-            asked=asked,
+            asked=requested,
         )
 
-    def _shown(self, one: interpreters.Interpreter) -> str:
-        return interpreters.shown(one.path, self._machine.env, self._here)
+    def _display_path(self, interpreter: interpreters.Interpreter) -> str:
+        return interpreters.shown(interpreter.path, self._machine.env, self._folder)
 
-    def _describe(self, made: plan.Plan, versions: dict[str, Any]) -> None:
+    def _describe(self, run_plan: plan.Plan, versions: dict[str, Any]) -> None:
         self.run.target = {
             "python": self._redact.text(str(self._interpreter.path)),
-            "shown": self._shown(self._interpreter),
+            "shown": self._display_path(self._interpreter),
             "why": self._interpreter.why,
             "python_version": versions["python_version"],
             "frameworks": versions["frameworks"],
-            "platform": made.platform,
-            "kind": made.platform,
-            "where": made.where,
-            "devices": made.devices,
-            "planned": made.devices,
-            "virtual": made.virtual,
-            "env": self._redact.value(made.env),
-            "others": [f"{self._shown(one)}: {', '.join(one.frameworks)}" for one in self._others],
+            "platform": run_plan.platform,
+            "kind": run_plan.platform,
+            "where": run_plan.where,
+            "devices": run_plan.devices,
+            "planned": run_plan.devices,
+            "virtual": run_plan.virtual,
+            "env": self._redact.value(run_plan.env),
+            "others": [
+                f"{self._display_path(interpreter)}: {', '.join(interpreter.frameworks)}"
+                for interpreter in self._others
+            ],
         }
-        self.run.host = {"chips": made.chips, "generation": made.generation}
+        self.run.host = {"chips": run_plan.chips, "generation": run_plan.generation}
 
     def _add(self, result: Result) -> None:
         self.run.results.append(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,17 +76,28 @@ def _fresh_log(folder: Path) -> Path:
         number += 1
 
 
-def no_python(python: Path, gone: Event | None, output: str) -> Problem:
-    """Say why an interpreter never told its version."""
-    last = output.strip().splitlines()[-1:] or ["it said nothing"]
+def python_problem(python: Path, gone: Event | None, output: str) -> Problem:
+    """Say why an interpreter never told its version: it is too old, is broken, or is none."""
+    line = _telling_line(output)
+    hint = "name another with `--python PATH`"
     if gone and gone["exit"] == TOO_OLD:
-        return Problem(
-            f"`{python}` is too old: found {last[0]}, expected 3.10 or newer",
-            hint="name another with `--python PATH`",
-            read="setup/python-and-environments",
-        )
-    return Problem(
-        f"`{python}` did not answer as a Python would: {last[0][:200]}",
-        hint="name another with `--python PATH`",
-        read="setup/python-and-environments",
-    )
+        what = f"`{python}` is too old: found {line}, expected 3.10 or newer"
+    elif "Unknown option: -I" in output:
+        what = f"`{python}` is Python 2, expected 3.10 or newer"
+    elif "Fatal Python error" in output:
+        what = f"`{python}` cannot start: {line}"
+        home = re.search(r"PYTHONHOME = '?([^'\n]+)'?$", output, re.MULTILINE)
+        if home and home[1] != "(not set)":
+            what += f"; PYTHONHOME is `{home[1]}`"
+            hint = "`unset PYTHONHOME`, then run this again"
+    else:
+        what = f"`{python}` did not answer as a Python would: {line}"
+    return Problem(what, hint=hint, read="setup/python-and-environments")
+
+
+def _telling_line(output: str) -> str:
+    """Return the line that says what is wrong: of a traceback the last one, else the first."""
+    lines = [line for line in output.splitlines() if line.strip()] or ["it said nothing"]
+    fatal = [line for line in lines if line.startswith("Fatal Python error")]
+    is_traceback = any(line.startswith("Traceback") for line in lines)
+    return (fatal or (lines[-1:] if is_traceback else lines))[0].strip()[:200]

@@ -33,9 +33,9 @@ LOG_LINES = 12
 def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
     """Return the whole report, without the first line (`opening`)."""
     lines: list[str] = []
-    shown = sorted(run.results, key=lambda one: _ORDER.index(one.status))
+    results = sorted(run.results, key=lambda result: _ORDER.index(result.status))
     folded, width = 0, id_width(result.id for result in run.results)
-    for result in shown:
+    for result in results:
         if result.status == "skip" and not verbose:
             folded += 1
             continue
@@ -59,7 +59,7 @@ def opening(run: Run) -> str:
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
     lines = wrap(visible(line), "", hang=" " * 7)
     if target["others"] and not names:
-        lines += [f"also   {visible(other)}" for other in target["others"]]
+        lines += [f"also   {visible(interpreter)}" for interpreter in target["others"]]
     return "\n".join(lines)
 
 
@@ -72,30 +72,30 @@ def about(seconds: float) -> str:
 
 def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "") -> str:
     """Return what a check that takes long is doing, as far as can be told, and what is usual."""
-    doing = visible(progress)
-    if not doing and check_id == "jax.devices_visible":
+    activity = visible(progress)
+    if not activity and check_id == "jax.devices_visible":
         usual = (
             "the TPU runtime, usually 5 to 15 s" if platform == "tpu" else "JAX, usually 1 to 3 s"
         )
-        doing = f"starting {usual}"
-    elif not doing and platform == "tpu" and not check_id.startswith("host."):
-        doing = "compiling, 20 to 60 s the first time"
-    return f"{check_id}  {seconds:.0f} s, {doing or 'working'}"
+        activity = f"starting {usual}"
+    elif not activity and platform == "tpu" and not check_id.startswith("host."):
+        activity = "compiling, 20 to 60 s the first time"
+    return f"{check_id}  {seconds:.0f} s, {activity or 'working'}"
 
 
 def id_width(ids: Iterable[str]) -> int:
     """Return the columns that the names of checks take, with the blank behind the longest."""
-    return max(ID_WIDTH, *(len(one) + 1 for one in ids), 0)
+    return max(ID_WIDTH, *(len(check_id) + 1 for check_id in ids), 0)
 
 
 def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Iterator[str]:
     word = paint(f"{_WORDS[result.status]:<6}", result.status)
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-    told = visible(summary(result))
+    text = visible(summary(result))
     if result.status == "pass" and not verbose:
-        yield _passed(word, result.id, told, seconds, width)
+        yield _passed(word, result.id, text, seconds, width)
     else:
-        yield from _row(word, result.id, told, seconds, width)
+        yield from _row(word, result.id, text, seconds, width)
     yield from _findings(result) if verbose else _worst(result)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
@@ -104,29 +104,29 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
             yield f"{_INDENT}read  tpustarter learn {result.lesson}"
 
 
-def _told(result: Result) -> dict[str, Any] | None:
+def _row_finding(result: Result) -> dict[str, Any] | None:
     """Return the finding that stands in the result's own row."""
-    wanted = result.status if result.status in ("fail", "warn") else None
-    return next((one for one in result.findings if one["verdict"] == wanted), None)
+    verdict = result.status if result.status in ("fail", "warn") else None
+    return next((finding for finding in result.findings if finding["verdict"] == verdict), None)
 
 
 def _worst(result: Result) -> Iterator[str]:
     """Yield the next findings that failed or warn, below the one in the row."""
-    told = _told(result)
-    more = [one for verdict in ("fail", "warn") for one in result.findings
-            if one is not told and one["verdict"] == verdict]  # fmt: skip
-    for finding in more[:3] if told else ():
+    row_finding = _row_finding(result)
+    others = [finding for verdict in ("fail", "warn") for finding in result.findings
+              if finding is not row_finding and finding["verdict"] == verdict]  # fmt: skip
+    for finding in others[:3] if row_finding else ():
         yield from wrap(visible(finding_line(finding)), _INDENT)
-    if told and len(more) > 3:
-        yield f"{_INDENT}and {len(more) - 3} more: -v shows them"
+    if row_finding and len(others) > 3:
+        yield f"{_INDENT}and {len(others) - 3} more: -v shows them"
 
 
 def _findings(result: Result) -> Iterator[str]:
     """Yield every finding but the one in the row, and each hint once."""
-    told = _told(result)
-    hints = {next_step(result)} if told else set[str]()
+    row_finding = _row_finding(result)
+    hints = {next_step(result)} if row_finding else set[str]()
     for finding in result.findings:
-        if finding is told:
+        if finding is row_finding:
             continue
         line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
         yield from wrap(line, _INDENT, hang=_INDENT * 2)
@@ -140,7 +140,7 @@ def _log(result: Result, *, verbose: bool) -> Iterator[str]:
     """Yield the last lines of a process that crashed or hung; with `-v` of every one."""
     lines = [line for line in result.log.splitlines() if line.strip(" ^~\t")]
     if not verbose:
-        lines = _last_words([line for line in lines if not any(one in line for one in _NOISE)])
+        lines = _last_words([line for line in lines if not any(noise in line for noise in _NOISE)])
         if result.reason not in ("timeout", "crashed", "protocol"):
             lines = []  # the traceback of an exception ends with what the row already says
     for line in lines:
@@ -152,12 +152,12 @@ def _last_words(lines: list[str]) -> list[str]:
     starts = [n for n, line in enumerate(lines) if line.startswith(("Timeout (", "Fatal Python"))]
     if not starts:
         return lines[-LOG_LINES:]
-    said, stacks = lines[: starts[-1]], lines[starts[-1] :]
+    output, stacks = lines[: starts[-1]], lines[starts[-1] :]
     # faulthandler tells the thread that matters last, its innermost call first.
     threads = [n for n, line in enumerate(stacks) if "most recent call first" in line]
     stack = stacks[threads[-1] + 1 :] if threads else []
     half = LOG_LINES // 2
-    return [*said[-half:], stacks[0], *stack[: half - 1]]
+    return [*output[-half:], stacks[0], *stack[: half - 1]]
 
 
 def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[str]:
@@ -171,17 +171,17 @@ def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[
 
 def _passed(word: str, name: str, title: str, seconds: str, width: int) -> str:
     """Return the one line of a claim that holds: its title where that fits whole, never a part."""
-    for left in (f"{name:<{width - 1}} {title}", f"{name} {title}", name):
-        if len(left) <= WIDTH - 6 - SECONDS_WIDTH:
+    for label in (f"{name:<{width - 1}} {title}", f"{name} {title}", name):
+        if len(label) <= WIDTH - 6 - SECONDS_WIDTH:
             break
-    return f"{word}{left:<{WIDTH - 6 - SECONDS_WIDTH}}{seconds:>{SECONDS_WIDTH}}".rstrip()
+    return f"{word}{label:<{WIDTH - 6 - SECONDS_WIDTH}}{seconds:>{SECONDS_WIDTH}}".rstrip()
 
 
 def summary(result: Result) -> str:
     """Return the one thing to know about a result."""
-    told = _told(result)
-    if told:
-        return finding_line(told)
+    row_finding = _row_finding(result)
+    if row_finding:
+        return finding_line(row_finding)
     if result.status in ("pass", "fail", "warn"):
         return result.title
     words = {"timeout": "time-out", "not-applicable": "does not apply", "load": "cannot be loaded"}
@@ -199,11 +199,11 @@ def finding_line(finding: dict[str, Any]) -> str:
         unit = re.sub(r"(chip|device|node)s$", r"\1", unit)
     where = f" ({finding['entity']})" if finding["entity"] and not _says_where(finding) else ""
     text = f"{finding['name']}{where}"
-    other = expected is not None and expected != found
+    differs = expected is not None and expected != found
     if found is not None:
-        word = "found " if other or finding["verdict"] in ("warn", "fail") else ""
+        word = "found " if differs or finding["verdict"] in ("warn", "fail") else ""
         text += f": {word}{number(found)}{unit}"
-    if other:
+    if differs:
         text += f", expected {number(expected)}{unit if found is None else ''}"
     return text
 
@@ -211,9 +211,9 @@ def finding_line(finding: dict[str, Any]) -> str:
 def _says_where(finding: dict[str, Any]) -> bool:
     """Return whether the name of a finding, or what was found, already names its entity."""
     kind, _, part = str(finding["entity"]).rpartition(":")
-    said = bool(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", str(finding["name"])))
-    told = f"{kind} {part}," if kind else part
-    return said or told in str(finding["found"])
+    named = bool(re.search(rf"(?<!\w){re.escape(part)}(?!\w)", str(finding["name"])))
+    phrase = f"{kind} {part}," if kind else part
+    return named or phrase in str(finding["found"])
 
 
 def number(value: Any) -> str:
@@ -242,20 +242,26 @@ def _skips(run: Run) -> str:
             reasons.setdefault(visible(summary(result)), []).append(result.id)
     parts = [f"{ids[0] if len(ids) == 1 else f'{len(ids)} checks'}: {why}"
              for why, ids in reasons.items()]  # fmt: skip
-    more = " (-v names each)" if len(parts) < sum(map(len, reasons.values())) else ""
-    return f"skip  {'; '.join(parts)}{more}"
+    hint = " (-v names each)" if len(parts) < sum(map(len, reasons.values())) else ""
+    return f"skip  {'; '.join(parts)}{hint}"
 
 
 def place(run: Run) -> str:
     """Return the devices on which claims were shown to hold, in words; empty for none."""
     kind = verified_on(run)
-    device = next((one.ran_on for one in run.results if one.kind == kind and one.ran_on), None)
+    device = next(
+        (result.ran_on for result in run.results if result.kind == kind and result.ran_on), None
+    )
     if device is None:
         return ""
     count = device["count"]
     if kind == "tpu":
         where = str(run.target["where"])
-        counts = {one.ran_on["count"] for one in run.results if one.kind == kind and one.ran_on}
+        counts = {
+            result.ran_on["count"]
+            for result in run.results
+            if result.kind == kind and result.ran_on
+        }
         count = min(counts)
         if counts != {run.target.get("planned", run.target["devices"])} or not run.host.get(
             "chips"
@@ -271,22 +277,22 @@ def place(run: Run) -> str:
 def headline(run: Run) -> str:
     """Return the whole truth in one or two sentences, whose numbers add up."""
     counts = run.counts()
-    hold, warned = counts["pass"], counts["warn"]
-    unknown = [one for one in run.results if without_verdict(one)]
-    dependent = [one for one in unknown if one.reason == "dependency"]
-    total = hold + warned + counts["fail"] + len(unknown)
+    passed, warned = counts["pass"], counts["warn"]
+    unknown = [result for result in run.results if without_verdict(result)]
+    dependent = [result for result in unknown if result.reason == "dependency"]
+    total = passed + warned + counts["fail"] + len(unknown)
     where = place(run)
     if not total:
-        said = nothing(run)
-        return said[0].upper() + said[1:] + closing(run, where)
-    text = f"{hold} of {total} claims hold" + (f" on {visible(where)}" if where else "")
+        sentence = nothing(run)
+        return sentence[0].upper() + sentence[1:] + closing(run, where)
+    text = f"{passed} of {total} claims hold" + (f" on {visible(where)}" if where else "")
     if counts["fail"]:
         text += f", {counts['fail']} {'does' if counts['fail'] == 1 else 'do'} not"
     if warned:
         text += f", {warned} {'has a warning' if warned == 1 else 'have warnings'}"
-    other = len(unknown) - len(dependent)
-    if other:
-        text += f", {other} {'has' if other == 1 else 'have'} no verdict"
+    independent = len(unknown) - len(dependent)
+    if independent:
+        text += f", {independent} {'has' if independent == 1 else 'have'} no verdict"
     if dependent:
         text += f", {len(dependent)} blocked by that"
     return text + closing(run, where)
@@ -294,9 +300,11 @@ def headline(run: Run) -> str:
 
 def nothing(run: Run) -> str:
     """Return why a run has no claim to tell of, as part of a sentence."""
-    skipped = [one for one in run.results if one.status == "skip"]
+    skipped = [result for result in run.results if result.status == "skip"]
     blocked = run.blocked.what if run.blocked else None
-    why = "; ".join(dict.fromkeys(visible(one.detail) for one in skipped if one.detail != blocked))
+    why = "; ".join(
+        dict.fromkeys(visible(result.detail) for result in skipped if result.detail != blocked)
+    )
     if not why:
         return "nothing was checked"
     which = "this check does" if len(skipped) == 1 else f"these {len(skipped)} checks do"

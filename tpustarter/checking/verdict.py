@@ -13,9 +13,9 @@ Verdict = Literal["unhealthy", "inconclusive", "degraded", "healthy"]
 
 def verified_on(run: Run) -> Kind:
     """Return the weakest kind of device on which a claim of this run was shown to hold."""
-    kinds = [one.kind for one in run.results if one.status in ("pass", "warn")]
-    shown = [kind for kind in kinds if kind != "none"]
-    return KINDS[min(KINDS.index(kind) for kind in shown)] if shown else "none"
+    kinds = [result.kind for result in run.results if result.status in ("pass", "warn")]
+    device_kinds = [kind for kind in kinds if kind != "none"]
+    return KINDS[min(KINDS.index(kind) for kind in device_kinds)] if device_kinds else "none"
 
 
 def without_verdict(result: Result) -> bool:
@@ -27,19 +27,21 @@ def without_verdict(result: Result) -> bool:
 
 def nothing_verified(run: Run) -> bool:
     """Return whether no claim was shown: none at all, or none about a device though asked for."""
-    passed = [one for one in run.results if one.status in ("pass", "warn") and not one.optional]
-    asked_device = any(one.framework != "host" for one in run.results)
+    passed = [result for result in run.results if result.status in ("pass", "warn")]
+    if not all(result.optional for result in run.results):  # asked for alone, they are all there is
+        passed = [result for result in passed if not result.optional]
+    asked_device = any(result.framework != "host" for result in run.results)
     return not passed or (asked_device and verified_on(run) == "none")
 
 
 def verdict(run: Run) -> Verdict:
     """Judge the run: what applies to this machine and is required decides."""
-    required = [one for one in run.results if not one.optional]
-    if any(one.status == "fail" for one in required):
+    required = [result for result in run.results if not result.optional]
+    if any(result.status == "fail" for result in required):
         return "unhealthy"
-    if any(without_verdict(one) for one in required) or nothing_verified(run):
+    if any(without_verdict(result) for result in required) or nothing_verified(run):
         return "inconclusive"
-    if any(one.status in ("warn", "fail") for one in run.results):
+    if any(result.status in ("warn", "fail") for result in run.results):
         return "degraded"
     return "healthy"
 
@@ -50,7 +52,7 @@ def exit_code(run: Run) -> ExitCode:
     judged = verdict(run)
     candidates = (
         (run.stopped_by is not None, interrupted),
-        (any(one.reason == "load" for one in run.results), ExitCode.CONFIGURATION),
+        (any(result.reason == "load" for result in run.results), ExitCode.CONFIGURATION),
         (run.require not in (None, run.target.get("platform")), ExitCode.NO_DEVICE),
         (run.blocked is not None and run.blocked.code == ExitCode.NO_DEVICE, ExitCode.NO_DEVICE),
         (judged == "unhealthy", ExitCode.FAILED),
@@ -64,7 +66,7 @@ def _inconclusive(run: Run) -> ExitCode:
     """Return why there is no verdict: what kept frameworks from starting outranks the rest."""
     if run.blocked:
         return run.blocked.code
-    broken = any(one.status in ("error", "notrun") for one in run.results)
+    broken = any(result.status in ("error", "notrun") for result in run.results)
     return (
         ExitCode.NOTHING_VERIFIED if nothing_verified(run) and not broken else ExitCode.INCONCLUSIVE
     )

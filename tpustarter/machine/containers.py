@@ -51,7 +51,7 @@ def _host_network(machine: Machine) -> bool | None:
     if any(machine.link(f"{folder}/{name}/device") or name == "docker0" for name in others):
         return True
     ends = [[machine.text(f"{folder}/{n}/{f}") for f in ("ifindex", "iflink")] for n in others]
-    return False if all(own and other and own != other for own, other in ends) else None
+    return False if all(own and peer and own != peer for own, peer in ends) else None
 
 
 def shm_gib(machine: Machine) -> float | None:
@@ -63,7 +63,7 @@ def shm_gib(machine: Machine) -> float | None:
             return int(size[1]) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}[size[2]] / 2**30
     try:
         shm = machine.path("/dev/shm")  # noqa: S108 -- a mount to look at
-        about = os.statvfs(shm)
-        return about.f_blocks * about.f_frsize / 2**30 if shm.is_mount() else None
+        status = os.statvfs(shm)
+        return status.f_blocks * status.f_frsize / 2**30 if shm.is_mount() else None
     except OSError:
         return None

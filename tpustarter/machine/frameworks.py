@@ -33,32 +33,32 @@ def versions() -> dict[str, Any]:
     """Return this Python and what is installed in it, read from metadata: imports no framework."""
     from importlib import metadata
 
-    found: dict[str, str] = {}
+    installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():
         try:
-            found[name] = metadata.version(distribution) or "unknown"
+            installed[name] = metadata.version(distribution) or "unknown"
         except metadata.PackageNotFoundError:  # noqa: PERF203  there is no way to ask first
             continue
     return {
         "python": sys.executable,
         "python_version": platform.python_version(),
-        "frameworks": found,
+        "frameworks": installed,
     }
 
 
 def settings(framework: str) -> dict[str, Any]:
     """Return what a check must leave as it found it; imports the framework."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if framework == "jax":
         jax: Any = importlib.import_module("jax")
-        found.update(jax.config.values)
+        values.update(jax.config.values)
     elif framework != "host":
         importlib.import_module(framework)
     for name, value in os.environ.items():
         if not name.startswith(RUNTIME_VARIABLES):
-            found[f"${name}"] = hash(value)  # compared, never shown: it may be a secret
-    found["working directory"] = os.getcwd()  # noqa: PTH109
-    return found
+            values[f"${name}"] = hash(value)  # compared, never shown: it may be a secret
+    values["working directory"] = os.getcwd()  # noqa: PTH109
+    return values
 
 
 def ran_on(framework: str, *, virtual: bool) -> dict[str, Any] | None:

@@ -18,15 +18,13 @@ from tpustarter.machine import metadata as _metadata
 from tpustarter.machine import slices, tpus
 from tpustarter.machine.containers import Container, container, shm_gib
 from tpustarter.machine.generations import Generation
+from tpustarter.machine.locks import LOCK_FILE, Lock, lock
 from tpustarter.machine.machine import Machine, number, plain, product
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
-    LOCK_FILE,
     Holder,
-    Lock,
     age_text,
     holders,
-    lock,
     process,
     sees_every_process,
 )
@@ -95,15 +93,15 @@ class Chip:
 
 def _google_devices(machine: Machine) -> list[tuple[str, str, Generation | None]]:
     """Return PCI address, device id and TPU generation of every Google device."""
-    found: list[tuple[str, str, Generation | None]] = []
+    devices: list[tuple[str, str, Generation | None]] = []
     for address in machine.names("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
         if machine.text(f"{folder}/vendor") == GOOGLE:
             device = number(machine.text(f"{folder}/device"), 16)
             subsystem = number(machine.text(f"{folder}/subsystem_device"), 16)
             generation = None if device is None else tpus.by_pci(device, subsystem)
-            found.append((address, "id?" if device is None else f"{device:#06x}", generation))
-    return found
+            devices.append((address, "id?" if device is None else f"{device:#06x}", generation))
+    return devices
 
 
 def chips(machine: Machine) -> list[Chip]:
@@ -116,11 +114,11 @@ def chips(machine: Machine) -> list[Chip]:
             functions.setdefault(chip, []).append(f"/sys/bus/pci/devices/{address}")
             generations[chip] = generation
     present = {node.path for node in nodes(machine)} if functions else set[str]()
-    found: list[Chip] = []
+    tpu_chips: list[Chip] = []
     for index, (address, folders) in enumerate(functions.items()):
         numa = number(machine.text(f"{folders[0]}/numa_node"))
         groups = {_name(machine.link(f"{folder}/iommu_group")) for folder in folders}
-        found.append(
+        tpu_chips.append(
             Chip(
                 address=address,
                 generation=generations[address].name,
@@ -130,7 +128,7 @@ def chips(machine: Machine) -> list[Chip]:
                 driver=_name(machine.link(f"{folders[0]}/driver")),
             )
         )
-    return found
+    return tpu_chips
 
 
 def _nodes_of(
@@ -148,12 +146,12 @@ def _nodes_of(
 
 def reachable_chips(machine: Machine) -> int | None:
     """Return how many chips have all their device nodes; null when the machine does not say."""
-    found, present = chips(machine), {node.path for node in nodes(machine)}
-    if not found:
+    tpu_chips, present = chips(machine), {node.path for node in nodes(machine)}
+    if not tpu_chips:
         return len(present) if platform_hint(machine) == "tpu" else None
-    if not all(chip.nodes for chip in found):
-        return min(len(found), len(present))
-    return sum(1 for chip in found if present.issuperset(chip.nodes))
+    if not all(chip.nodes for chip in tpu_chips):
+        return min(len(tpu_chips), len(present))
+    return sum(1 for chip in tpu_chips if present.issuperset(chip.nodes))
 
 
 def _name(link: str | None) -> str | None:
@@ -180,12 +178,12 @@ class Node:
 
 def node(machine: Machine, path: str) -> Node | None:
     """Return what is known of one device node without opening it; null when it is not there."""
-    about = machine.status(path)
-    if about is None:
+    status = machine.status(path)
+    if status is None:
         return None
     readable, writable = machine.may(path, os.R_OK), machine.may(path, os.W_OK)
-    owner = machine.user_name(about.st_uid)
-    return Node(path, readable, writable, owner, stat.filemode(about.st_mode))
+    owner = machine.user_name(status.st_uid)
+    return Node(path, readable, writable, owner, stat.filemode(status.st_mode))
 
 
 def nodes(machine: Machine) -> list[Node]:
@@ -197,7 +195,7 @@ def nodes(machine: Machine) -> list[Node]:
     groups = [name for name in machine.names("/dev/vfio") if name.isdecimal()]
     paths = [f"/dev/{name}" for name in sorted(accel, key=lambda name: int(name[5:]))]
     paths += [f"/dev/vfio/{name}" for name in sorted(groups, key=int)]
-    return [found for path in paths if (found := node(machine, path))]
+    return [device_node for path in paths if (device_node := node(machine, path))]
 
 
 def generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
@@ -219,8 +217,8 @@ def metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
 def google_cloud(machine: Machine) -> bool:
     """Tell whether this is a Google Cloud machine, without asking the network."""
     names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
-    told = machine.env.get("GCE_METADATA_HOST") or machine.env.get("GCE_METADATA_IP")
-    return any("Google" in (name or "") for name in names) or bool(told) or bool(chips(machine))
+    server = machine.env.get("GCE_METADATA_HOST") or machine.env.get("GCE_METADATA_IP")
+    return any("Google" in (name or "") for name in names) or bool(server) or bool(chips(machine))
 
 
 def slice_shape(machine: Machine, metadata: Metadata | None = None) -> Slice:
@@ -234,13 +232,13 @@ def visible_devices(machine: Machine, metadata: Metadata | None = None) -> int |
     Chips on PCI, those whose nodes are missing or that the user's variables hide taken off, times
     devices per chip. Zero is an answer: chips are there, and none can be reached.
     """
-    known, reachable = generation(machine, metadata), reachable_chips(machine)
-    if known is None or known.devices_per_chip is None or reachable is None:
+    tpu, reachable = generation(machine, metadata), reachable_chips(machine)
+    if tpu is None or tpu.devices_per_chip is None or reachable is None:
         return None
     names = ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES")
     limits = [len(_metadata.entries(machine.env.get(name))) for name in names]
     limits.append(product(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
-    return min(reachable, *(limit or reachable for limit in limits)) * known.devices_per_chip
+    return min(reachable, *(limit or reachable for limit in limits)) * tpu.devices_per_chip
 
 
 def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
@@ -251,9 +249,9 @@ def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
     if chips(machine):
         return "tpu"
     env, paths = machine.env, [node.path for node in nodes(machine)]
-    told = any(env.get(name) for name in TPU_VARIABLES) or env.get("COLAB_TPU_1VM") == "1"
-    told = told or env.get("PJRT_DEVICE") == "TPU"
-    return "tpu" if any(told or path.startswith("/dev/accel") for path in paths) else "cpu"
+    announced = any(env.get(name) for name in TPU_VARIABLES) or env.get("COLAB_TPU_1VM") == "1"
+    announced = announced or env.get("PJRT_DEVICE") == "TPU"
+    return "tpu" if any(announced or path.startswith("/dev/accel") for path in paths) else "cpu"
 
 
 def nvidia(machine: Machine) -> bool:
@@ -268,11 +266,11 @@ def unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
     """
     if needs.get("chips"):
         hint = platform_hint(machine) == "tpu"
-        found = len(chips(machine)) or (len(nodes(machine)) if hint else 0)
-        if found == 0:
+        count = len(chips(machine)) or (len(nodes(machine)) if hint else 0)
+        if count == 0:
             return "no TPU on this machine"
-        if found < needs["chips"]:
-            return f"{found} TPU chip(s) on this machine, {needs['chips']} needed"
+        if count < needs["chips"]:
+            return f"{count} TPU chip(s) on this machine, {needs['chips']} needed"
     if needs.get("container") and container(machine) is None:
         return "this is not a container"
     if needs.get("google_cloud") and not google_cloud(machine):

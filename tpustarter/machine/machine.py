@@ -63,8 +63,8 @@ class Machine:
 
     def is_file(self, name: str) -> bool:
         """Tell whether a path is a file this user can find."""
-        about = self.status(name)
-        return about is not None and stat.S_ISREG(about.st_mode)
+        status = self.status(name)
+        return status is not None and stat.S_ISREG(status.st_mode)
 
     def may(self, name: str, want: int) -> bool:
         """Tell whether the user may open a path so: looked up, never tried.
@@ -76,10 +76,10 @@ class Machine:
         if self.uid is None:
             effective = os.access in os.supports_effective_ids
             return os.access(self.path(name), want, effective_ids=effective)
-        about = self.status(name)
-        if about is None:
+        status = self.status(name)
+        if status is None:
             return False
-        bits = about.st_mode >> (6 if about.st_uid == self.uid else 0)
+        bits = status.st_mode >> (6 if status.st_uid == self.uid else 0)
         return self.uid == 0 or bits & want == want
 
     def user_name(self, uid: int) -> str:

@@ -71,7 +71,7 @@ def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, started + timeout_s - time.monotonic()))
-    said = {key: text for key, text in dict(answers).items() if text is not None}
+    values = {key: text for key, text in dict(answers).items() if text is not None}
     late = [key for key in KEYS if key not in answers]
     why = next(iter(dict(reasons).values()), f"no answer within {timeout_s:g} s") if late else ""
     if len(late) == len(KEYS):
@@ -79,12 +79,12 @@ def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
     return Metadata(
         state="ok",
         why=why,
-        accelerator_type=said.get("attributes/accelerator-type"),
-        worker_number=number(said.get("attributes/agent-worker-number")),
-        worker_endpoints=entries(said.get("attributes/worker-network-endpoints")),
-        tpu_env=_pairs(said.get("attributes/tpu-env", "")),
-        zone=_last(said.get("zone")),
-        machine_type=_last(said.get("machine-type")),
+        accelerator_type=values.get("attributes/accelerator-type"),
+        worker_number=number(values.get("attributes/agent-worker-number")),
+        worker_endpoints=entries(values.get("attributes/worker-network-endpoints")),
+        tpu_env=_pairs(values.get("attributes/tpu-env", "")),
+        zone=_last(values.get("zone")),
+        machine_type=_last(values.get("machine-type")),
         seconds=time.monotonic() - started,
     )
 

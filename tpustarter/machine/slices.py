@@ -50,8 +50,8 @@ def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
     if hosts is None and kind and whole:
         hosts, hosts_source = kind.hosts, type_source
     parts = _parts(kind, hosts, metadata) if whole else 1
-    known = kind is not None and (whole or hosts == 1)
-    devices = kind.devices if kind and known else None
+    size_known = kind is not None and (whole or hosts == 1)
+    devices = kind.devices if kind and size_known else None
     host_devices = _share(kind.devices if kind else None, parts)
     sources = {
         "worker": worker_source,
@@ -91,21 +91,21 @@ def _share(total: int | None, parts: int | None) -> int | None:
 
 def _bounds(metadata: Metadata | None, chips: int) -> str | None:
     """Return the arrangement of the chips: the metadata's where it fits the chips seen."""
-    said = metadata.tpu_env.get("CHIPS_PER_HOST_BOUNDS") if metadata else None
-    return said if chips and product(said) == chips else BOUNDS.get(chips)
+    bounds = metadata.tpu_env.get("CHIPS_PER_HOST_BOUNDS") if metadata else None
+    return bounds if chips and product(bounds) == chips else BOUNDS.get(chips)
 
 
 def named(machine: Machine, metadata: Metadata | None) -> tuple[tpus.TpuType | None, str, str]:
     """Return the TPU type this machine is part of, its text, and where that was read."""
-    asked = [(machine.env.get("TPU_ACCELERATOR_TYPE"), "TPU_ACCELERATOR_TYPE")]
+    candidates = [(machine.env.get("TPU_ACCELERATOR_TYPE"), "TPU_ACCELERATOR_TYPE")]
     if metadata:
-        asked += [
+        candidates += [
             (metadata.accelerator_type, "metadata accelerator-type"),
             (metadata.tpu_env.get("ACCELERATOR_TYPE"), "metadata tpu-env ACCELERATOR_TYPE"),
             (metadata.machine_type, MACHINE_TYPE),
         ]
     unread, unread_source = "", ""
-    for text, source in asked:
+    for text, source in candidates:
         if not text:
             continue
         try:

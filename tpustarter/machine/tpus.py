@@ -75,11 +75,15 @@ _BY_KEY = {_key(name): row for row in GENERATIONS for name in (row.name, *row.al
 _MACHINES = {name: (row, chips) for row in GENERATIONS for name, chips in row.machine_types}
 
 
-def _refuse(what: str, found: str, expected: str, near: list[str]) -> NoReturn:
+def _refuse(what: str, text: str, expected: str, matches: list[str]) -> NoReturn:
     """Raise LookupError that says what was found, what was expected, and the nearest match."""
-    found = (found if found.isprintable() else ascii(found)[1:-1])[:60]
-    hint = f"; did you mean {' or '.join(f'`{n}`' for n in dict.fromkeys(near))}?" if near else ""
-    raise LookupError(f"{what}: found `{found}`, expected {expected}{hint}")
+    text = (text if text.isprintable() else ascii(text)[1:-1])[:60]
+    hint = (
+        f"; did you mean {' or '.join(f'`{n}`' for n in dict.fromkeys(matches))}?"
+        if matches
+        else ""
+    )
+    raise LookupError(f"{what}: found `{text}`, expected {expected}{hint}")
 
 
 def _nearest(typed: str, names: list[str]) -> list[str]:
@@ -94,8 +98,8 @@ def generation(name: str) -> Generation:
     row = _BY_KEY.get(_key(name))
     if row is None:
         names = [row.name for row in GENERATIONS]
-        near = [_BY_KEY[key].name for key in _nearest(_key(name), list(_BY_KEY))]
-        _refuse("unknown TPU generation", name, f"one of {', '.join(names)}", near)
+        matches = [_BY_KEY[key].name for key in _nearest(_key(name), list(_BY_KEY))]
+        _refuse("unknown TPU generation", name, f"one of {', '.join(names)}", matches)
     return row
 
 
@@ -114,8 +118,8 @@ def by_device_kind(kind: str) -> Generation | None:
 
 def _slice(row: Generation, chips: int) -> TpuType:
     """Return the TPU of so many chips."""
-    cores, each = chips * row.cores_per_chip, row.devices_per_chip
-    devices = None if each is None else chips * each
+    cores, per_chip = chips * row.cores_per_chip, row.devices_per_chip
+    devices = None if per_chip is None else chips * per_chip
     hosts = 1 if chips in row.chips_per_host else chips // 4
     name = f"{row.name}-{cores if row.counts == 'cores' else chips}"
     return TpuType(name, row, chips, cores, devices, hosts)
@@ -123,15 +127,17 @@ def _slice(row: Generation, chips: int) -> TpuType:
 
 def _chips(row: Generation, number: int, typed: str) -> int:
     """Return the chips that the number in a type name stands for, or refuse it."""
-    each = row.cores_per_chip if row.counts == "cores" else 1
+    per_chip = row.cores_per_chip if row.counts == "cores" else 1
     most = row.chips_per_pod or 0
     sizes = row.slice_chips or (*row.chips_per_host, *range(8, most + 1, 4))
-    chips, odd = divmod(number, each)
-    if odd or chips not in sizes:
-        near = _slice(row, min(sizes, key=lambda size: abs(size * each - number))).name
-        listed = ", ".join(str(size * each) for size in row.slice_chips or row.chips_per_host)
-        more = "" if row.slice_chips else f", or a multiple of {4 * each} up to {most * each}"
-        _refuse("no such TPU type", typed, f"{listed} {row.counts}{more}", [near])
+    chips, remainder = divmod(number, per_chip)
+    if remainder or chips not in sizes:
+        closest = _slice(row, min(sizes, key=lambda size: abs(size * per_chip - number))).name
+        listed = ", ".join(str(size * per_chip) for size in row.slice_chips or row.chips_per_host)
+        multiples = (
+            "" if row.slice_chips else f", or a multiple of {4 * per_chip} up to {most * per_chip}"
+        )
+        _refuse("no such TPU type", typed, f"{listed} {row.counts}{multiples}", [closest])
     return chips
 
 
@@ -151,17 +157,17 @@ def parse_type(text: str) -> TpuType:
     if row is not None and number.isascii() and number.isdigit() and len(number) < 10:
         return _slice(row, _chips(row, int(number), text))
     one_host = {r.name: _slice(r, max(r.chips_per_host)).name for r in GENERATIONS if r.counts}
-    meant = row or _BY_KEY.get(_key(typed))
+    intended = row or _BY_KEY.get(_key(typed))
     names = [*one_host.values(), *_MACHINES, "v5litepod-8"]
-    near = [one_host[meant.name]] if meant and meant.counts else _nearest(typed, names)
-    _refuse("unknown TPU type", text, example, near)
+    matches = [one_host[intended.name]] if intended and intended.counts else _nearest(typed, names)
+    _refuse("unknown TPU type", text, example, matches)
 
 
 def topology(text: str) -> Topology:
     """Return how to rehearse the TPU meant by a type name, or raise LookupError."""
     tpu = parse_type(text)
-    for known in TOPOLOGIES:
-        if known.name == tpu.name:
-            return known
-    names = [k.name for k in TOPOLOGIES if k.name.startswith(f"{tpu.generation.name}-")]
+    for row in TOPOLOGIES:
+        if row.name == tpu.name:
+            return row
+    names = [row.name for row in TOPOLOGIES if row.name.startswith(f"{tpu.generation.name}-")]
     _refuse("no measured topology", text, f"one of {', '.join(names)}", _nearest(tpu.name, names))

@@ -68,9 +68,9 @@ _HINTS = {
 """What the last lines of a failed command tell to do; the first that fits."""
 
 
-def hint(said: str, folder: str, python: str) -> str:
+def hint(tail: str, folder: str, python: str) -> str:
     """Return what to do about a command's last lines; empty where nothing known fits."""
-    fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, said, re.IGNORECASE))
+    fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, tail, re.IGNORECASE))
     return next(fitting, "").format(folder=folder, python=python)
 
 
@@ -113,8 +113,8 @@ class Lines(CappedLog):
     def clean(self, text: str) -> str:
         """Return what a terminal would show of a line, without secrets and as plain text."""
         parts = [part for part in _ESCAPE.sub("", text).split("\r") if part.strip()]
-        shown = _LOGIN.sub("[login]", parts[-1].expandtabs().rstrip() if parts else "")
-        return visible(self._redact.text(shown)[:LINE_CHARACTERS])
+        line = _LOGIN.sub("[login]", parts[-1].expandtabs().rstrip() if parts else "")
+        return visible(self._redact.text(line)[:LINE_CHARACTERS])
 
 
 def _cut(line: bytes) -> bytes:
@@ -183,18 +183,18 @@ class Command:
 
     def lines(self) -> Generator[str, None, None]:
         """Yield its output line by line; `outcome` then says how it ended."""
-        heard = told = time.monotonic()
-        deadline = heard + LIMIT_S
+        output_at = notice_at = time.monotonic()
+        deadline = output_at + LIMIT_S
         gone = None
         try:
             while gone is None:
                 event = self._probe.read(POLL_S)
                 now = time.monotonic()
                 if self._log.fresh:
-                    heard = told = now
-                elif now - told > QUIET_S:
-                    told = now
-                    yield f"... still running, {now - heard:.0f} s without a word"
+                    output_at = notice_at = now
+                elif now - notice_at > QUIET_S:
+                    notice_at = now
+                    yield f"... still running, {now - output_at:.0f} s without a word"
                 yield from self._fresh()
                 if self._stopped or time.monotonic() > deadline:
                     gone = self._probe.end()

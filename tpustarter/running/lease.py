@@ -23,8 +23,8 @@ from tpustarter.problem import ExitCode, Problem
 @contextlib.contextmanager
 def device(what: str, machine: host.Machine) -> Generator[int]:
     """Hold the lease as `hold` does, and leave no file of libtpu's that others could not open."""
-    with hold(what) as held, _own_lock_file(machine):
-        yield held
+    with hold(what) as descriptor, _own_lock_file(machine):
+        yield descriptor
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def hold(what: str) -> Generator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _taken(path) from None
+            raise _busy(path) from None
         note = {"what": what, "pid": os.getpid(), "since": time.time()}
         with contextlib.suppress(OSError):  # the lock counts; a full disk loses the note alone
             os.ftruncate(descriptor, 0)
@@ -57,14 +57,14 @@ def hold(what: str) -> Generator[int]:
         os.close(descriptor)
 
 
-def _taken(path: Path) -> Problem:
-    who = "another tpustarter"
+def _busy(path: Path) -> Problem:
+    holder = "another tpustarter"
     with contextlib.suppress(OSError, ValueError):
         note: Any = json.loads(path.read_text(encoding="utf-8"))
         age_s = max(0, int(time.time() - note["since"]))
-        who = f"{note['what']}, pid {note['pid']}, since {age_s} s"
+        holder = f"{note['what']}, pid {note['pid']}, since {age_s} s"
     return Problem(
-        f"the TPU is held by {who}",
+        f"the TPU is held by {holder}",
         hint="wait for it to end, or stop it there",
         code=ExitCode.BUSY,
     )

@@ -35,6 +35,9 @@ LOG_HEAD_BYTES = 512 * 1024
 RECENT_BYTES = 64 * 1024
 MAX_LINE_BYTES = 1024 * 1024
 
+_OURS = ("gone", "interrupted", "output")
+"""Events that are made here and never come through the pipe."""
+
 Event = dict[str, Any]
 
 
@@ -96,7 +99,7 @@ class Probe:
         if drop:
             words[-1] = f"{drop[0]}:{drop[1]}"
         words += command  # in place of the probe's own child
-        kept = [control_end, events_end, *([lease] if lease is not None else [])]
+        inherited = [control_end, events_end, *([lease] if lease is not None else [])]
         try:
             self._process = subprocess.Popen(
                 [str(python), "-I", "-S", str(archive), *words],
@@ -104,7 +107,7 @@ class Probe:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if stream else subprocess.STDOUT,
                 env=dict(env),
-                pass_fds=kept,
+                pass_fds=inherited,
                 start_new_session=True,
             )
         except BaseException:
@@ -125,7 +128,7 @@ class Probe:
         self._watch()
 
     def _watch(self) -> None:
-        outputs = [one.fileno() for one in self._outputs().values()]
+        outputs = [pipe.fileno() for pipe in self._outputs().values()]
         for descriptor in (self._control, self._events, self._wake, self._waker, *outputs):
             os.set_blocking(descriptor, False)
         self._selector.register(self._events, selectors.EVENT_READ, "events")
@@ -219,15 +222,12 @@ class Probe:
     def _parse(self, data: bytes) -> None:
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in filter(None, lines):
-            try:
-                event = json.loads(line)
-                if event["event"] == "started":
-                    self._child = int(event["pid"])
-            except (ValueError, TypeError, KeyError, RecursionError):
-                event = {"event": "garbage", "text": line[:2000].decode("utf-8", "replace")}
-            if event["event"] == "started":
-                continue
-            if event["event"] == "ended":
+            event = _event(line)
+            # The supervisor says this before there is a child. What comes later is forged, and
+            # the processes of that number are not ours to end.
+            if event["event"] == "started" and self._child is None:
+                self._child = event["pid"]
+            elif event["event"] == "ended":
                 self._ended = event
             else:
                 self._queue.append(event)
@@ -253,7 +253,7 @@ class Probe:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)
 
-    def _still_there(self) -> list[int]:
+    def _survivors(self) -> list[int]:
         """Return which of supervisor and child the kernel does not release after a kill."""
         deadline = time.monotonic() + 1.0
         while time.monotonic() < deadline:
@@ -277,8 +277,8 @@ class Probe:
             self.read(left_s)
         if self._gone is None:
             self._kill()
-            left = self._still_there()
-            self._gone = {"event": "gone", "code": None, "signal": None, "left": left, "exit": None}
+            pids = self._survivors()
+            self._gone = {"event": "gone", "code": None, "signal": None, "left": pids, "exit": None}
         return self._gone
 
     def close(self) -> Event:
@@ -297,6 +297,26 @@ class Probe:
         for pipe in self._outputs().values():
             pipe.close()
         return gone
+
+
+def _event(line: bytes) -> Event:
+    """Return what a line of the pipe says; `garbage` for what no probe may say."""
+    try:
+        event: Any = json.loads(line)
+        name = event["event"]
+        if name == "started":
+            sound = type(event["pid"]) is int and event["pid"] > 1
+        elif name == "ended":
+            code, number, left = event["code"], event["signal"], event["left"]
+            sound = all(value is None or type(value) is int for value in (code, number))
+            sound = sound and isinstance(left, list)
+        else:
+            sound = isinstance(name, str) and name not in _OURS
+    except (ValueError, TypeError, KeyError, RecursionError):
+        sound, event = False, None
+    if sound:
+        return event
+    return {"event": "garbage", "text": line[:2000].decode("utf-8", "replace")}
 
 
 def signal_name(number: int) -> str:

@@ -1,0 +1,39 @@
+"""What keeps libtpu from its lock file, and what to do about it."""
+
+import re
+
+from tpustarter.checks.host import _holders
+from tpustarter.machine import frameworks, host
+
+LOCK = host.LOCK_FILE
+ALONE = (0, 0, 52)
+"""The last libtpu that has one lock file; newer XLA goes on to a folder of the user's.
+Source: github.com/openxla/xla xla/stream_executor/tpu/tpu_initialize_util.cc (read 2026-11)."""
+
+IN_THE_WAY = {
+    "folder": ("a folder", f"`sudo rmdir {LOCK}`: `docker -v` makes one of what is not there"),
+    "socket": ("a socket", f"`sudo rm {LOCK}`"),
+    "link": ("a symbolic link, which libtpu does not follow", f"`sudo rm {LOCK}`"),
+    "read-only": (
+        "cannot be written: /tmp is read-only",
+        "give it a /tmp of its own: `--tmpfs /tmp` for docker, an `emptyDir` in a pod",
+    ),
+    "no folder": ("cannot be made: there is no /tmp", "`sudo mkdir -m 1777 /tmp`"),
+}
+"""By `Lock.why`: what was found, and what to do. Each was tried with libtpu 0.0.50.1, which says
+that the TPU is in use."""
+
+
+def found_and_hint(machine: host.Machine, lock: host.Lock) -> tuple[str, str]:
+    """Return what is wrong with a lock file that nobody holds, and what to do."""
+    if lock.why:
+        return IN_THE_WAY[lock.why]
+    actual = f"one of user {lock.owner} that this user cannot open"
+    return actual, f"run `{_holders.lsof(machine)}`; where that shows nobody: `sudo rm {LOCK}`"
+
+
+def goes_elsewhere() -> bool:
+    """Tell whether the libtpu of this Python takes another file where it cannot open the first."""
+    installed = str(frameworks.versions()["frameworks"].get("libtpu", ""))
+    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", installed)
+    return bool(numbers) and tuple(map(int, numbers.groups())) > ALONE

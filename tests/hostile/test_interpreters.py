@@ -1,0 +1,84 @@
+"""What is named as a Python and is none, or a broken one: said as what it is, with a code of ours.
+
+A row is what is named, the exit code, and what must be said; `{}` is the folder of the test.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = {
+    "says-nothing": "exit 0",
+    "fails": "echo 'no licence found' >&2; exit 7",
+    "old": "echo 'Python 3.6'; exit 64",
+    "python2": "echo 'Unknown option: -I' >&2; echo 'usage: python [option]' >&2; exit 2",
+    "talks": "echo hello; sleep 0.2; echo world",
+    "noise": "head -c 3000000 /dev/urandom",
+    "is-killed": "kill -9 $$",
+    "closes-all": "exec <&- >&- 2>&-; sleep 0.2",
+}
+NAMED = [
+    ("", 2, "the Python to test was named with an empty text"),
+    (" ", 2, "the Python to test was named with an empty text"),
+    ("{}/nothing", 2, "there is no program at"),
+    ("{}", 2, "there is no program at"),
+    ("~nobody-of-this-name/bin/python", 2, "there is no program at"),
+    ("{}/a-file", 2, "there is no program at"),
+    ("{}/says-nothing", 78, "did not answer as a Python would: it said nothing"),
+    ("{}/fails", 78, "did not answer as a Python would: no licence found"),
+    ("{}/old", 78, "is too old: found Python 3.6, expected 3.10 or newer"),
+    ("{}/python2", 78, "is Python 2, expected 3.10 or newer"),
+    ("{}/talks", 78, "did not answer as a Python would: hello"),
+    ("{}/noise", 78, "did not answer as a Python would"),
+    ("{}/is-killed", 78, "did not answer as a Python would: it said nothing"),
+    ("{}/closes-all", 78, "did not answer as a Python would: it said nothing"),
+    ("cat", 78, "did not answer as a Python would: "),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the scripts, each of which may be started."""
+    made = tmp_path_factory.mktemp("python")
+    (made / "a-file").write_text("print('never run')")
+    for name, script in SCRIPTS.items():
+        (made / name).write_text(f"#!/bin/sh\n{script}\n")
+        (made / name).chmod(0o755)
+    return made
+
+
+def check(python: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Check with this Python named."""
+    words = [sys.executable, "-I", "-m", "tpustarter", "check", "host.space", "--python", python]
+    return subprocess.run(
+        words, capture_output=True, timeout=60, check=False, env={**os.environ, **env},
+        encoding="utf-8", errors="replace",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("named", "code", "said"), NAMED)
+def test_what_is_no_python_is_said(named: str, code: int, said: str, folder: Path) -> None:
+    """One clear error with the line that tells; nothing on stdout, and no other Python instead."""
+    done = check(named.format(folder))
+
+    assert (code, "") == (done.returncode, done.stdout)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert all(character.isprintable() or character == "\n" for character in done.stderr)
+
+
+def test_a_python_that_another_home_breaks_names_that_variable() -> None:
+    """`PYTHONHOME` breaks every other Python: the fatal error is quoted, and the variable named."""
+    python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+    done = check(python, PYTHONHOME="/nonexistent")
+
+    assert 78 == done.returncode
+    assert "Fatal Python error" in done.stderr
+    assert "PYTHONHOME is `/nonexistent`" in done.stderr
+    assert "`unset PYTHONHOME`" in done.stderr

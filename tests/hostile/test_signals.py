@@ -1,0 +1,69 @@
+"""Signals at any moment: an exit code of ours, and a word on stdout where JSON was asked for.
+
+The moments are random: the seed is printed, and `TPUSTARTER_SEED` runs the same ones again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TRIES = 40
+LONGEST_S = 0.5
+"""Until about when a check of the host runs here; later signals meet a program that has ended."""
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 143}
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    """Start the program with signals as a terminal has them."""
+    program = (
+        "import os, signal, sys\n"
+        "for number in (2, 15, 1): signal.signal(number, signal.SIG_DFL)\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'tpustarter', *sys.argv[1:]])"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", program, *arguments],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def until_it_listens(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the first lines of ours have run: before them Python itself is starting."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        caught = int(re.search(r"^SigCgt:\s+(\w+)", status, re.MULTILINE)[1], 16)  # type: ignore[index]
+        if caught >> (signal.SIGHUP - 1) & 1:
+            return
+        time.sleep(0.002)
+    raise AssertionError("it never came to its first lines")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says which signals a process follows")
+def test_a_signal_at_any_moment_has_its_code_and_json() -> None:
+    """From the first line of ours on there is no traceback, no bare signal, no empty stdout."""
+    seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
+    print(f"TPUSTARTER_SEED={seed}")
+    chance = random.Random(seed)
+    for _ in range(TRIES):
+        number = chance.choice(list(CODES))
+        after_s = chance.uniform(0.0, LONGEST_S)
+        process = start("check", "host.space", "--json")
+        until_it_listens(process)
+        time.sleep(after_s)
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=60)
+        case = f"{number.name} after {after_s:.3f} s, seed {seed}: {process.returncode} {stderr!r}"
+
+        assert process.returncode in (CODES[number], 0), case
+        assert b"Traceback" not in stderr, case
+        assert process.returncode == json.loads(stdout)["exit_code"], case

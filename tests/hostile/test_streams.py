@@ -1,0 +1,107 @@
+"""Full, closed and half-read streams: the exit code stays, and no traceback is ever seen.
+
+A row of `COMMANDS` is what is asked for and the code it ends with; each is run on every kind of
+broken stream.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = {
+    "passes": ("check host.space", 0),
+    "json": ("check host.space --json", 0),
+    "ndjson": ("check host.space --ndjson", 0),
+    "nothing": ("check 'nonexist.*'", 2),
+    "no-tpu": ("check host.space --require tpu", 69),
+    "skipped": ("check host.chips", 5),
+    "usage": ("check --nope", 2),
+    "no-command": ("nope", 2),
+    "version": ("--version", 0),
+    "help": ("--help", 0),
+    "help-of-check": ("check --help", 0),
+    "learn": ("learn", 0),
+    "lesson": ("learn jax/precision", 0),
+    "setup": ("setup jax --dry-run", 0),
+    "rehearse": ("rehearse --list", 0),
+    "overview": ("", 0),
+}
+SILENT = ("usage", "no-command", "nothing")
+"""Those that write nothing to stdout."""
+OUTPUT, PIPE = 74, 141
+
+
+def run(arguments: str, streams: str) -> tuple[str, str, int]:
+    """Run the program as a shell does; returns stdout, stderr and its exit code."""
+    script = f"'{sys.executable}' -m tpustarter {arguments} {streams}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "itself broke" not in done.stderr
+    return done.stdout, done.stderr, done.returncode
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_full_stdout_is_said_and_has_a_code_of_its_own(name: str) -> None:
+    """What was found could not be told: that is neither success nor a failed check."""
+    arguments, code = COMMANDS[name]
+    _, stderr, ended = run(arguments, "> /dev/full")
+
+    if name in SILENT:
+        assert code == ended
+    else:
+        assert OUTPUT == ended
+        assert "error: cannot write to stdout: No space left on device" in stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("streams", ["2> /dev/full", "2>&-", "<&-", "<&- 2>&-"])
+def test_what_happens_to_messages_changes_no_code(name: str, streams: str) -> None:
+    """Data stays on stdout and whole, whatever stands behind the other streams."""
+    arguments, code = COMMANDS[name]
+    stdout, _, ended = run(arguments, streams)
+
+    assert code == ended
+    if name == "json":
+        assert code == json.loads(stdout)["exit_code"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("streams", [">&-", "<&- >&- 2>&-"])
+def test_closed_streams_go_to_nobody(name: str, streams: str) -> None:
+    """Whoever closes stdout wants to hear nothing; the exit code still tells."""
+    arguments, code = COMMANDS[name]
+
+    assert code == run(arguments, streams)[2]
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - set(SILENT)))
+def test_a_reader_that_leaves_early_gives_one_code(name: str) -> None:
+    """`tpustarter ... | true` ends like every program that the closed pipe ends."""
+    _, stderr, ended = run(COMMANDS[name][0], "| sleep 0")
+
+    assert ended in (PIPE, COMMANDS[name][1])  # all of it may have fitted the pipe in time
+    assert "Exception ignored" not in stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_pythoninspect_changes_no_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would open a prompt after the last word, and end with 1."""
+    monkeypatch.setenv("PYTHONINSPECT", "1")
+    arguments, code = COMMANDS[name]
+
+    assert code == run(arguments, "")[2]
+
+
+@pytest.mark.parametrize("command", ["check", "learn", "rehearse", "setup"])
+def test_json_asked_for_is_json_also_without_stderr(command: str) -> None:
+    """An error is one document on stdout, and its text does not follow it there."""
+    stdout, _, ended = run(f"{command} --nope --json", "2>&-")
+
+    assert (2, 2) == (json.loads(stdout)["exit_code"], ended)

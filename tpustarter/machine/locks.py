@@ -1,0 +1,152 @@
+"""libtpu's lock files: who holds one, and whether libtpu could take it.
+
+Looking changes nothing: the lock is never taken, for while a test holds it the user's own program
+cannot start. What libtpu meets was tried with libtpu 0.0.50.1 on a faked TPU VM (2026-11): it opens
+its file with O_RDWR, O_CREAT and O_NOFOLLOW, takes a POSIX lock, ignores flock(2), does not mind a
+file that was left behind, and says that the TPU is in use whatever keeps it from opening the file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tpustarter.machine.machine import Machine, number
+
+LOCK_FILE = "/tmp/libtpu_lockfile"  # noqa: S108 -- where libtpu puts it, whatever TMPDIR says
+_FOLDER = os.path.dirname(LOCK_FILE)  # noqa: PTH120 -- a name on that machine
+_USER_FOLDER = "libtpu_lock_"
+
+State = Literal["absent", "stale", "live", "foreign", "unusable"]
+
+
+@dataclass(frozen=True)
+class Lock:
+    """libtpu's lock, looked at without touching it."""
+
+    state: State
+    """`stale`: nobody holds it, which is harmless. `live`: a process holds it. `foreign`: nobody is
+    seen holding it, but it belongs to another user, and libtpu, run by this one, cannot open it.
+    `unusable`: libtpu cannot open or make it whoever runs it, see `why`. In both of these libtpu
+    says that the TPU is in use."""
+    owner: str | None = None
+    pid: int | None = None
+    """The process that holds it, where the kernel says."""
+    path: str = LOCK_FILE
+    why: Literal["folder", "socket", "link", "read-only", "no folder"] | None = None
+    """What is in the way of one that is `unusable`."""
+
+
+def lock(machine: Machine) -> Lock:
+    """Tell the states of libtpu's lock apart, by /proc/locks and F_GETLK.
+
+    A lock that a process holds counts wherever it lies. Whether libtpu could take one is told of
+    the file that every libtpu tries first.
+    """
+    for path in _lock_files(machine):
+        status = machine.status(path)
+        pid = status and (_in_proc_locks(machine, status) or _by_getlk(machine, path))
+        if status and pid:
+            return Lock("live", machine.user_name(status.st_uid), pid if pid > 0 else None, path)
+    return _unheld(machine)
+
+
+def _lock_files(machine: Machine) -> Iterator[str]:
+    """Yield where a libtpu may have its lock.
+
+    XLA newer than libtpu 0.0.52 goes on to a folder of the user's, then to the home folder, where
+    it cannot open the first. Source: github.com/openxla/xla
+    xla/stream_executor/tpu/tpu_initialize_util.cc, OpenTpuLockFile (read 2026-11).
+    """
+    yield LOCK_FILE
+    for name in machine.names(_FOLDER):
+        if name.startswith(_USER_FOLDER):
+            yield f"{_FOLDER}/{name}/libtpu_lockfile"
+    if home := machine.env.get("HOME"):
+        yield f"{home}/.libtpu_lockfile"
+
+
+def _unheld(machine: Machine) -> Lock:
+    """Return what libtpu would meet at its first lock file, which nobody is seen to hold."""
+    if machine.link(LOCK_FILE) is not None:  # whatever it leads to, and if it leads nowhere
+        return Lock("unusable", why="link")
+    status, folder = machine.status(LOCK_FILE), machine.status(_FOLDER)
+    if status is None:
+        if folder is None:
+            return Lock("unusable", why="no folder")
+        return (
+            Lock("absent") if machine.may(_FOLDER, os.W_OK) else Lock("unusable", why="read-only")
+        )
+    owner = machine.user_name(status.st_uid)
+    if stat.S_ISDIR(status.st_mode):
+        return Lock("unusable", owner, why="folder")
+    if stat.S_ISSOCK(status.st_mode):
+        return Lock("unusable", owner, why="socket")
+    if _can_reopen(machine, status, folder):
+        return Lock("stale", owner)
+    uid = os.geteuid() if machine.uid is None else machine.uid
+    if uid in (0, status.st_uid) and not machine.may(_FOLDER, os.W_OK):
+        return Lock("unusable", owner, why="read-only")
+    return Lock("foreign", owner)
+
+
+def _in_proc_locks(machine: Machine, status: os.stat_result) -> int:
+    """Return the pid that holds a POSIX lock on a file, -1 if the kernel hides it, 0 for none.
+
+    A line reads `1: POSIX  ADVISORY  WRITE 4242 08:01:1234 0 EOF`; flock(2) locks start with FLOCK.
+    """
+    file_id = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    for line in (machine.text("/proc/locks", 1 << 20) or "").splitlines():
+        fields = line.split()
+        if len(fields) > 5 and fields[1] in ("POSIX", "OFDLCK") and fields[5] == file_id:
+            return max(number(fields[4]) or -1, -1)
+    return 0
+
+
+def _by_getlk(machine: Machine, name: str) -> int:
+    """Ask the kernel who would stand in the way; pid, -1 or 0 as above.
+
+    It also sees locks of other process namespaces and of overlay file systems, which /proc/locks
+    hides or names otherwise.
+    """
+    if sys.platform != "linux":
+        return 0
+    path = str(machine.path(name))
+    # Closing a file drops all locks its own process has on it: not where this process has it open.
+    local = Machine(env={})
+    if any(local.link(f"/proc/self/fd/{fd}") == path for fd in local.names("/proc/self/fd")):
+        return os.getpid()
+    import fcntl
+
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return 0
+    try:
+        request = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, pid = struct.unpack("hhqqi", fcntl.fcntl(fd, fcntl.F_GETLK, request))
+    except OSError:
+        return 0
+    finally:
+        os.close(fd)
+    return 0 if kind == fcntl.F_UNLCK else max(pid or -1, -1)
+
+
+def _can_reopen(machine: Machine, status: os.stat_result, folder: os.stat_result | None) -> bool:
+    """Tell whether libtpu may open the file: it asks for O_RDWR|O_CREAT, seen in libtpu 0.0.50.1.
+
+    Linux may refuse that even to root, for a file of another user in a sticky folder such as /tmp.
+    Source: docs.kernel.org/admin-guide/sysctl/fs.html, protected_regular (read 2026-11).
+    """
+    uid = os.geteuid() if machine.uid is None else machine.uid
+    guarded = (number(machine.text("/proc/sys/fs/protected_regular")) or 0) > 0
+    shared = stat.S_ISVTX | stat.S_IWOTH
+    if guarded and folder and folder.st_mode & shared == shared:
+        usable = status.st_uid in (uid, folder.st_uid)
+        return usable and machine.may(LOCK_FILE, os.R_OK | os.W_OK)
+    return machine.may(LOCK_FILE, os.R_OK | os.W_OK)
