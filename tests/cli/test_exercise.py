@@ -54,7 +54,8 @@ def test_the_first_time_it_shows_the_task_and_makes_the_file(lessons: Path) -> N
 
     assert done.returncode == 0
     assert done.stdout.startswith(
-        f"Return the double\n\n`double` must return twice its number.\n\nYour file: {learner_file()}\n"
+        "Return the double\n\n`double` must return twice its number.\n\n"
+        f"Your file: {learner_file()}\n"
     )
     assert "RIGHT" not in done.stdout
     assert learner_file().read_text() == SHIPPED

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from difflib import get_close_matches
 from pathlib import Path

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.checking import interpreters
+from tpustarter.checking.outcomes import process_ending
 from tpustarter.checking.runner import START_S
 from tpustarter.checking.session import Session, python_problem, start
 from tpustarter.machine import host
