@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
 _MAYBE_PATH = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _SHORTEST_SECRET = 6
 """A shorter value is a word like `true`, and replacing it would hide facts, not secrets."""
+_SHORTEST_LINE = 16
+"""Of a secret of several lines, such as a private key: one that is shorter is no secret alone."""
+_PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT",
+             "DEVSHELL_PROJECT_ID")  # fmt: skip
+"""Variables whose value is the name of a Google Cloud project."""
+
+_WORD = r"(?:secret|token|passw(?:or)?d|api[_-]?key|access[_-]?key)"
 
 _PATTERNS = tuple(
     (re.compile(pattern), replacement)
@@ -17,12 +26,23 @@ _PATTERNS = tuple(
         (r"\bya29\.[\w.-]+", "[token]"),  # Google OAuth access tokens
         (r"\bhf_[A-Za-z0-9]{16,}", "[token]"),
         (r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[token]"),
+        (r"\bgithub_pat_\w{20,}", "[token]"),
+        (r"\bglpat-[\w-]{16,}", "[token]"),
+        (r"\bnpm_[A-Za-z0-9]{20,}", "[token]"),
+        (r"\bpypi-[\w-]{20,}", "[token]"),
+        (r"\bxox[abeoprs]-[\w-]{10,}", "[token]"),
+        (r"(?<![\w-])sk-[\w-]{16,}", "[token]"),
+        (r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])", "[key]"),
+        # User and password in an address: bounded, as all that may stand in a long line.
+        (r"(\w{2,20}://)[^\s/@:'\"]{1,200}:[^\s/@'\"]{1,200}@", r"\1[login]@"),
         (r"\bAIza[\w-]{30,}", "[key]"),
         (r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*", "[token]"),
         (r"(?i)\b(bearer|basic) [\w.~+/=-]{8,}", r"\1 [token]"),
         (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*KEY-----|$)", "[key]"),
         # Bounded, and without a run before the word: a long line must not take for ever.
-        (r"(?i)((?:secret|token|passw(?:or)?d|api[_-]?key)[\w-]{0,64}\s{0,4}[=:]\s{0,4})[^\s'\",;]{4,}",
+        (rf"(?i)({_WORD}[\w-]{{0,64}}['\"]?\s{{0,4}}[=:]\s{{0,4}}['\"]?)[^\s'\",;]{{4,}}",
+         r"\1[secret]"),
+        (rf"(?i)(?<![\w-])(--?[\w-]{{0,32}}{_WORD}[\w-]{{0,32}}\s{{1,4}})(?!-)[^\s'\",;]{{4,}}",
          r"\1[secret]"),
         (r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{0,190}\w", "[email]"),
         (r"\bprojects/[\w:.-]+", "projects/[project]"),
@@ -39,7 +59,9 @@ class Redactor:
             # SSH_AUTH_SOCK and GOOGLE_APPLICATION_CREDENTIALS name files; an AWS key may start so.
             names = _MAYBE_PATH if value.startswith("/") else _SECRET_NAME
             if names.search(name) and len(value) >= _SHORTEST_SECRET:
-                replaced[value] = f"[${name}]"
+                replaced |= dict.fromkeys(_forms(value), f"[${name}]")
+            elif name in _PROJECTS and len(value) >= _SHORTEST_SECRET:
+                replaced[value] = "[project]"
         home = env.get("HOME", "")
         if len(home) > 1:
             replaced[home] = "~"
@@ -63,3 +85,13 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.value(item) for item in cast("list[Any]", value)]
         return value
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it may stand in a text: one of several lines is quoted, joined or cut."""
+    yield secret
+    yield from (json.dumps(secret)[1:-1], repr(secret)[1:-1], shlex.quote(secret))
+    lines = [line.strip() for line in secret.splitlines() if line.strip()]
+    if len(lines) > 1:
+        yield from (" ".join(lines), "".join(lines), "\\n".join(lines))
+        yield from (line for line in lines if len(line) >= _SHORTEST_LINE)
