@@ -37,6 +37,7 @@ OUTCOMES = {
     "invents_a_verdict": ("error", "exception", "verdict is 'failed'", 10),
     "half_line": ("error", "protocol", "what is no event", 10),
     "speaks_nonsense": ("error", "protocol", "what is no event: 'hello'", 10),
+    "forges": ("error", "protocol", "what is no event: 'hello'", 10),
     "writes_markup": ("fail", None, "", 10),
     "syntax_error": ("error", "load", "line 6: invalid syntax", 10),
     "imports_what_is_missing": ("error", "load", "ModuleNotFoundError", 10),
