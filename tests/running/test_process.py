@@ -1,0 +1,41 @@
+"""What a process writes is kept at both ends, and its end has a name."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from tpustarter.running.process import LOG_HEAD_BYTES, RECENT_BYTES, CappedLog, signal_name
+
+
+def test_a_short_log_is_kept_as_it_came(tmp_path: Path) -> None:
+    """Bytes are not decoded, and nothing is added."""
+    log = CappedLog(tmp_path / "log")
+    log.write(b"\xff one\n")
+    log.write(b"two\n")
+    log.close()
+
+    assert b"\xff one\ntwo\n" == (tmp_path / "log").read_bytes()
+    assert "two\n" == log.since(6)
+
+
+def test_of_a_flood_the_first_and_the_last_part_are_kept(tmp_path: Path) -> None:
+    """The file says how many bytes are missing between them."""
+    log = CappedLog(tmp_path / "log")
+    log.write(b"first\n")
+    for _ in range(20):
+        log.write(b"x" * RECENT_BYTES)
+    log.write(b"last\n")
+    log.close()
+    kept = (tmp_path / "log").read_bytes()
+
+    assert kept.startswith(b"first\n")
+    assert kept.endswith(b"last\n")
+    assert f"[{log.size - LOG_HEAD_BYTES - RECENT_BYTES} bytes left out]".encode() in kept
+    assert log.since(0).endswith("last\n")
+
+
+def test_a_signal_without_a_name_has_its_number() -> None:
+    """Real-time signals have no names."""
+    assert "SIGSEGV" == signal_name(signal.SIGSEGV)
+    assert "signal 40" == signal_name(40)
