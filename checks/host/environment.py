@@ -1,8 +1,8 @@
-"""No variable here breaks TPU programs."""
+"""No variable here is a known mistake."""
 
 from __future__ import annotations
 
-from tpustarter.checks.host import _flags, _relations, _variables
+from tpustarter.checks.host import _flags, _in_force, _relations, _variables
 from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
@@ -34,5 +34,6 @@ def run(machine: host.Machine | None = None):
     for finding in (*_relations.findings(machine), *_flags.findings(machine)):
         count += 1
         yield finding
+    yield from _in_force.findings(machine.env)
     if not count:
-        yield Finding("HOST-ENVIRONMENT-CLEAN", "variables that break TPU programs", "ok", "none")
+        yield Finding("HOST-ENVIRONMENT-CLEAN", "known mistakes in variables", "ok", "none")

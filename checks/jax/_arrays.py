@@ -48,6 +48,9 @@ EDGES += (0x80000001, 0x00800000, 0x7F7FFFFF, 0x3F800000, 0x7FFFFFFF, 0xFFFFFFFF
 NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 """What 64-bit types become without x64."""
 
+WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"
+"""Whether NumPy itself cuts a Python number that is too large for its type, in silence."""
+
 IN_RANGE = {
     "float64": [0.0, 1 / 3, -1e30, 1e-30],
     "int64": [-(2**31), -1, 0, 2**31 - 1],

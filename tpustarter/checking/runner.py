@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpustarter.checking import protocol
+from tpustarter.checking import protocol, settings
 from tpustarter.checking.outcomes import (
     Ending,
     did_not_stop,
@@ -81,8 +81,9 @@ class Runner:
         self._session = session
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
-        self._used = False
-        self._lock = threading.Lock()
+        self._with_settings = True
+        """Whether the process runs with the user's settings."""
+        self._changed_by_settings = 0
         self.stopped_by: int | None = None
         """The signal that stopped the run, or None."""
         self._stops = 0
@@ -129,7 +130,7 @@ class Runner:
                 result = self._without_running(check)
                 if result is None:
                     yield Started(check)
-                    result = yield from self._run(check)
+                    result = yield from self._judge(check)
                 self._session.results[check.id] = result
                 yield Ended(result)
         finally:
@@ -149,6 +150,41 @@ class Runner:
         if blockers:
             return outcome(check, "skip", "dependency", f"after {describe(blockers, before)}")
         return None
+
+    def _judge(self, check: Check) -> Generator[Waiting | Seen, None, Result]:
+        """Run a check, and where the user's settings may be why it fails, once more without."""
+        names = self._session.settings
+        if not names:
+            return (yield from self._run(check))
+        result = yield from self._run_unseen(check)
+        if not self._with_settings:
+            result = settings.left_out(result, names)
+        elif settings.may_be_to_blame(result) and self.stopped_by is None:
+            self._restart(with_settings=False)
+            without = yield from self._run_unseen(check)
+            self._changed_by_settings += settings.are_to_blame(result, without)
+            result = settings.joined(result, without, names)
+            if self._changed_by_settings < settings.MOST:
+                self._restart(with_settings=True)
+        for finding in result.findings:
+            yield Seen(check.id, finding)
+        return result
+
+    def _run_unseen(self, check: Check) -> Generator[Waiting, None, Result]:
+        """Run a check whose findings are shown later, once it is known which run counts."""
+        run = self._run(check)
+        try:
+            while True:
+                event = next(run)
+                if isinstance(event, Waiting):
+                    yield event
+        except StopIteration as end:
+            return end.value
+
+    def _restart(self, *, with_settings: bool) -> None:
+        """Have the next check run in a process with the user's settings, or without them."""
+        self._end()
+        self._with_settings = with_settings
 
     def _run(self, check: Check) -> Generator[Waiting | Seen, None, Result]:
         session = self._session
@@ -226,7 +262,7 @@ class Runner:
         """Return the warm process, or start one."""
         if self._probe:
             return self._probe
-        self._probe, self._log = start(self._session, extra)
+        self._probe, self._log = start(self._session, extra, with_settings=self._with_settings)
         if self.stopped_by is not None:
             self._probe.interrupt()  # stop() came before there was a process to stop
         return self._probe

@@ -21,7 +21,7 @@ from tpustarter.checking.results import Blocked, Result, Run
 from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, skip_all
 from tpustarter.checking.session import Session
 from tpustarter.content import Check
-from tpustarter.machine import host
+from tpustarter.machine import frameworks, host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
 from tpustarter.running import archive, lease
@@ -161,6 +161,7 @@ class SelfCheck:
             self.run.blocked = blocked
             yield from skip_all(group, blocked)
             return
+        session.settings = frameworks.settings_in(framework, self._machine.env)
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
@@ -210,6 +211,11 @@ class SelfCheck:
             "planned": run_plan.devices,
             "virtual": run_plan.virtual,
             "env": self._redact.value(run_plan.env),
+            "settings": [
+                name
+                for framework in sorted({check.framework for check in self.checks})
+                for name in frameworks.settings_in(framework, self._machine.env)
+            ],
             "others": [
                 f"{self._display_path(interpreter)}: {', '.join(interpreter.frameworks)}"
                 for interpreter in self._others

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tpustarter.checking.results import Result
+from tpustarter.machine import frameworks
 from tpustarter.problem import Problem
 from tpustarter.redact import Redactor
 from tpustarter.running.process import CappedLog, Event, Probe
@@ -32,14 +33,26 @@ class Session:
     drop: tuple[int, int] | None = None
     lease: int | None = None
     isolate: bool = False
+    settings: tuple[str, ...] = ()
+    """Variables of the user's in `env` that change what the framework does."""
     results: dict[str, Result] = field(default_factory=dict[str, Result])
     """What earlier checks of the run came to, for `AFTER`."""
 
 
 def start(
-    session: Session, extra: Mapping[str, str] = MappingProxyType({}), *, stream: bool = False
+    session: Session,
+    extra: Mapping[str, str] = MappingProxyType({}),
+    *,
+    stream: bool = False,
+    with_settings: bool = True,
 ) -> tuple[Probe, CappedLog]:
     """Start a probe of a session, and tell it the target; returns it with its log.
+
+    Args:
+        session: Where and how it runs.
+        extra: Further variables, such as a check's own `ENV`.
+        stream: Whether its output is read as it comes.
+        with_settings: Whether the user's own settings are in its environment.
 
     Raises:
         Problem: the interpreter cannot be started.
@@ -48,12 +61,15 @@ def start(
         log = CappedLog(_fresh_log(session.folder))
     except OSError as error:
         raise Problem(f"cannot write to `{session.folder}`: {error.strerror}") from error
+    env = session.env
+    if not with_settings:
+        env = frameworks.without_settings(env, session.settings)
     try:
         probe = Probe(
             session.python,
             session.archive,
             log,
-            env={**session.env, **extra},
+            env={**env, **extra},
             drop=session.drop,
             lease=session.lease,
             stream=stream,

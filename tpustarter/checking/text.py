@@ -58,6 +58,9 @@ def opening(run: Run) -> str:
         where = "nothing is started on a device"
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
     lines = wrap(visible(line), "", hang=" " * 7)
+    if target.get("settings") and run.level != "static":
+        text = f"with   {', '.join(target['settings'])}: `tpustarter check host.environment -v`"
+        lines += wrap(visible(text), "", hang=" " * 7)
     if target["others"] and not names:
         lines += [f"also   {visible(interpreter)}" for interpreter in target["others"]]
     return "\n".join(lines)

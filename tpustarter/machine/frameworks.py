@@ -5,10 +5,13 @@ Nothing here imports a framework before a check of that framework runs.
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import os
 import platform
+import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 DISTRIBUTIONS = {
@@ -27,6 +30,37 @@ DISTRIBUTIONS = {
 
 RUNTIME_VARIABLES = ("TPU_", "GRPC_", "TF_", "LIBTPU_")
 """Variables the runtimes set for themselves while they start."""
+
+SETTINGS = {
+    "jax": ("JAX_*", "JAX2TF_*", "CHECK_VMA", "EAGER_CONSTANT_FOLDING", "XLA_FLAGS",
+            "LIBTPU_INIT_ARGS"),
+}  # fmt: skip
+"""Variables that change what a framework does, as patterns of names."""
+
+PLACES = (
+    "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_*_VISIBLE_DEVICES",
+    "JAX_COORDINATOR_*", "JAX_PROCESS_*", "JAX_NUM_PROCESSES", "JAX_LOCAL_*", "JAX_MTLS_*",
+    "JAX_COMPILATION_CACHE_DIR",
+)  # fmt: skip
+"""Those of them that say which devices, hosts and folders there are: no results depend on them."""
+
+_DEVICE_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
+
+
+def settings_in(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the variables of an environment that change what a framework does."""
+    names = {
+        name for pattern in SETTINGS.get(framework, ()) for name in fnmatch.filter(env, pattern)
+    }
+    names -= {name for pattern in PLACES for name in fnmatch.filter(names, pattern)}
+    return tuple(sorted(name for name in names if _DEVICE_COUNT.sub("", env[name]).strip()))
+
+
+def without_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """Return an environment without settings, but with the number of CPU devices XLA was told."""
+    plain = {name: value for name, value in env.items() if name not in names}
+    count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
+    return {**plain, "XLA_FLAGS": count[0]} if count else plain
 
 
 def versions() -> dict[str, Any]:

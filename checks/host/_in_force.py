@@ -1,0 +1,71 @@
+"""Settings that are in force: each is named, with what it does, before a claim is judged with it.
+
+The rule to know: a setting is nobody's mistake, so none of these findings is a warning. What fails
+with one and holds without it is told beside the claim itself.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from tpustarter.checks.host import _options, _settings
+from tpustarter.machine import frameworks
+from tpustarter.probe.finding import Finding
+
+_FLAG = re.compile(r"--(xla_\w+)(?:=([\w.+-]{1,40})(?=\s|$))?")
+_WORD = re.compile(r"[\w.+-]{1,40}")
+OTHER = "changes speed, memory, logs or how JAX works, and no result that is documented"
+ELSEWHERE = ("JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_PALLAS_DUMP_PROMELA_TO")
+"""Read from the environment by JAX, though they are no options."""
+
+
+def findings(env: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield every option and flag that is set to something else than JAX's own value."""
+    names = [name for name in sorted(env) if name.isidentifier() and env[name]]
+    for name in names:
+        text = _options.RESULTS.get(name) or _options.REFUSALS.get(name)
+        if text and not _is_default(name, env[name]):
+            yield _setting(name, text, env[name] if _WORD.fullmatch(env[name]) else "set")
+        elif name in _others() and not _is_place(name):
+            yield _setting(name, OTHER, "set")
+        elif name.startswith("JAX_") and not _is_known(name):
+            near = get_close_matches(name, _all(), n=1)
+            yield _setting(name, "is no setting that this program knows", "set", *near)
+    for variable in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
+        for flag, value in _FLAG.findall(env.get(variable, "")):
+            if flag in _options.FLAGS:
+                actual = f"--{flag}={value}" if value else f"--{flag}"
+                yield _setting(variable, _options.FLAGS[flag], actual)
+
+
+def _setting(name: str, text: str, actual: str, near: str | None = None) -> Finding:
+    hint = f"run `unset {name}`, or write {near}" if near else None
+    return Finding("HOST-ENVIRONMENT-SETTING", f"{name} {text}", "info", actual,
+                   entity=f"variable:{name}", hint=hint)  # fmt: skip
+
+
+def _is_default(name: str, value: str) -> bool:
+    """Return whether a value is what JAX takes without the variable."""
+    default, value = _options.DEFAULTS.get(name, "0"), value.lower()
+    if value in _settings.SWITCH:
+        return (value in ("1", "true", "yes", "on", "t", "y")) == (default == "1")
+    return value == default.lower()
+
+
+def _others() -> set[str]:
+    return {prefix + name for name in _options.OTHERS for prefix in ("", "JAX_")}
+
+
+def _all() -> set[str]:
+    return {*_options.RESULTS, *_options.REFUSALS, *_others()}
+
+
+def _is_place(name: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in frameworks.PLACES)
+
+
+def _is_known(name: str) -> bool:
+    return name in _all() or name in ELSEWHERE or _is_place(name)

@@ -1,0 +1,160 @@
+"""Settings of JAX and XLA, each with a value that is not JAX's own; and what a run shows of them.
+
+    python -m tests.support.settings [-j JOBS] [SETTING ...] [-- CHECK ...]
+
+runs checks (all quick ones of JAX) under every setting and prints which claims changed, and how the
+user is told: `warn` names the setting, `error` and `fail` would blame the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+OPTIONS = {
+    "JAX2TF_ASSOCIATIVE_SCAN_REDUCTIONS": "1", "JAX_ACCURATE_ERF_INV": "1",
+    "JAX_ALLOW_F16_REDUCTIONS": "0", "JAX_ARRAY_GARBAGE_COLLECTION_GUARD": "log",
+    "JAX_AUTO_PCAST": "0", "JAX_BCOO_CUSPARSE_LOWERING": "1", "JAX_CHECK_STATIC_INDICES": "1",
+    "JAX_CHECK_TRACER_LEAKS": "1", "JAX_DEBUG_INFS": "1", "JAX_DEBUG_KEY_REUSE": "1",
+    "JAX_DEBUG_NANS": "1", "JAX_DEFAULT_DEVICE": "cpu", "JAX_DEFAULT_DTYPE_BITS": "32",
+    "JAX_DEFAULT_MATMUL_PRECISION": "highest", "JAX_DEFAULT_PRNG_IMPL": "rbg",
+    "JAX_DISABLE_BWD_CHECKS": "1", "JAX_DISABLE_JIT": "1", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    "JAX_DISABLE_VMAP_SHMAP_ERROR": "1", "JAX_DISALLOW_MESH_CONTEXT_MANAGER": "1",
+    "JAX_DYNAMIC_SHAPES": "1", "JAX_ENABLE_CHECKS": "1", "JAX_ENABLE_CUSTOM_PRNG": "1",
+    "JAX_ENABLE_X64": "1", "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE": "raise",
+    "JAX_ERROR_CHECKING_BEHAVIOR_NAN": "raise", "JAX_ERROR_CHECKING_BEHAVIOR_OOB": "raise",
+    "JAX_EXEC_TIME_OPTIMIZATION_EFFORT": "-1.0",
+    "JAX_EXPERIMENTAL_UNSAFE_XLA_RUNTIME_ERRORS": "1", "JAX_EXPLICIT_X64_DTYPES": "error",
+    "JAX_HIGH_DYNAMIC_RANGE_GUMBEL": "1", "JAX_LEGACY_PRNG_KEY": "error",
+    "JAX_MUTABLE_ARRAY_CHECKS": "0", "JAX_NO_EXECUTION": "1", "JAX_NO_TRACING": "1",
+    "JAX_NUMPY_DTYPE_PROMOTION": "strict", "JAX_NUMPY_RANK_PROMOTION": "raise",
+    "JAX_OPTIMIZATION_LEVEL": "O0", "JAX_PALLAS_ENABLE_DEBUG_CHECKS": "1",
+    "JAX_PALLAS_POISON_BUFFERS": "1", "JAX_RAISE_ON_PPERMUTE_SORT_DIFF": "0",
+    "JAX_RAISE_PERSISTENT_CACHE_ERRORS": "1", "JAX_RANDOM_SEED_OFFSET": "7",
+    "JAX_REMOVE_SIZE_ONE_MESH_AXIS_FROM_TYPE": "1", "JAX_SOFTMAX_CUSTOM_JVP": "1",
+    "JAX_SORT_DEVICES_BY_PROCESS_INDEX": "0", "JAX_THREAD_GUARD": "1",
+    "JAX_THREEFRY_GPU_KERNEL_LOWERING": "1", "JAX_THREEFRY_PARTITIONABLE": "0",
+    "JAX_TRANSFER_GUARD": "disallow", "JAX_TRANSFER_GUARD_DEVICE_TO_DEVICE": "disallow",
+    "JAX_TRANSFER_GUARD_DEVICE_TO_HOST": "disallow",
+    "JAX_TRANSFER_GUARD_HOST_TO_DEVICE": "disallow", "JAX_USE_HLO_LOGISTIC_LOWERING": "1",
+    "JAX_USE_MAGMA": "off", "JAX_USE_SHARDY_PARTITIONER": "0", "JAX_XLA_PROFILE_VERSION": "1",
+}  # fmt: skip
+"""Those that change results, or what is refused."""
+
+FLAGS = {
+    "xla_allow_excess_precision": "false", "xla_backend_optimization_level": "0",
+    "xla_cpu_enable_fast_math": "true", "xla_cpu_enable_fast_min_max": "false",
+    "xla_cpu_enable_platform_dependent_math": "false", "xla_cpu_ftz": "false",
+    "xla_cpu_strict_dot_conv_math": "true", "xla_detect_unstable_reductions": "fail",
+    "xla_disable_all_hlo_passes": "true", "xla_disable_hlo_passes": "algsimp",
+    "xla_enable_fast_math": "true", "xla_enable_hlo_passes_only": "algsimp",
+    "xla_gpu_autotune_level": "0", "xla_gpu_deterministic_ops": "true",
+    "xla_gpu_enable_fast_min_max": "true", "xla_gpu_exclude_nondeterministic_ops": "true",
+    "xla_gpu_ftz": "true", "xla_reduce_window_rewrite_base_length": "0",
+    "xla_tpu_detect_nan": "true", "xla_tpu_detect_inf": "true",
+}  # fmt: skip
+"""Those of XLA_FLAGS. One that a jaxlib does not know ends its processes."""
+
+FAST_MATH = "--xla_cpu_enable_fast_math=true " + " ".join(
+    f"--xla_cpu_fast_math_honor_{name}=false" for name in ("nans", "infs", "division", "functions")
+)
+LIBTPU = {
+    "xla_jf_conv_full_precision": "true", "xla_tpu_bf16_emission_mode": "NATIVE_EMISSION",
+    "xla_tpu_spmd_rng_bit_generator_unsafe": "true",
+}  # fmt: skip
+"""Those of LIBTPU_INIT_ARGS, which nothing reads on a machine without a TPU."""
+
+QUIET = {
+    "JAX_CAPTURED_CONSTANTS_WARN_BYTES": "1", "JAX_COMPILER_ENABLE_REMAT_PASS": "0",
+    "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0", "JAX_EMBEDDED_CONSTANTS_MAX_BYTES": "1000000",
+    "JAX_ENABLE_COMPILATION_CACHE": "0", "JAX_ENABLE_PGLE": "1", "JAX_EXPLAIN_CACHE_MISSES": "1",
+    "JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS": "0", "JAX_LOGGING_LEVEL": "DEBUG",
+    "JAX_LOG_CHECKPOINT_RESIDUALS": "1", "JAX_LOG_COMPILES": "1",
+    "JAX_MEMORY_FITTING_LEVEL": "O0", "JAX_PMAP_NO_RANK_REDUCTION": "0",
+    "JAX_PMAP_SHMAP_MERGE": "1", "JAX_TRACEBACK_FILTERING": "off",
+    "JAX_USE_DIRECT_LINEARIZE": "0", "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": "1",
+}  # fmt: skip
+"""Some of those that change no documented result."""
+
+SENSITIVE = (
+    "jax.special_values", "jax.narrowing", "jax.sorting", "jax.pytrees_and_keys",
+    "jax.random_keys", "jax.math_functions", "jax.weak_types", "jax.aliasing",
+)  # fmt: skip
+"""The quick checks that most settings change, as `python -m tests.support.settings` shows."""
+
+
+class Setting(NamedTuple):
+    """One setting: its name in a table, and the variable that makes it."""
+
+    name: str
+    variable: str
+    value: str
+
+
+SETTINGS = (
+    *(Setting(name, name, value) for name, value in (OPTIONS | QUIET).items()),
+    *(Setting(name, "XLA_FLAGS", f"--{name}={value}") for name, value in FLAGS.items()),
+    Setting("all of fast math", "XLA_FLAGS", FAST_MATH),
+    *(Setting(name, "LIBTPU_INIT_ARGS", f"--{name}={value}") for name, value in LIBTPU.items()),
+)
+
+
+def run(setting: Setting, checks: Sequence[str], *, devices: int | None = None) -> dict[str, Any]:
+    """Run checks by the installed command under one setting; returns its document."""
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", setting.variable: setting.value}
+    command = [sys.executable, "-m", "tpustarter", "check", "--json", "--python", sys.executable]
+    command += ["--devices", str(devices)] if devices else []
+    done = subprocess.run([*command, *checks], env=env, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)
+
+
+def told(result: dict[str, Any]) -> str:
+    """Return how a result tells of a setting: `changed`, `same`, `left-out`; empty where it does not."""
+    codes = [finding["code"] for finding in result["findings"]]
+    words = [
+        code.removeprefix("SETTINGS-").lower() for code in codes if code.startswith("SETTINGS-")
+    ]
+    return words[0] if words else ""
+
+
+def main(arguments: list[str]) -> int:
+    """Print a line for each setting, then the sums."""
+    jobs = 2
+    if arguments[:1] == ["-j"]:
+        jobs, arguments = int(arguments[1]), arguments[2:]
+    checks = arguments[arguments.index("--") + 1 :] if "--" in arguments else ["jax.*"]
+    names = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    settings = [setting for setting in SETTINGS if not names or setting.name in names]
+    sums, changed, blamed, claims = Counter[str](), Counter[str](), 0, 0
+    with ThreadPoolExecutor(jobs) as pool:
+        for setting, report in zip(
+            settings, pool.map(lambda one: run(one, checks), settings), strict=True
+        ):
+            results = [
+                result
+                for result in report.get("results", [])
+                if result["status"] != "skip" or result["reason"] == "dependency"
+            ]
+            lines = [f"{result['id']} {result['status']}: {told(result) or 'NOT TOLD'}"
+                     for result in results if result["status"] != "pass"]  # fmt: skip
+            changed.update(r["id"] for r in results if r["status"] != "pass")
+            sums.update(f"{r['status']} {told(r)}" for r in results)
+            blamed += sum(r["status"] == "fail" and told(r) != "same" for r in results)
+            claims += len(results)
+            print(f"{setting.name}={setting.value.rpartition('=')[2]}: {len(results)} claims, "
+                  f"{report.get('verdict', report)}; {'; '.join(lines[:6])}", flush=True)  # fmt: skip
+    print(f"{len(settings)} settings, {claims} claims: {dict(sums)}")
+    print("changed most:", ", ".join(f"{name} {count}" for name, count in changed.most_common(20)))
+    print(f"blamed on the machine: {blamed}")
+    return 1 if blamed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
