@@ -24,15 +24,15 @@ ELSEWHERE = ("JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_PALLAS_DUMP_PROMELA_
 
 def findings(env: Mapping[str, str]) -> Iterator[Finding]:
     """Yield every option and flag that is set to something else than JAX's own value."""
-    names = [name for name in sorted(env) if name.isidentifier() and env[name]]
-    for name in names:
+    refused = {setting.name for setting in _settings.refused(env)}
+    for name in sorted(name for name in env if env[name] and name not in refused):
         text = _options.RESULTS.get(name) or _options.REFUSALS.get(name)
         if text and not _is_default(name, env[name]):
             yield _setting(name, text, env[name] if _WORD.fullmatch(env[name]) else "set")
         elif name in _others() and not _is_place(name):
             yield _setting(name, OTHER, "set")
         elif name.startswith("JAX_") and not _is_known(name):
-            near = get_close_matches(name, _all(), n=1)
+            near = get_close_matches(name, all_options(), n=1)
             yield _setting(name, "is no setting that this program knows", "set", *near)
     for variable in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
         for flag, value in _FLAG.findall(env.get(variable, "")):
@@ -50,7 +50,7 @@ def _setting(name: str, text: str, actual: str, near: str | None = None) -> Find
 def _is_default(name: str, value: str) -> bool:
     """Return whether a value is what JAX takes without the variable."""
     default, value = _options.DEFAULTS.get(name, "0"), value.lower()
-    if value in _settings.SWITCH:
+    if default in ("0", "1") and value in _settings.SWITCH:
         return (value in ("1", "true", "yes", "on", "t", "y")) == (default == "1")
     return value == default.lower()
 
@@ -59,7 +59,8 @@ def _others() -> set[str]:
     return {prefix + name for name in _options.OTHERS for prefix in ("", "JAX_")}
 
 
-def _all() -> set[str]:
+def all_options() -> set[str]:
+    """Return the variables of all options of JAX."""
     return {*_options.RESULTS, *_options.REFUSALS, *_others()}
 
 
@@ -68,4 +69,4 @@ def _is_place(name: str) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    return name in _all() or name in ELSEWHERE or _is_place(name)
+    return name in all_options() or name in ELSEWHERE or _is_place(name)

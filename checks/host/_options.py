@@ -1,8 +1,7 @@
 """Every option of JAX that a variable sets, and every documented flag of XLA that changes results.
 
-Options: all of `jax.config` in jax 0.6.2, 0.10.2 and 0.12.0.1, a variable each in capital letters;
-what they do is read off https://github.com/jax-ml/jax/blob/main/jax/_src/config.py. Flags: what
-`XLA_FLAGS=--help` says in jaxlib 0.6.2 to 0.12.0.1, or the page beside them.
+Options: all of `jax.config` in jax 0.6.2, 0.10.2 and 0.12.0.1, in capitals, as read off
+https://github.com/jax-ml/jax/blob/main/jax/_src/config.py. Flags: `XLA_FLAGS=--help` of jaxlib.
 """
 
 RESULTS = {
@@ -48,7 +47,7 @@ REFUSALS = {
     "JAX_DISALLOW_MESH_CONTEXT_MANAGER": "refuses `with mesh:`",
     "JAX_DYNAMIC_SHAPES": "turns on shapes that are known only when a program runs",
     "JAX_ENABLE_CHECKS": "checks JAX's own invariants, and is slow",
-    "JAX_ENABLE_CUSTOM_PRNG": "makes every random key an array of a key type, which older code refuses",
+    "JAX_ENABLE_CUSTOM_PRNG": "gives random keys a type of their own, which older code refuses",
     "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE": "decides whether a division by zero stops a program",
     "JAX_ERROR_CHECKING_BEHAVIOR_NAN": "decides whether a NaN stops a program",
     "JAX_ERROR_CHECKING_BEHAVIOR_OOB": "decides whether an index out of bounds stops a program",
@@ -60,7 +59,7 @@ REFUSALS = {
     "JAX_NUMPY_RANK_PROMOTION": "decides whether arrays of different ranks may be added",
     "JAX_PALLAS_ENABLE_DEBUG_CHECKS": "runs the debug checks of Pallas kernels",
     "JAX_RAISE_ON_PPERMUTE_SORT_DIFF": "decides whether ppermute's axes may be in any order",
-    "JAX_RAISE_PERSISTENT_CACHE_ERRORS": "stops where the compilation cache cannot be read or written",
+    "JAX_RAISE_PERSISTENT_CACHE_ERRORS": "stops where the compilation cache fails",
     "JAX_REMOVE_SIZE_ONE_MESH_AXIS_FROM_TYPE": "drops mesh axes of one device from types",
     "JAX_THREAD_GUARD": "refuses programs of several hosts from another thread",
     "JAX_TRANSFER_GUARD": "decides whether arrays may move between host and device",
@@ -71,7 +70,7 @@ REFUSALS = {
 """What makes programs stop that run without it, or run where they would stop."""
 
 FLAGS = {
-    "xla_allow_excess_precision": "decides whether the compiler may keep more bits than were asked for",
+    "xla_allow_excess_precision": "decides whether results may keep more bits than were asked for",
     "xla_backend_optimization_level": "changes what the compiler optimises",
     "xla_cpu_enable_fast_math": "lets the compiler ignore NaN, infinity and the order of adding",
     "xla_cpu_enable_fast_min_max": "decides whether min and max keep NaN",
@@ -83,7 +82,7 @@ FLAGS = {
     "xla_disable_hlo_passes": "leaves out passes of the compiler",
     "xla_enable_fast_math": "lets the compiler ignore NaN and infinity",
     "xla_enable_hlo_passes_only": "leaves out passes of the compiler",
-    "xla_gpu_autotune_level": "decides how the fastest kernel is chosen, and so the order of adding",
+    "xla_gpu_autotune_level": "decides how kernels are chosen, and so the order of adding",
     "xla_gpu_deterministic_ops": "makes GPUs add in the same order every time",
     "xla_gpu_enable_fast_min_max": "decides whether min and max keep NaN",
     "xla_gpu_exclude_nondeterministic_ops": "refuses kernels that add in any order",
@@ -102,8 +101,9 @@ DEFAULTS = {
     "JAX_ALLOW_F16_REDUCTIONS": "1", "JAX_AUTO_PCAST": "1", "JAX_DEFAULT_PRNG_IMPL": "threefry2x32",
     "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE": "ignore", "JAX_ERROR_CHECKING_BEHAVIOR_NAN": "ignore",
     "JAX_ERROR_CHECKING_BEHAVIOR_OOB": "ignore", "JAX_EXPLICIT_X64_DTYPES": "warn",
-    "JAX_LEGACY_PRNG_KEY": "allow", "JAX_NUMPY_DTYPE_PROMOTION": "standard",
-    "JAX_NUMPY_RANK_PROMOTION": "allow", "JAX_OPTIMIZATION_LEVEL": "UNKNOWN",
+    "JAX_LEGACY_PRNG_KEY": "allow", "JAX_MUTABLE_ARRAY_CHECKS": "1",
+    "JAX_NUMPY_DTYPE_PROMOTION": "standard", "JAX_NUMPY_RANK_PROMOTION": "allow",
+    "JAX_OPTIMIZATION_LEVEL": "UNKNOWN",
     "JAX_RAISE_ON_PPERMUTE_SORT_DIFF": "1", "JAX_SORT_DEVICES_BY_PROCESS_INDEX": "1",
     "JAX_THREEFRY_PARTITIONABLE": "1", "JAX_TRANSFER_GUARD": "allow", "JAX_USE_MAGMA": "auto",
     "JAX_USE_SHARDY_PARTITIONER": "1",
@@ -146,5 +146,5 @@ OTHERS = """
     TRACEBACK_IN_LOCATIONS_LIMIT TRACER_ERROR_NUM_TRACEBACK_FRAMES USE_CPP_SHARD_ARGS
     USE_DIRECT_LINEARIZE USE_EMIT_PIPELINE_PRIMITIVE USE_RGV3 USE_SIMPLIFIED_JAXPR_CONSTANTS
     XLA_BACKEND MOCK_NUM_GPU_PROCESSES
-""".split()
+""".split()  # noqa: SIM905  a hundred names in quotes are harder to read
 """The rest, most without their JAX_ in front: speed, memory, logs, places, and ways to compile."""

@@ -34,6 +34,6 @@ def run(machine: host.Machine | None = None):
     for finding in (*_relations.findings(machine), *_flags.findings(machine)):
         count += 1
         yield finding
-    yield from _in_force.findings(machine.env)
     if not count:
         yield Finding("HOST-ENVIRONMENT-CLEAN", "known mistakes in variables", "ok", "none")
+    yield from _in_force.findings(machine.env)

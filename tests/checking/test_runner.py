@@ -26,6 +26,7 @@ OUTCOMES = {
     "warns": ("warn", None, "", 10),
     "fails": ("fail", None, "", 10),
     "raises": ("error", "exception", "RuntimeError: no TPU for you", 10),
+    "heeds_a_setting": ("pass", None, "", 10),
     "hangs": ("error", "timeout", "within 2 s", 15),
     "hangs_holding_the_gil": ("error", "timeout", "within 2 s", 15),
     "ignores_term": ("error", "timeout", "within 2 s", 20),

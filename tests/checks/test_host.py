@@ -316,7 +316,9 @@ FLAGS_TAKEN = [
 @pytest.mark.parametrize("env", FLAGS_TAKEN)
 def test_flags_that_are_taken_are_no_mistake(env: dict[str, str], tmp_path: Path) -> None:
     """What XLA and libtpu read without a word is not complained about."""
-    assert ["HOST-ENVIRONMENT-CLEAN"] == [finding.code for finding in environment(tmp_path, **env)]
+    codes = [finding.code for finding in environment(tmp_path, **env)]
+
+    assert {"HOST-ENVIRONMENT-CLEAN"} == {*codes} - {"HOST-ENVIRONMENT-SETTING"}
 
 
 def test_a_flag_of_libtpu_among_those_of_xla_is_told_once(tmp_path: Path) -> None:
@@ -411,3 +413,44 @@ def test_tensorflow_for_input_is_no_mistake_beside_jax(tmp_path: Path) -> None:
     results = frameworks(tmp_path, JAX, JAXLIB, LIBTPU, ("tensorflow", "2.21.0", []))
 
     assert [] == [finding.code for finding in results if finding.verdict not in ("ok", "info")]
+
+
+IN_FORCE = [
+    # variable, value, part of the name of its finding, what it shows
+    ("JAX_DISABLE_JIT", "1", "runs each operation by itself", "1"),
+    ("JAX_DEFAULT_PRNG_IMPL", "rbg", "changes every random number", "rbg"),
+    ("JAX_THREEFRY_PARTITIONABLE", "false", "off, gives the random numbers of JAX", "false"),
+    ("JAX_DEFAULT_DEVICE", "/a path of mine", "names the device", "set"),
+    ("JAX_LOG_COMPILES", "1", "no result that is documented", "set"),
+    ("JAX_ENABLE_X46", "secret", "is no setting that this program knows", "set"),
+    ("XLA_FLAGS", "--xla_cpu_enable_fast_math=true --xla_dump_to=/mine",
+     "lets the compiler ignore NaN", "--xla_cpu_enable_fast_math=true"),
+    ("LIBTPU_INIT_ARGS", "--xla_jf_conv_full_precision", "multiplies in float32",
+     "--xla_jf_conv_full_precision"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value", "says", "shows"), IN_FORCE)
+def test_a_setting_that_is_in_force_is_named(
+    name: str, value: str, says: str, shows: str, tmp_path: Path
+) -> None:
+    """It is nobody's mistake, so it is told without a warning; paths are not shown."""
+    findings = run("environment", lay_out(tmp_path, env={name: value}))
+
+    [finding] = [f for f in findings if f.code == "HOST-ENVIRONMENT-SETTING"]
+    assert f"variable:{name}" == finding.entity
+    assert ("info", shows) == (finding.verdict, finding.found)
+    assert says in finding.name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("JAX_DEBUG_NANS", "0"), ("JAX_THREEFRY_PARTITIONABLE", "True"), ("JAX_PLATFORMS", "cpu"),
+     ("JAX_NUMPY_RANK_PROMOTION", "allow"), ("JAX_COORDINATOR_ADDRESS", "10.0.0.1:8476"),
+     ("JAX_SLICE_INDEX", "0"), ("XLA_FLAGS", "--xla_dump_to=/tmp/x")],
+)  # fmt: skip
+def test_what_changes_nothing_is_not_named(name: str, value: str, tmp_path: Path) -> None:
+    """JAX's own value, a place, and a flag that only writes files."""
+    findings = run("environment", lay_out(tmp_path, env={name: value}))
+
+    assert [] == [f for f in findings if f.code == "HOST-ENVIRONMENT-SETTING"]

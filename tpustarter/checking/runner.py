@@ -7,7 +7,6 @@ A check that crashes or hangs costs only itself: the next one gets a fresh proce
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,0 +1,20 @@
+"""Settings x checks: whatever a setting of JAX or XLA changes, no check blames the machine for it.
+
+All settings on the whole suite: `python -m tests.support.settings`, an hour on two cores.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.settings import SENSITIVE, SETTINGS, Setting, is_blamed, run
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
+def test_no_setting_is_blamed_on_the_machine(setting: Setting) -> None:
+    """What fails with it and holds without is a warning that names it; nothing is a failure."""
+    report = run(setting, SENSITIVE, devices=1)
+
+    assert len(SENSITIVE) == len(report["results"])
+    assert [] == [result["id"] for result in report["results"] if is_blamed(result)]
+    assert "fail" not in {result["status"] for result in report["results"]}

@@ -1,0 +1,24 @@
+"""One and one are two, where no setting says otherwise."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 2
+LESSON = "start/what-this-machine-is"
+SOURCE = "https://docs.python.org/3/"
+
+import os
+import time
+
+from tpustarter.probe.finding import compare
+
+
+def run():
+    setting = os.environ.get("SAMPLE_SETTING", "")
+    if setting == "raise":
+        raise TypeError("not with this setting")
+    if setting == "crash":
+        os._exit(6)
+    if setting == "hang":
+        time.sleep(30)
+    yield compare("SAMPLE-SUM", "sum", 3 if setting == "fail" else 2, 2, hint="count again")
