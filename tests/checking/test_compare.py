@@ -207,6 +207,14 @@ def test_what_may_explain_a_change_is_told() -> None:
     } == told  # fmt: skip
 
 
+@pytest.mark.parametrize("before", [None, [], 7, [["x"]]])
+def test_a_setting_that_came_is_told(before: object) -> None:
+    """A flag of the user's explains figures better than anything else; a file may hold anything."""
+    changed = compared(report(HOST, settings=before), report(HOST, settings=["XLA_FLAGS"]))
+
+    assert {"name": "XLA_FLAGS", "before": None, "now": "set"} in changed["environment"]
+
+
 TEXT = """\
 Changed since 2026-11-21 00:00:00 UTC (then.json):
 FAIL  jax.sample            passed then, fails now

@@ -80,13 +80,20 @@ def compare(file: str, before: Fields, now: Fields) -> Fields:
         "figures": [{k: v for k, v in figure.items() if k != "beyond"} for figure in figures],
         "target": _differences(_place(before), _place(now)),
         "versions": _differences(_versions(before), _versions(now)),
-        "environment": _differences(before["target"]["env"], now["target"]["env"]),
+        "environment": _differences(_environment(before), _environment(now)),
         "same": {
             "results": len(earlier.keys() & current.keys())
             - sum(1 for result in results if result["before"] and result["now"]),
             "figures": len(compared) - len(figures),
         },
     }
+
+
+def _environment(document: Fields) -> Fields:
+    """Return what was set by the probe, and the names of the user's settings."""
+    names = document["target"].get("settings")
+    listed = cast("list[Any]", names) if isinstance(names, list) else []
+    return {**{str(name)[:200]: "set" for name in listed}, **document["target"]["env"]}
 
 
 def _text(value: Any) -> str | None:
