@@ -214,3 +214,16 @@ def test_healthy_is_never_said_without_where() -> None:
         shown = text.render(run_of(*(result(status) for status in statuses)), verbose=True)
 
         assert "healthy" not in shown
+
+
+@pytest.mark.parametrize(("level", "lines"), [("quick", 1), ("static", 0)])
+def test_the_users_settings_stand_above_the_results(level: str, lines: int) -> None:
+    """Names alone, for values may be paths; where nothing runs on a device they change nothing."""
+    run = run_of(HOST, level=level)
+    run.target["settings"] = ["JAX_DISABLE_JIT", "XLA_FLAGS"]
+
+    opening = text.opening(run).splitlines()
+
+    shown = [line for line in opening if line.startswith("with   JAX_DISABLE_JIT, XLA_FLAGS set;")]
+    assert lines == len(shown)
+    assert max(map(len, opening)) <= 80

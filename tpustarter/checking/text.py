@@ -59,7 +59,8 @@ def opening(run: Run) -> str:
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
     lines = wrap(visible(line), "", hang=" " * 7)
     if target.get("settings") and run.level != "static":
-        text = f"with   {', '.join(target['settings'])}: `tpustarter check host.environment -v`"
+        names = ", ".join(target["settings"])
+        text = f"with   {names} set; `tpustarter check host.environment -v` says what that does"
         lines += wrap(visible(text), "", hang=" " * 7)
     if target["others"] and not names:
         lines += [f"also   {visible(interpreter)}" for interpreter in target["others"]]
