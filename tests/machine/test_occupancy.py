@@ -12,12 +12,12 @@ import pytest
 
 from tests.checks.host_sabotage import SOUND, run
 from tests.support.machines import lay_out
-from tpustarter.machine import host
+from tpustarter.machine import command_line, host
 
 
 def test_a_holder_is_named_with_user_command_and_age(tmp_path: Path) -> None:
     """Who, what, since when; control characters never reach the report."""
-    command = "python train.py \x1b]0;title\x07 " + "x" * 500
+    command = f"python tr\x1b]0;title\x07{'x' * 500}.py --password hunter2"
     machine = lay_out(tmp_path, "v5e", holder={"pid": 4242, "command": command, "age_s": 7500})
     (holder,) = host.holders(machine)
 
@@ -25,9 +25,40 @@ def test_a_holder_is_named_with_user_command_and_age(tmp_path: Path) -> None:
     assert holder.age_s == pytest.approx(7500, abs=1)
     assert host.age_text(holder.age_s or 0).startswith("2 h")
     assert holder.nodes == ("/dev/vfio/0",)
-    assert holder.command.startswith("python train.py ]0;title xxx")
+    assert holder.command.startswith("python tr ]0;title xxx")
     assert holder.command.isprintable()
     assert len(holder.command) == 200
+
+
+COMMANDS = [
+    # the words of a command line, and what is shown of them
+    ("python train.py --password hunter2", "python train.py"),
+    (
+        "/home/ada/tpu/bin/python3.12 -u -W ignore /home/ada/x/train.py --key=a",
+        "python3.12 train.py",
+    ),
+    ("python -Xdev -Bm torch.distributed.run --token a t.py", "python -m torch.distributed.run"),
+    ("python -mipykernel_launcher -f /run/kernel-1.json", "python -m ipykernel_launcher"),
+    ("python -c import(os);key='hunter2'", "python -c"),
+    ("python -Ic key='hunter2'", "python -c"),
+    ("python --check-hash-based-pycs always train.py a", "python train.py"),
+    ("python - a", "python -"),
+    ("python", "python"),
+    ("bash -xe ./run.sh --token a", "bash run.sh"),
+    ("/bin/sh -c TOKEN=hunter2 python", "sh -c"),
+    ("-bash", "-bash"),
+    ("env TOKEN=hunter2 python train.py", "env"),
+    ("./serve --password hunter2", "serve"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("words", "shown"), COMMANDS)
+def test_no_argument_of_another_process_is_shown(words: str, shown: str) -> None:
+    """The program and its script say who it is; what stands behind them is secret, or nothing."""
+    assert shown == command_line.shown(words.replace(" ", "\0") + "\0")
+    if "-c" not in words:  # a title that the process gave itself is one word with blanks
+        assert shown == command_line.shown(words)
 
 
 def test_a_dead_leader_with_living_threads_is_still_a_holder(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tpustarter.machine import command_line
 from tpustarter.machine.machine import Machine, number, plain
 
 NODE = re.compile(r"/dev/(accel|vfio/)\d+")
@@ -24,6 +25,7 @@ class Holder:
     parent: int | None
     user: str
     command: str
+    """Its program and script; no argument is shown."""
     age_s: float | None
     """Seconds since it started."""
     zombie: bool
@@ -60,7 +62,7 @@ def process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> Holder | N
     command = ""
     # Reading the command line of a process stuck in the kernel can get stuck too; its name cannot.
     if state not in "DZX":
-        command = plain((machine.text(f"/proc/{pid}/cmdline", 4096) or "").replace("\0", " "))
+        command = command_line.shown(machine.text(f"/proc/{pid}/cmdline", 4096) or "")
     uptime_s = re.match(r"\d+(\.\d+)?", machine.text("/proc/uptime") or "")
     age_s = None
     if uptime_s and started is not None:

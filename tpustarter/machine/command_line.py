@@ -1,0 +1,67 @@
+"""What is shown of another process's command line: its program, and the script that this runs.
+
+Arguments are nobody else's business: passwords, keys, buckets and names of projects stand there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tpustarter.machine.machine import plain
+
+_PYTHON = re.compile(r"(python|pypy)[\d.]*")
+_SHELL = re.compile(r"-?(ba|da|k|z)?sh")
+
+
+def shown(data: str) -> str:
+    """Return program and script of what `/proc/PID/cmdline` holds; empty for nothing."""
+    words = data.rstrip("\0").split("\0")
+    if len(words) == 1:
+        words = words[0].split()  # a title that the process gave itself
+    if not words:
+        return ""
+    program = _file_name(words[0])
+    script = None
+    if _PYTHON.fullmatch(program):
+        script = _python_script(words[1:])
+    elif _SHELL.fullmatch(program):
+        script = _shell_script(words[1:])
+    return plain(" ".join(filter(None, (program, script))))
+
+
+def _python_script(words: list[str]) -> str | None:
+    """Return what a Python runs: a script's name, a module as `-m NAME`, or `-c`.
+
+    Source: docs.python.org/3/using/cmdline.html, Interface options (read 2026-11).
+    """
+    remaining = iter(words)
+    for word in remaining:
+        if word == "--check-hash-based-pycs":
+            next(remaining, None)
+        elif word == "-" or not word.startswith("-"):
+            return _file_name(word)
+        elif not word.startswith("--"):
+            option = re.search(r"[cmWX]", word)
+            if not option:
+                continue
+            value = word[option.end() :]
+            if option[0] == "c":
+                return "-c"
+            value = value or next(remaining, "")
+            if option[0] == "m":
+                return f"-m {value}"
+    return None
+
+
+def _shell_script(words: list[str]) -> str | None:
+    """Return the name of a shell's script, or `-c`."""
+    for word in words:
+        if re.fullmatch(r"-\w*c\w*", word):
+            return "-c"
+        if not word.startswith(("-", "+")):
+            return _file_name(word)
+    return None
+
+
+def _file_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
