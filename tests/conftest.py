@@ -14,7 +14,7 @@ os.environ.update(JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import tpustarter
-from tpustarter import locations
+from tpustarter.running import run_folder
 
 sys.dont_write_bytecode = False
 
@@ -42,8 +42,8 @@ def home(
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("TPUSTARTER_HOME", str(folder / "state"))
     yield folder
-    while locations._kept_open:
-        os.close(locations._kept_open.pop())
+    for run in list(run_folder._marks):
+        run_folder.remove(run)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,7 +9,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import stat
 import tempfile
 import time
@@ -20,10 +19,6 @@ from tpustarter.problem import Problem
 
 PACKAGE = Path(__file__).parent
 
-UNTOUCHED_S = 60.0
-"""A younger run folder is never dropped."""
-KEPT_RUNS = 10
-"""Run folders kept for looking at logs afterwards."""
 MAX_BYTES = 1024 * 1024
 """Size of a file of content beyond which it cannot be meant."""
 LOCK_LOOK_S = 0.02
@@ -134,47 +129,3 @@ def give_to_caller(path: Path) -> None:
     if sudo := caller():
         with contextlib.suppress(OSError):
             os.chown(path, *sudo, follow_symlinks=False)
-
-
-def run_folder() -> Path:
-    """Make and return a fresh folder for one run, and drop the oldest ones."""
-    runs = make_folder(state() / "runs")
-    name = time.strftime("%Y%m%d-%H%M%S-")
-    folder = Path(tempfile.mkdtemp(prefix=name, dir=runs))
-    give_to_caller(folder)
-    if (descriptor := _lock(folder)) is not None:
-        _kept_open.append(descriptor)
-    older = sorted(path for path in runs.iterdir() if path != folder)
-    for path in older[: max(0, len(older) - KEPT_RUNS + 1)]:
-        if not _in_use(path):
-            shutil.rmtree(path, ignore_errors=True)
-    return folder
-
-
-_kept_open: list[int] = []
-"""Locks on the run folders of this process; they end with it, however it ends."""
-
-
-def _lock(folder: Path) -> int | None:
-    """Return a descriptor that marks a folder as in use, or None when another one does."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def _in_use(folder: Path) -> bool:
-    """Return whether a run may still need a folder; one made just now may not be locked yet."""
-    try:
-        if time.time() - folder.stat().st_mtime < UNTOUCHED_S:
-            return True
-        descriptor = _lock(folder)
-    except OSError:
-        return True
-    if descriptor is None:
-        return True
-    os.close(descriptor)
-    return False

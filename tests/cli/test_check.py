@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import pty
@@ -460,24 +459,3 @@ def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
     assert 1 == done.returncode
     assert len(files) > 3
     assert {user} == {path.stat().st_uid for path in files}
-
-
-def test_old_runs_are_dropped_and_those_in_use_are_not(home: Path) -> None:
-    """Run folders do not pile up, and no run loses its folder to a later one."""
-    from tpustarter import locations
-
-    runs = home / "state" / "runs"
-    for number in range(locations.KEPT_RUNS + 5):
-        folder = runs / f"20200101-0000{number:02}-x"
-        folder.mkdir(parents=True)
-        os.utime(folder, (0, 0))
-    locked = os.open(runs / "20200101-000000-x", os.O_RDONLY)
-    fcntl.flock(locked, fcntl.LOCK_EX)
-    young = runs / "20200101-000001-x"
-    os.utime(young)
-    made = locations.run_folder()
-    os.close(locked)
-    names = {folder.name for folder in runs.iterdir()}
-
-    assert {made.name, young.name, "20200101-000000-x"} <= names
-    assert len(names) == locations.KEPT_RUNS + 2

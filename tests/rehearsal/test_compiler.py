@@ -33,6 +33,7 @@ from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode
 from tpustarter.rehearsal.compiler import Compiler, Task
 from tpustarter.rehearsal.run import Rehearsal, Request
+from tpustarter.running import run_folder
 
 ROOT = Path(tpustarter.__file__).parents[1]
 SAMPLES = TESTS / "samples"
@@ -188,7 +189,7 @@ def test_a_crash_of_libtpu_is_one_error_and_the_next_program_compiles(
 ) -> None:
     """Shardings of the one kind that are read as the other abort libtpu: one clear error."""
     rehearsal = Rehearsal(Request(ids=("jax.every_device",), tpus=("v5e-8",), compiler=libtpu))
-    session = rehearsal._session(locations.run_folder())
+    session = rehearsal._session(run_folder.make())
     words = [sys.executable, "-c", EXPORT, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     source = subprocess.run(words, check=True, text=True, capture_output=True, env=env)

@@ -24,7 +24,7 @@ from tpustarter.content import Check
 from tpustarter.machine import frameworks, host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.running import archive, lease
+from tpustarter.running import archive, lease, run_folder
 from tpustarter.version import __version__
 
 
@@ -113,15 +113,21 @@ class SelfCheck:
             this_host=request.this_host,
             gpu_plugin=self._interpreter.has_gpu_plugin,
         )
-        run_folder = locations.run_folder()
+        with run_folder.of_run(self._redact, self._has_failed) as folder:
+            yield from self._groups(run_plan, folder)
+
+    def _has_failed(self) -> bool:
+        return any(result.status in ("fail", "error") for result in self.run.results)
+
+    def _groups(self, run_plan: plan.Plan, folder: Path) -> Iterator[Event]:
         session = Session(
             self._interpreter.path,
-            archive.build(run_folder / "probe.pyz", self._checks_folder),
-            run_folder,
+            archive.build(folder / "probe.pyz", self._checks_folder),
+            folder,
             dict(self._machine.env),
-            {**plan.target_of(run_plan, self._machine), "minutes": request.minutes},
+            {**plan.target_of(run_plan, self._machine), "minutes": self._request.minutes},
             self._redact,
-            isolate=request.isolate,
+            isolate=self._request.isolate,
             results={},
         )
         groups: dict[str, list[Check]] = {"host": []}
@@ -131,7 +137,7 @@ class SelfCheck:
         # Without host checks the first framework's process answers for the Python as well.
         shared = not host_checks and run_plan.platform == "cpu" and run_plan.blocked is None
         if shared:
-            session.env = plan.run_env(run_plan, self._machine.env, run_folder)
+            session.env = plan.run_env(run_plan, self._machine.env, folder)
             session.drop = locations.caller()
         runner = self._start(session)
         try:

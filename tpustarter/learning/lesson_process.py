@@ -26,7 +26,7 @@ from tpustarter.learning.blocks import Block
 from tpustarter.learning.output import FLUSH_S, BlockOutput, Output
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.running import archive, lease
+from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
 PEEK_S = 0.005
@@ -138,8 +138,12 @@ class LessonSession:
             self.stop()
             if threading.get_ident() != self._running_thread:
                 self._idle.wait(END_WAIT_S + FINISH_WAIT_S)
-                return
+                if self.is_running:
+                    return
         self._end_process(gently=not self.is_running)
+        session, self._session = self._session, None
+        if session:
+            run_folder.remove(session.folder)  # what its log says was shown
 
     def _run_guarded(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
@@ -300,7 +304,7 @@ class LessonSession:
         return probe
 
     def _make_session(self) -> Session:
-        folder = locations.run_folder()
+        folder = run_folder.make()
         # A lesson without a framework sees the environment as it is: it may be about that.
         env = {**self._placement.machine.env, **plan.own_folders(folder)}
         if self.lesson.framework:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tpustarter import locations
 from tpustarter.probe import exports
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal.own_code import Exported
 from tpustarter.rehearsal.run import TIMEOUT_S, Rehearsal, Request
+from tpustarter.running import run_folder
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,18 @@ def rehearse(
     **named: Any,
 ) -> Answer:
     """Return what the compiler says of a function for a TPU; see `tpustarter.rehearse`."""
-    path = locations.run_folder() / "program.mlirbc"
-    written = exports.write(path, function, *arguments, **named)
+    folder = run_folder.make()
+    try:
+        written = exports.write(folder / "program.mlirbc", function, *arguments, **named)
+        return _answer(function, tpu, written, compiler, timeout_s)
+    finally:
+        run_folder.remove(folder)
+
+
+def _answer(
+    function: Any, tpu: str, written: Mapping[str, Any], compiler: str | None, timeout_s: float
+) -> Answer:
+    """Return what the compiler says of a program that was written."""
     name = str(getattr(function, "__name__", type(function).__name__))
     source = {"artifact": written["artifact"], "lowered": written["lowered"], "program": name}
     request = Request(

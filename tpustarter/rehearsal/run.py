@@ -25,7 +25,7 @@ from tpustarter.rehearsal import answers, compiler, own_code
 from tpustarter.rehearsal.compiler import Compiler, Task, Working
 from tpustarter.rehearsal.jobs import Jobs
 from tpustarter.rehearsal.own_code import Exported, Function, Printed, ScriptEnded
-from tpustarter.running import archive
+from tpustarter.running import archive, run_folder
 from tpustarter.running.process import Probe
 from tpustarter.version import __version__
 
@@ -120,7 +120,13 @@ class Rehearsal:
 
     def events(self) -> Iterator[Event]:
         """Compile everything; yields events, and fills `results` as they come."""
-        session = self._session(locations.run_folder())
+        with run_folder.of_run(self._redact, self._has_error) as folder:
+            yield from self._events(self._session(folder))
+
+    def _has_error(self) -> bool:
+        return any(result["status"] == "error" for result in self.results)
+
+    def _events(self, session: Session) -> Iterator[Event]:
         tasks = list(self._tasks_of_checks())
         cache = None if self._request.fresh else str(answers.folder())
         jobs = self._jobs

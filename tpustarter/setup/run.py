@@ -19,7 +19,7 @@ from tpustarter.checking import environments
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.running import archive
+from tpustarter.running import archive, run_folder
 from tpustarter.running.command import Command, Lines, hint
 from tpustarter.setup import environment as folders
 from tpustarter.setup import profiles, proof, steps
@@ -273,7 +273,7 @@ class Setup:
         self, step: Step, log: Lines, lock: int
     ) -> Generator[Event, None, _End | None]:
         """Run a step's command; returns None when it ended well."""
-        work_folder = locations.run_folder()
+        work_folder = run_folder.make()
         env = {key: value for key, value in self._machine.env.items() if key not in _UNSET_ENV}
         command = Command(step.command, log, archive=archive.build(work_folder / "probe.pyz"),
                           env={**env, **_SET_ENV}, keep=lock)  # fmt: skip
@@ -287,6 +287,7 @@ class Setup:
         finally:
             self._running = None
             lines.close()
+            run_folder.remove(work_folder)
         outcome = command.outcome
         if outcome.code == 0:
             return None
