@@ -74,8 +74,8 @@ def order(package: Path) -> list[str]:
 def ground(package: Path) -> list[str]:
     """Return the modules at the root that the map names."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_bytes())) or ""
-    found = re.search(rf"^    {GROUND} .*\n +([\w, ]+)$", text, re.MULTILINE)
-    return sorted(found[1].split(", ")) if found else []
+    found = re.search(rf"^    {GROUND} .*\n((?: {{8,}}[\w, ]+\n)+)", f"{text}\n", re.MULTILINE)
+    return sorted(re.findall(r"\w+", found[1])) if found else []
 
 
 def at_the_root(package: Path) -> list[str]:

@@ -65,7 +65,10 @@ def _code_of(run: Callable[[], Any]) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except Problem as problem:
-        _tell("\n".join(visible(line) for line in str(problem).split("\n")))
+        from tpustarter.redact import Redactor
+
+        text = Redactor(os.environ).text(str(problem))
+        _tell("\n".join(visible(line) for line in text.split("\n")))
         return problem.code
     except UnwrittenError as error:
         return _unwritten(error.why)

@@ -27,5 +27,5 @@ def write(error: BaseException) -> tuple[str, str]:
         path = locations.state() / time.strftime("bug-%Y%m%d-%H%M%S.md")
         path.write_text(body, encoding="utf-8")
         locations.give_to_caller(path)
-        where = f"a report to paste into an issue is in `{path}`"
+        where = redact.text(f"a report to paste into an issue is in `{path}`")
     return what, where

@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
     BUG = 70
     """tpustarter itself broke."""
     OUTPUT = 74
-    """What there was to say could not be written to stdout."""
+    """What there was to say could not be written, to stdout or to a file the user named."""
     BUSY = 75
     """The device is in use; try again."""
     DENIED = 77

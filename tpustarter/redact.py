@@ -96,13 +96,22 @@ def _secrets(name: str, value: str) -> Iterator[str]:
 def _forms(secret: str) -> Iterator[str]:
     """Yield a secret as it may stand in a text: quoted, encoded, joined, or one line of it."""
     yield secret
-    yield from (json.dumps(secret)[1:-1], repr(secret)[1:-1], shlex.quote(secret))
+    quoted = _quoted(secret)
+    yield from quoted
+    yield from (form for inner in quoted for form in _quoted(inner))
     yield from (quote(secret), quote(secret, safe=""), quote_plus(secret))
     yield from _in_base64(secret.encode(errors="surrogateescape"))
     lines = [line.strip() for line in re.split(r"\\[nr]|[\n\r]", secret) if line.strip()]
     if len(lines) > 1:
         yield from (joint.join(lines) for joint in (" ", "", "\\n", "\n", "\r\n", "\\r\\n"))
-        yield from (line for line in lines if len(line) >= _SHORTEST_LINE)
+    # The first and the last line of a key are those of any key: without them none is recognised.
+    pieces = re.split(r"\\[nr]|[\n\r\"'\\]", secret)
+    yield from (piece for piece in pieces if len(piece) >= _SHORTEST_LINE and "-----" not in piece)
+
+
+def _quoted(text: str) -> set[str]:
+    return {json.dumps(text)[1:-1], json.dumps(text), repr(text)[1:-1], repr(text),
+            shlex.quote(text)}  # fmt: skip
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from tpustarter import locations
+from tpustarter import files, locations
 
 MAX_BYTES = 64 * 1024 * 1024
 """A larger file is none of ours."""
@@ -64,15 +62,4 @@ def save(name: str, value: dict[str, Any]) -> None:
     """Replace what was saved as `name`, all of it or nothing; raises Problem on a full disk."""
     file = path(name)
     with locations.writing(file):
-        descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{name}-")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                json.dump(value, stream, indent=1)
-                stream.flush()
-                os.fsync(stream.fileno())
-            locations.give_to_caller(Path(temporary))
-            Path(temporary).replace(file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
+        files.replace(file, json.dumps(value, indent=1).encode())

@@ -5,29 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tpustarter import locations
+from tpustarter import files
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.text import finding_line, headline
 from tpustarter.checking.verdict import verdict, verified_on
-from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 
 
 def write(run: Run, path: Path) -> None:
     """Write the run to `path`; raises Problem when that cannot be done."""
-    try:
-        path.write_bytes(ET.tostring(suite(run), encoding="utf-8", xml_declaration=True))
-        locations.give_to_caller(path)
-    except OSError as error:
-        raise Problem(f"cannot write `{path}`: {error.strerror}") from error
+    _write(suite(run), path)
 
 
 def reserve(path: Path) -> None:
-    """Raise Problem now if nothing could be written to `path` later."""
-    try:
-        path.open("ab").close()
-    except OSError as error:
-        raise Problem(f"cannot write `{path}`: {error.strerror}") from error
+    """Say in the file that the run has not ended; raises Problem if it cannot be written.
+
+    So no earlier answer stands there if this run is killed. A pipe or a device takes no more than
+    one document: there nothing is tried yet.
+    """
+    if path.is_file() or not path.exists():
+        write_error("the run did not end", path)
+
+
+def write_error(what: str, path: Path) -> None:
+    """Write to `path` why there is no result; raises Problem when that cannot be done."""
+    root = ET.Element("testsuite", name="tpustarter on none", tests="1", failures="0", errors="1",
+                      skipped="0")  # fmt: skip
+    case = ET.SubElement(root, "testcase", classname="tpustarter", name="run")
+    ET.SubElement(case, "error", type="error", message=visible(what))
+    _write(root, path)
+
+
+def _write(root: ET.Element, path: Path) -> None:
+    files.write(path, ET.tostring(root, encoding="unicode", xml_declaration=True))
 
 
 def suite(run: Run) -> ET.Element:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.redact import Redactor
 from tpustarter.terminal import paint_for, visible
 
 _COLOURS = {
@@ -109,35 +112,62 @@ def check(
         return
     with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
-        run = _run(request, junit=junit, ndjson=ndjson, quiet=as_json or ndjson)
+        with _error_in(junit):
+            run = _run(request, ndjson=ndjson, quiet=as_json or ndjson)
+        not_written = _write_junit(run, junit)
         comparison = _compare(run, *earlier) if earlier else None
         _report(run, comparison, verbose=verbose, as_json=as_json, ndjson=ndjson)
     if save:
         _save(run)
+    if not_written:
+        raise not_written  # the report came first
     code = verdict.exit_code(run)
     if code != ExitCode.OK:
         click.echo(visible(_explain_exit(run, code)), err=True)
     sys.exit(code)
 
 
-def _run(request: Request, *, junit: Path | None, ndjson: bool, quiet: bool) -> Run:
+@contextlib.contextmanager
+def _error_in(junit: Path | None) -> Generator[None]:
+    """Have the JUnit file say of a run without a result what ended it."""
+    if junit is None:
+        yield
+        return
+    from tpustarter.checking import document
+    from tpustarter.checking import junit as xml
+
+    xml.reserve(junit)  # a path that cannot be written must not cost a whole run
+    try:
+        yield
+    except Exception as error:
+        with contextlib.suppress(Problem):
+            xml.write_error(document.error_fields(error)["error"]["what"], junit)
+        raise
+
+
+def _write_junit(run: Run, junit: Path | None) -> Problem | None:
+    """Write the JUnit file; returns what went wrong, which must not hide the report."""
+    if junit is None:
+        return None
+    from tpustarter.checking import junit as xml
+
+    try:
+        xml.write(run, junit)
+    except Problem as problem:
+        return problem
+    return None
+
+
+def _run(request: Request, *, ndjson: bool, quiet: bool) -> Run:
     """Run the checks, tell every event, and remember how it ended."""
     from tpustarter.learning import progress  # not needed to list checks
 
-    if junit:
-        from tpustarter.checking import junit as xml
-
-        xml.reserve(junit)  # a path that cannot be written must not cost a whole run
     selfcheck = SelfCheck(request)
     with stopped_by_signals(selfcheck.stop):
         for event in selfcheck.events():
             platform = str(selfcheck.run.target.get("platform"))
             _show(event, platform=platform, ndjson=ndjson, quiet=quiet)
     progress.remember_check(selfcheck.run)
-    if junit:
-        from tpustarter.checking import junit as xml
-
-        xml.write(selfcheck.run, junit)
     return selfcheck.run
 
 
@@ -165,7 +195,7 @@ def _save(run: Run) -> None:
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
-        click.echo(f"kept: {visible(str(path))}", err=True)
+        click.echo(f"kept: {visible(Redactor(os.environ).text(str(path)))}", err=True)
 
 
 def _select_checks(request: Request) -> list[content.Check]:

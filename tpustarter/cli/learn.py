@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import click
 
-from tpustarter import content
+from tpustarter import content, files
 from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.content import Lesson, LessonPath
@@ -144,10 +144,7 @@ def _write_notebook(lesson: Lesson, file: Path) -> None:
     from tpustarter.learning import notebook
 
     text = notebook.text(lesson)
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"cannot write `{file}`: {error.strerror or error}") from error
+    files.write(file, text)
     click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 

@@ -82,6 +82,8 @@ class Lines(CappedLog):
         locations.give_to_caller(path)
         self._redact = redact
         self._pending = b""
+        self._in_key = False
+        """Whether a private key has begun and not ended: its lines have no shape of their own."""
         self.fresh: deque[str] = deque(maxlen=MAX_FRESH_LINES)
         """Lines nobody took yet; in a flood the oldest are left out, not in the file."""
         self.last: deque[str] = deque(maxlen=TAIL_LINES)
@@ -104,7 +106,13 @@ class Lines(CappedLog):
         super().write(f"{self._redact.text(visible(text))}\n".encode())
 
     def _add(self, line: bytes) -> None:
-        text = self.clean(line.decode("utf-8", "replace"))
+        text = line.decode("utf-8", "replace")
+        begins = re.search(r"-----BEGIN [A-Z ]*PRIVATE KEY", text)
+        was_in_key, self._in_key = (
+            self._in_key,
+            (bool(begins) or self._in_key) and not re.search(r"-----END [A-Z ]*-----", text),
+        )
+        text = "[key]" if was_in_key else self.clean(text)
         super().write(f"{text}\n".encode())
         if text:
             self.fresh.append(text)
