@@ -1,0 +1,180 @@
+"""README's table of exit codes, walked: each row is reached by a command, and no other code exists.
+
+A row of `CASES` is a code, what it stands for, and how a process is brought to end with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.machines import lay_out
+from tests.support.places import SUPPORT
+from tests.support.sessions import SAMPLES
+from tpustarter.problem import ExitCode
+
+README = Path(__file__).parents[2] / "README.md"
+MODULE = [sys.executable, "-m", "tpustarter"]
+Way = Callable[[Path], int]
+"""Brings a process to its end in a folder, and returns its code."""
+
+
+def _ended(words: list[str], **more: object) -> int:
+    more = {"stdout": subprocess.PIPE, **more}
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, check=False, **more
+    )  # fmt: skip
+    assert b"Traceback" not in done.stderr
+    if done.returncode not in (0, ExitCode.PIPE):
+        assert done.stderr.strip(), "a code that is not 0 is explained on stderr"
+    return done.returncode
+
+
+def command(*words: str) -> Way:
+    """Run the program; `{}` is the folder of the test."""
+    return lambda folder: _ended([*MODULE, *(word.format(folder) for word in words)])
+
+
+def samples(*words: str) -> Way:
+    """Check with the sample checks, on a machine without a TPU."""
+    drive = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check"]
+    return lambda _: _ended([*drive, *words])
+
+
+def machine(*words: str, user: str = "-", closed: bool = False, **laid_out: object) -> Way:
+    """Check a machine that is laid out, with the checks that ship."""
+
+    def way(folder: Path) -> int:
+        made = lay_out(folder, **laid_out)
+        for node in (folder / "dev/vfio").iterdir() if closed else ():
+            node.chmod(0o600)
+        env = {**made.env, "HOME": str(folder)}
+        drive = [sys.executable, str(SUPPORT / "drive.py"), "-", str(folder), json.dumps(env), user]
+        return _ended([*drive, "check", *words])
+
+    return way
+
+
+def program(text: str) -> Way:
+    """Run the program after some lines of Python have broken it."""
+    lines = f"import sys\n{text}\nfrom tpustarter.__main__ import main\nmain()"
+    return lambda _: _ended([sys.executable, "-c", lines])
+
+
+def to_full_disk(*words: str) -> Way:
+    """Run the program with a stdout that takes nothing."""
+
+    def way(_: Path) -> int:
+        with Path("/dev/full").open("wb") as full:
+            return _ended([*MODULE, *words], stdout=full)
+
+    return way
+
+
+def to_nobody(*words: str) -> Way:
+    """Run the program with a stdout whose reader has left."""
+
+    def way(_: Path) -> int:
+        with subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE) as reader:
+            reader.wait()
+            return _ended([*MODULE, *words], stdout=reader.stdin)
+
+    return way
+
+
+def stopped(number: signal.Signals, *words: str) -> Way:
+    """Run a check that hangs, and send a signal once it has begun."""
+
+    def way(_: Path) -> int:
+        drive = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", *words]
+        begin = (
+            "import os, signal, sys\nfor number in (1, 2, 15): signal.signal(number, "
+            "signal.SIG_DFL)\nos.execv(sys.argv[1], sys.argv[1:])"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", begin, *drive], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        ) as process:  # fmt: skip
+            assert process.stdout
+            while '"started"' not in process.stdout.readline():
+                assert process.poll() is None
+            time.sleep(0.2)
+            process.send_signal(number)
+            process.stdout.read()
+            return process.wait(timeout=60)
+
+    return way
+
+
+BROKEN = (
+    "from tpustarter import content\n"
+    "def broken(*_): raise ZeroDivisionError('no')\n"
+    "content.read_checks = content.read_lessons = broken\nsys.argv = ['tpustarter', {!r}]"
+)
+CASES: list[tuple[int, str, Way]] = [
+    (0, "checks pass", samples("host.passes")),
+    (0, "checks warn", samples("host.warns")),
+    (0, "a lesson is printed", command("learn", "jax/precision")),
+    (0, "a plan is shown", command("setup", "jax")),
+    (0, "the programs are listed", command("rehearse", "--list")),
+    (0, "the overview", command()),
+    (1, "a check fails", samples("host.fails")),
+    (1, "one of several fails", samples("host.fails", "host.passes", "host.raises")),
+    (2, "no such option", command("check", "--nope")),
+    (2, "no such check", command("check", "host.nope")),
+    (2, "no such lesson", command("learn", "no/lesson")),
+    (2, "no such profile", command("setup", "nope")),
+    (2, "no such file to rehearse", command("rehearse", "{}/nope.py:step", "--tpu", "v5e-8")),
+    (2, "no such command", command("nope")),
+    (2, "nothing to compare with", samples("host.passes", "--compare", "last")),
+    (3, "a check raises", samples("host.raises")),
+    (3, "a check's process dies", samples("host.segfaults")),
+    (3, "one host of many", machine("jax.devices_visible", generation="v5e", chips=4,
+                                    env={"TPU_WORKER_HOSTNAMES": "a,b,c,d", "TPU_WORKER_ID": "0",
+                                         "TPU_ACCELERATOR_TYPE": "v5litepod-16"})),
+    (4, "a warning counts", samples("host.warns", "--fail-on", "warn")),
+    (5, "nothing applies here", command("check", "host.chips")),
+    (69, "no TPU", samples("host.passes", "--require", "tpu")),
+    (70, "a bug in `check`", program(BROKEN.format("check"))),
+    (70, "a bug in `learn`", program(BROKEN.format("learn"))),
+    (74, "a full disk behind stdout", to_full_disk("check", "host.space")),
+    (74, "a full disk behind --version", to_full_disk("--version")),
+    (74, "a full disk behind --junit", command("check", "host.space", "--junit", "/dev/full")),
+    (75, "somebody uses the TPU",
+     machine("jax.devices_visible", generation="v6e", holder={"pid": 4242})),
+    (77, "no permission on the nodes",
+     machine("jax.devices_visible", generation="v6e", user="1000", closed=True)),
+    (78, "a Python that is none", command("check", "--python", "/bin/cat")),
+    (78, "a reference that is none", command("check", "--compare", __file__)),
+    (130, "Ctrl-C", stopped(signal.SIGINT, "check", "host.hangs", "--ndjson")),
+    (143, "TERM", stopped(signal.SIGTERM, "check", "host.hangs", "--ndjson")),
+    (143, "HUP", stopped(signal.SIGHUP, "check", "host.hangs", "--ndjson")),
+    (141, "a reader that has left", to_nobody("learn")),
+]  # fmt: skip
+
+
+def table() -> dict[int, str]:
+    """Return README's exit codes and their meanings."""
+    text = README.read_text(encoding="utf-8").partition("| exit code | meaning |")[2]
+    rows = re.findall(r"^\| ([\d, ]+) \| (.+) \|$", text.partition("\n\n")[0], re.MULTILINE)
+    return {int(code): meaning for codes, meaning in rows for code in codes.split(",")}
+
+
+def test_the_table_the_cases_and_the_program_know_the_same_codes() -> None:
+    """A row without a case, a case without a row, and a code that nobody documents all fail."""
+    assert sorted(table()) == sorted({code for code, _, _ in CASES})
+    assert sorted(table()) == sorted(int(code) for code in ExitCode)
+
+
+@pytest.mark.parametrize(("code", "what", "way"), CASES, ids=[f"{c}-{w}" for c, w, _ in CASES])
+def test_each_code_is_reached(code: int, what: str, way: Way, tmp_path: Path) -> None:
+    """By a real process, with a word on stderr where it is not 0, and without a traceback."""
+    assert code == way(tmp_path), what
