@@ -453,7 +453,7 @@ def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
     """Whoever called sudo owns every file of the run."""
     user = 65534
     env = {"SUDO_UID": str(user), "SUDO_GID": str(user), "SUDO_USER": "nobody"}
-    done = tpustarter("check", "host.passes", "host.fails", env=env)
+    done = tpustarter("check", "host.passes", "host.fails", "host.raises", env=env)
     files = [home / "state", *(home / "state").rglob("*")]
 
     assert 1 == done.returncode

@@ -37,7 +37,7 @@ def write_error(what: str, path: Path) -> None:
 
 
 def _write(root: ET.Element, path: Path) -> None:
-    files.write(path, ET.tostring(root, encoding="unicode", xml_declaration=True))
+    files.write(path, ET.tostring(root, encoding="utf-8", xml_declaration=True).decode())
 
 
 def suite(run: Run) -> ET.Element:
