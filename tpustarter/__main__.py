@@ -128,7 +128,7 @@ def _let_signals_go() -> None:
 
 def _wants_screen() -> bool:
     """Return whether `tpustarter` alone may take the whole terminal; the app draws on stderr."""
-    if os.environ.get("CI") or os.environ.get("TERM", "dumb") == "dumb":
+    if os.environ.get("CI") or os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return False
     return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 

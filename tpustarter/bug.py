@@ -15,8 +15,19 @@ from tpustarter.redact import Redactor
 from tpustarter.version import __version__
 
 
+class Reported(Exception):  # noqa: N818  an error whose report is written
+    """A bug of which one was told already, when it happened; it still decides the exit code."""
+
+    def __init__(self, what: str, where: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+
+
 def write(error: BaseException) -> tuple[str, str]:
     """Write the report; returns what broke, and where the report is, in words."""
+    if isinstance(error, Reported):
+        return error.what, error.where
     redact = Redactor(os.environ)
     what = redact.text(f"{type(error).__name__}: {error}")
     facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"

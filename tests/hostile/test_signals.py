@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+
+from tests.support.listening import until_it_listens
 
 TRIES = 40
 LONGEST_S = 0.5
@@ -34,18 +34,6 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
         [sys.executable, "-I", "-S", "-c", program, *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-
-
-def until_it_listens(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the first lines of ours have run: before them Python itself is starting."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
-        caught = int(re.search(r"^SigCgt:\s+(\w+)", status, re.MULTILINE)[1], 16)  # type: ignore[index]
-        if caught >> (signal.SIGHUP - 1) & 1:
-            return
-        time.sleep(0.002)
-    raise AssertionError("it never came to its first lines")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says which signals a process follows")

@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import fcntl
+import functools
+import os
+import signal
 import sys
 import termios
 from pathlib import Path
@@ -14,11 +17,16 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 if __name__ == "__main__":
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # a hang-up of this terminal is ours to hear
+    if os.environ.get("TPUSTARTER_TEST") == "ignore-hang-up":
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from tpustarter import __main__
     from tpustarter.tui import launch
 
-    content, sys.argv = sys.argv[1:], sys.argv[:1]
-    if not content:
-        __main__.main()
-    else:
-        sys.exit(launch.run(launch.TerminalApp(lessons=Path(content[0]), checks=Path(content[1]))))
+    if os.environ.get("TPUSTARTER_TEST") == "give-up-soon":
+        launch.GIVE_UP_S = 3.0
+    content, sys.argv = [Path(folder) for folder in sys.argv[1:]], sys.argv[:1]
+    if content:
+        launch.TerminalApp = functools.partial(  # type: ignore[misc]  called, and nothing else
+            launch.TerminalApp, lessons=content[0], checks=content[1]
+        )
+    __main__.main()

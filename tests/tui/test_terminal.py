@@ -2,103 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator
 from pathlib import Path
 
-import pyte
 import pytest
 
-from tests.support.places import SUPPORT
+from tests.support.terminal import terminal
 from tests.support.tutor import HANGS, HELLO, is_alive, write_checks, write_lessons
-
-DRIVE = SUPPORT / "drive_tui.py"
-WAIT_S = 40
-
-
-class Terminal:
-    """A program on a terminal of its own, and what it has painted."""
-
-    def __init__(self, *arguments: str, columns: int = 80, lines: int = 24, **env: str) -> None:
-        self.master, slave = pty.openpty()
-        self.screen = pyte.Screen(columns, lines)
-        self._stream = pyte.ByteStream(self.screen)
-        self.written = b""
-        variables = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns),
-                     "LINES": str(lines), **env}  # fmt: skip
-        for name in ("CI", "NO_COLOR"):
-            if name not in env:
-                variables.pop(name, None)
-        self.process = subprocess.Popen(
-            [sys.executable, str(DRIVE), *arguments],
-            stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=variables,
-        )  # fmt: skip
-        os.close(slave)
-
-    def read(self, seconds: float) -> bytes:
-        """Read what comes within some seconds; nothing when nothing does."""
-        with contextlib.suppress(OSError):
-            if select.select([self.master], [], [], seconds)[0]:
-                data = os.read(self.master, 65536)
-                self.written += data
-                # pyte does not know this one and would print its end.
-                self._stream.feed(re.sub(rb"\x1b\[[<>=?]?[0-9;]*[$u]p?", b"", data))
-                return data
-        return b""
-
-    @property
-    def text(self) -> str:
-        """What is on the screen."""
-        return "\n".join(self.screen.display)
-
-    def until(self, true: Callable[[str], object]) -> str:
-        """Read until something is on the screen."""
-        deadline = time.monotonic() + WAIT_S
-        while not true(self.text):
-            assert time.monotonic() < deadline, self.text
-            self.read(0.1)
-        return self.text
-
-    def press(self, keys: str) -> None:
-        """Type."""
-        os.write(self.master, keys.encode())
-
-    def end(self) -> int:
-        """Wait for the program to end and return its exit code."""
-        deadline = time.monotonic() + WAIT_S
-        while self.process.poll() is None:
-            assert time.monotonic() < deadline, self.text
-            self.read(0.1)
-        while self.read(0.1):
-            pass
-        return self.process.returncode
-
-
-@contextlib.contextmanager
-def terminal(*arguments: str, **options: object) -> Generator[Terminal]:
-    """Start the program on a terminal; it is ended in any case."""
-    started = Terminal(*arguments, **options)  # type: ignore[arg-type]
-    try:
-        yield started
-    finally:
-        started.process.kill()
-        started.process.wait()
-        with contextlib.suppress(OSError):
-            os.close(started.master)
-
-
-def is_restored(written: bytes) -> bool:
-    """Return whether the last words leave the alternate screen and show the cursor."""
-    left, shown = written.rfind(b"\x1b[?1049l"), written.rfind(b"\x1b[?25h")
-    return left > written.rfind(b"\x1b[?1049h") and shown > written.rfind(b"\x1b[?25l")
 
 
 def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() -> None:
@@ -121,7 +34,7 @@ def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() ->
         tty.press("q")
 
         assert 0 == tty.end()
-        assert is_restored(tty.written)
+        assert tty.is_restored
 
 
 @pytest.mark.parametrize(
@@ -146,13 +59,13 @@ def test_however_it_ends_the_block_is_gone_and_the_terminal_restored(
         if how == "ctrl-c":
             tty.press("\x03")
         elif how == "hang up":
-            os.close(tty.master)
+            tty.close()
         else:
             tty.process.send_signal(how)
 
         assert code == tty.end()
         assert not is_alive(pid)
-        assert how == "hang up" or is_restored(tty.written)
+        assert how == "hang up" or tty.is_restored
 
 
 def test_without_colours_only_the_words_are_left(tmp_path: Path) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from tpustarter.problem import ExitCode
 from tpustarter.tui.app import Starter
+from tpustarter.tui.driver import TerminalDriver
 
 GIVE_UP_S = 15.0
 """After a signal the program is gone by then, even with a terminal that takes no more output."""
@@ -24,10 +25,18 @@ _CODES = {
 def run(app: TerminalApp | None = None) -> int:
     """Run the app; returns its exit code. Raises what broke it, with the terminal restored."""
     app = app or TerminalApp()
+    handlers = {number: signal.getsignal(number) for number in _CODES}
+    for number, handler in handlers.items():
+        if handler is not signal.SIG_IGN:  # under nohup, or in the background
+            signal.signal(number, app.leave_by_signal)
+    threading.excepthook = lambda broken: app.end_as_bug(broken.exc_value or Exception("unknown"))
     try:
         app.run(mouse=False)
     finally:
         app.live.release()
+        threading.excepthook = threading.__excepthook__
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     if app.broke:
         raise app.broke
     return app.return_code or 0
@@ -36,23 +45,63 @@ def run(app: TerminalApp | None = None) -> int:
 class TerminalApp(Starter):
     """The app of a process of its own: it follows signals, and hands an error of ours on."""
 
-    broke: Exception | None = None
+    _code: ExitCode | None = None
+    """Why it is to leave, if it is."""
+    _is_ready = False
+
+    def get_driver_class(self) -> type[TerminalDriver]:
+        """Return the driver that no input breaks."""
+        return TerminalDriver
+
+    def on_load(self) -> None:
+        """Miss no error of what runs beside the messages."""
+        asyncio.get_running_loop().set_exception_handler(self._end_task)
 
     def on_mount(self) -> None:
-        """Follow signals."""
-        loop = asyncio.get_running_loop()
-        for number, code in _CODES.items():
-            with contextlib.suppress(ValueError, NotImplementedError):
-                loop.add_signal_handler(number, self._leave_by_signal, code)
+        """Wait for the first screen: before it is there, it cannot be left."""
+        self.screen.call_after_refresh(self._get_ready)
 
-    def _leave_by_signal(self, code: ExitCode) -> None:
-        _run_later(GIVE_UP_S, lambda: os._exit(code))
-        self.action_leave(code)
+    def _get_ready(self) -> None:
+        self._is_ready = True
+        if self._code is not None:
+            self.action_leave(self._code)
 
-    def _handle_exception(self, error: Exception) -> None:
+    def hang_up(self) -> None:
+        """Leave: the terminal is gone."""
+        self._leave(ExitCode.TERMINATED)
+
+    def leave_by_signal(self, number: int, _: object) -> None:
+        """Leave in bounded time; called by Python between any two steps of the loop."""
+        code = _CODES[signal.Signals(number)]
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # the terminal is not ours yet, or not any more
+            os._exit(code)
+        _run_later(GIVE_UP_S, lambda: self._give_up(code))
+        loop.call_soon_threadsafe(self._leave, code)
+
+    def _leave(self, code: ExitCode) -> None:
+        self._code = code
+        if self._is_ready:
+            self.action_leave(code)
+
+    def _give_up(self, code: ExitCode) -> None:
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.give_back()
+        os._exit(code)
+
+    def end_as_bug(self, error: BaseException) -> None:
         """Close the app; the one place that shows errors has the terminal to itself then."""
         self.broke = self.broke or error
-        self.exit(return_code=ExitCode.BUG)
+        if self._loop and self._loop.is_running():
+            self._loop.call_soon_threadsafe(self.exit, None, ExitCode.BUG)
+
+    def _end_task(self, _: object, context: dict[str, Any]) -> None:
+        if isinstance(error := context.get("exception"), Exception):
+            self.end_as_bug(error)
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.end_as_bug(error)
 
 
 def _run_later(seconds: float, callback: Callable[[], object]) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual import work
 from textual.filter import NoColor
 from textual.reactive import reactive
 from textual.timer import Timer
+from textual.worker import Worker, WorkerState
 
 from tpustarter.content import LessonPath
 from tpustarter.machine.machine import Machine
@@ -72,6 +73,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
     place: reactive[str] = reactive("")
     """What every heading says on its right: the machine, or who holds its device."""
     go: Routes
+    broke: BaseException | None = None
+    """The first bug of ours: whatever ends the app after it, it ends as one."""
 
     def __init__(
         self,
@@ -122,6 +125,11 @@ class Tutor(SequentialKeys, inherit_bindings=False):
             self.holder = holder
             self.place = self.live.place(self.where)
             self.screen.refresh_bindings()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Swallow no error of a worker that belongs to no screen."""
+        if event.state == WorkerState.ERROR:
+            raise cast("Any", event).worker.error
 
     @work(thread=True, exit_on_error=False, group=messages.RELEASE)
     def release_lesson(self) -> None:

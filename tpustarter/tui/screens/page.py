@@ -105,9 +105,10 @@ class Page(Screen[None]):
             return
         from tpustarter import bug
 
-        summary, report = bug.write(error)
+        what, where = bug.write(error)
+        self.tutor.broke = self.tutor.broke or bug.Reported(what, where)
         self.notify(
-            plain(f"tpustarter itself broke: {summary}\n{report}"),
+            plain(f"tpustarter itself broke: {what}\n{where}"),
             severity="error",
             markup=False,
             timeout=30,

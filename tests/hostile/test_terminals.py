@@ -1,0 +1,229 @@
+"""Hostile terminals: what is typed that is no key, what a terminal claims, and one that is gone.
+
+Each row is run in a terminal of its own. The app goes on, or ends with the code that stands here;
+no traceback is seen, and the terminal is as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.drive_broken_tui import BREAKS
+from tests.support.listening import until_it_listens
+from tests.support.terminal import Terminal, terminal
+from tpustarter import locations
+
+JUNK = {
+    "latin-1": b"\xe9",
+    "half-a-letter": b"\xc3",
+    "every-high-byte": bytes(range(128, 256)) * 4,
+    "nul": b"\0" * 100,
+    "old-mouse": b"\x1b[M !!",
+    "old-mouse-far-right": b"\x1b[M \xff\xe9",
+    "old-mouse-that-is-a-letter": b"\x1b[M \xc3\xa9",
+    "old-mouse-q": b"\x1b[Mqqq",
+    "mouse": b"\x1b[<0;5;5M\x1b[<0;5;5m",
+    "mouse-huge": b"\x1b[<99999999999;9999999999;9M",
+    "mouse-urxvt": b"\x1b[32;5;5M",
+    "key-huge": b"\x1b[99999999999999999999;1u",
+    "key-text-huge": b"\x1b[97;1;999999999999u",
+    "key-surrogate": b"\x1b[55296;1u",
+    "key-endless": b"\x1b[" + b"9" * 100_000 + b"u",
+    "cursor-huge": b"\x1b[" + b"9" * 40 + b";1R",
+    "size-huge": b"\x1b[48;999999;999999;1;1t",
+    "size-zero": b"\x1b[48;0;0;0;0t\x1b[<0;5;5M",
+    "size-no-number": b"\x1b[48;1:2;3:x;4;5t",
+    "paste-of-binary": b"\x1b[200~" + bytes(range(256)) * 20 + b"\x1b[201~",
+    "paste-of-much": b"\x1b[200~" + b"qrc?" * 50_000 + b"\x1b[201~",
+    "paste-that-ends-only": b"\x1b[201~",
+    "answer-attributes": b"\x1b[?62;1;2;4c",
+    "answer-colour": b"\x1b]11;rgb:ffff/cccc/cccc\x07",
+    "answer-colour-st": b"\x1b]11;rgb:ffff/cccc/cccc\x1b\\",
+    "answer-version": b"\x1bP>|qrc?(388)\x1b\\",
+    "answer-without-end": b"\x1b]11;qrc?",
+    "unknown-sequence": b"\x1b[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15z",
+}
+"""What no key sends. `q` would leave, `?` help, `r` and `c` open screens: none of them may."""
+
+ENVIRONMENTS: dict[str, tuple[dict[str, str | None], bool]] = {
+    "dumb": ({"TERM": "dumb"}, False),
+    "empty": ({"TERM": ""}, False),
+    "unset": ({"TERM": None}, False),
+    "unknown": ({"TERM": "unknown"}, False),
+    "nonsense": ({"TERM": "\x1b[31m../../etc"}, True),
+    "vt100": ({"TERM": "vt100"}, True),
+    "wide": ({"COLUMNS": "99999999", "LINES": "99999999"}, True),
+    "no-numbers": ({"COLUMNS": "x", "LINES": "-1"}, True),
+    "posix": ({"LC_ALL": "C", "LANG": "C"}, True),
+    "ascii": ({"PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0", "LC_ALL": "POSIX"}, True),
+}
+"""Variables, and whether there is a full screen with them."""
+
+SIZES = [(0, 0), (1, 1), (2, 1), (1, 500), (500, 1), (10_000, 3), (65_535, 65_535)]
+TRIES = 3
+LONGEST_S = 1.5
+"""Until about when the first screen is there."""
+HOLDS = 0.15
+"""Seconds after which junk has been read; a pause ends what never ends."""
+
+
+def look(tty: Terminal) -> None:
+    """Let it act on what was typed."""
+    time.sleep(HOLDS)
+    while tty.read(0.2):
+        pass
+
+
+def assert_ended(tty: Terminal, code: int) -> None:
+    """Wait for the end, and see what is left."""
+    assert code == tty.end(), tty.text
+    assert b"Traceback" not in tty.written
+    assert tty.is_restored
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_what_is_no_key_is_ignored(group: int) -> None:
+    """The first screen stays, keys still work, and leaving it is a success."""
+    with terminal() as tty:
+        tty.until(lambda text: "Last check" in text)
+        for name in list(JUNK)[group::4]:
+            tty.press(JUNK[name])
+            look(tty)
+            assert "q quit" in tty.text, name
+            assert tty.process.poll() is None, name
+        tty.press("?")
+        tty.until(lambda text: "as a command" in text)
+        tty.press("\x1b")
+        tty.until(lambda text: "q quit" in text)
+        tty.press("q")
+
+        assert_ended(tty, 0)
+
+
+def test_a_paste_that_nobody_ends_does_not_take_the_keys_away() -> None:
+    """Ctrl-C leaves, also where a terminal began pasted text and forgot to end it."""
+    with terminal() as tty:
+        tty.until(lambda text: "Last check" in text)
+        tty.press(b"\x1b[200~qqq")
+        time.sleep(3)
+        tty.press("\x03")
+
+        assert_ended(tty, 130)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_whatever_the_environment_says_of_the_terminal(name: str) -> None:
+    """There is a full screen, or the plain overview, and never a traceback."""
+    variables, has_screen = ENVIRONMENTS[name]
+    with terminal(**variables) as tty:  # type: ignore[arg-type]
+        if has_screen:
+            tty.until_drawn()
+            tty.press("q")
+
+        assert_ended(tty, 0)
+        assert has_screen == (b"\x1b[?1049h" in tty.written)
+        assert has_screen or b"tpustarter check" in tty.written
+
+
+@pytest.mark.parametrize(("columns", "lines"), SIZES)
+def test_a_window_of_any_size(columns: int, lines: int) -> None:
+    """It is drawn in bounded time, and keys work."""
+    with terminal(columns=columns, lines=lines) as tty:
+        tty.until_drawn()
+        assert len(tty.written) < 5_000_000
+        tty.press("q")
+
+        assert_ended(tty, 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_window_that_changes_while_the_app_starts(seed: int) -> None:
+    """Sizes come at any moment, before there is a screen too."""
+    chance = random.Random(seed)
+    with terminal() as tty:
+        began = time.monotonic()
+        while time.monotonic() < began + 3:
+            tty.resize(chance.choice([1, 40, 80, 300, 65_535]), chance.choice([1, 5, 24, 65_535]))
+            tty.read(chance.uniform(0, 0.05))
+        tty.resize(80, 24)
+        tty.until(lambda text: "Last check" in text)
+        tty.press("q")
+
+        assert_ended(tty, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_app_starts(number: signal.Signals) -> None:
+    """At each of these moments there is a code, and the terminal is as it was."""
+    code = 130 if number == signal.SIGINT else 143
+    seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
+    print(f"TPUSTARTER_SEED={seed}")
+    chance = random.Random(seed)
+    for _ in range(TRIES):
+        with terminal() as tty:
+            until_it_listens(tty.process)
+            until = time.monotonic() + chance.uniform(0.0, LONGEST_S)
+            while time.monotonic() < until:
+                tty.read(0.005)
+            tty.process.send_signal(number)
+
+            assert_ended(tty, code)
+
+
+def test_a_signal_just_after_the_terminal_was_taken() -> None:
+    """The first bytes of the app are seen, and then comes the signal."""
+    with terminal() as tty:
+        while b"\x1b[?1049h" not in tty.written:
+            tty.read(0.005)
+        tty.process.send_signal(signal.SIGTERM)
+
+        assert_ended(tty, 143)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.4, 0.8, 2.5])
+@pytest.mark.parametrize("heard", [True, False], ids=["heard", "ignored"])
+def test_a_terminal_that_goes_away(seconds: float, heard: bool) -> None:
+    """The app leaves, also where the hang-up is ignored as under nohup; nothing is left behind."""
+    with terminal(TPUSTARTER_TEST="" if heard else "ignore-hang-up") as tty:
+        until_it_listens(tty.process)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            tty.read(0.01)
+        tty.close()
+
+        assert 143 == tty.process.wait(20)
+    assert not list(locations.state().glob("bug-*"))
+
+
+def test_a_terminal_that_takes_no_more_output() -> None:
+    """What waits to be written keeps no signal from ending it, and lines are taken again."""
+    with terminal(columns=300, lines=100, TPUSTARTER_TEST="give-up-soon") as tty:
+        tty.until_drawn()
+        for _ in range(60):  # each draws a whole screen, and nobody reads
+            tty.resize(299, 99)
+            time.sleep(0.02)
+            tty.resize(300, 100)
+            time.sleep(0.02)
+        tty.process.send_signal(signal.SIGTERM)
+
+        assert 143 == tty.process.wait(15)
+        assert tty.takes_lines
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_what_breaks_outside_the_handlers_is_a_bug(name: str, tmp_path: Path) -> None:
+    """An input thread, a worker, a driver: exit 70, a report, and the terminal as it was."""
+    with terminal(name, drive="drive_broken_tui.py") as tty:
+        if name in ("input-thread", "action", "worker", "driver-ends"):
+            tty.until_drawn()
+            tty.press("?" if name == "action" else "q")
+
+        assert_ended(tty, 70)
+        assert b"error: tpustarter itself broke: " in tty.written
+    assert 1 == len(list(locations.state().glob("bug-*.md")))

@@ -1,0 +1,101 @@
+"""Runs the app on the terminal it is given, with one thing broken that no handler of it sees.
+
+`drive_broken_tui.py NAME`: a row of `BREAKS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import itertools
+import sys
+import termios
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tpustarter import __main__
+from tpustarter.terminal import Lossy
+from tpustarter.tui import facts, keyboard
+from tpustarter.tui.app import Starter
+from tpustarter.tui.driver import TerminalDriver
+from tpustarter.tui.live import Live
+from tpustarter.tui.screens.home import Home
+
+
+def broken(*_: Any, **__: Any) -> Any:
+    """Break."""
+    raise ZeroDivisionError("broken on purpose")
+
+
+def broken_at(number: int, act: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what does something as ever, and breaks at one of its calls."""
+    calls = itertools.count(1)
+    return lambda *arguments: broken() if next(calls) == number else act(*arguments)
+
+
+def when_shown(act: Callable[[Any], object]) -> None:
+    """Do something once the first screen is there."""
+    mount = Home.on_mount
+
+    def on_mount(home: Home) -> None:
+        mount(home)
+        home.call_after_refresh(act, home)
+
+    Home.on_mount = on_mount
+
+
+def refuse_threads(count: int) -> None:
+    """Start some threads and then no more, as a limit on processes does."""
+    start, started = threading.Thread.start, []
+
+    def limited(thread: threading.Thread) -> None:
+        started.append(thread)
+        if len(started) > count:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    threading.Thread.start = limited
+
+
+async def broken_later() -> None:
+    """Break in a task."""
+    await asyncio.sleep(0)
+    broken()
+
+
+BREAKS: dict[str, Callable[[], object]] = {
+    "input-thread": lambda: setattr(keyboard.Keyboard, "feed", broken),
+    "input-pause": lambda: setattr(keyboard.Keyboard, "pause", broken),
+    "driver-made": lambda: setattr(TerminalDriver, "_get_terminal_size", broken),
+    "driver-starts": lambda: setattr(TerminalDriver, "_disable_line_wrap", broken),
+    "driver-ends": lambda: setattr(TerminalDriver, "_enable_line_wrap", broken),
+    "driver-writes": lambda: setattr(Lossy, "write", broken_at(8, Lossy.write)),
+    "no-thread": lambda: refuse_threads(0),
+    "one-thread": lambda: refuse_threads(1),
+    "worker": lambda: setattr(facts, "look", broken),
+    "worker-of-the-app": lambda: (
+        when_shown(lambda home: home.app.release_lesson()),
+        setattr(Live, "release", broken_at(1, Live.release)),
+    ),
+    "thread": lambda: when_shown(lambda _: threading.Thread(target=broken).start()),
+    "task": lambda: when_shown(
+        lambda _: asyncio.get_running_loop().create_task(broken_later()) and None
+    ),
+    "callback": lambda: when_shown(lambda _: asyncio.get_running_loop().call_soon(broken)),
+    "action": lambda: setattr(Starter, "action_help", broken),
+    "compose": lambda: setattr(Home, "body", broken),
+    "mount": lambda: setattr(Home, "on_mount", broken),
+    "default-screen": lambda: setattr(Starter, "get_default_screen", broken),
+    "style": lambda: setattr(Starter, "CSS_PATH", "nothing.tcss"),
+}
+
+
+if __name__ == "__main__":
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    BREAKS[sys.argv[1]]()
+    sys.argv = sys.argv[:1]
+    __main__.main()

@@ -1,0 +1,140 @@
+"""A program on a terminal of its own: what it paints, what is typed, and what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Generator
+
+import pyte
+
+from tests.support.places import SUPPORT
+
+WAIT_S = 40
+
+
+class Terminal:
+    """A program on a terminal of its own, and what it has painted."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        drive: str = "drive_tui.py",
+        columns: int = 80,
+        lines: int = 24,
+        **env: str | None,
+    ) -> None:
+        self.master, self._slave = pty.openpty()
+        self.resize(columns, lines)
+        self._is_shown = columns <= 200  # pyte takes seconds for a huge screen
+        self.screen = pyte.Screen(min(columns, 200) or 80, min(lines, 200) or 24)
+        self._stream = pyte.ByteStream(self.screen)
+        self.written = b""
+        variables = {**os.environ, "TERM": "xterm-256color", **env}
+        for name in ("CI", "NO_COLOR", "COLUMNS", "LINES"):
+            if name not in env:
+                variables.pop(name, None)
+        self.process = subprocess.Popen(
+            [sys.executable, str(SUPPORT / drive), *arguments],
+            stdin=self._slave, stdout=self._slave, stderr=self._slave, start_new_session=True,
+            env={name: value for name, value in variables.items() if value is not None},
+        )  # fmt: skip
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Give the window another size; the program hears of it."""
+        size = struct.pack("HHHH", lines, columns, 0, 0)
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, size)
+
+    def close(self) -> None:
+        """Take the terminal away."""
+        for descriptor in (self.master, self._slave):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether it takes lines and shows them, shows the cursor, and the screen from before."""
+        off = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?7h", b"\x1b[?1004l")
+        on = (b"\x1b[?1049h", b"\x1b[?25l", b"\x1b[?2004h", b"\x1b[?7l", b"\x1b[?1004h")
+        last = self.written.rfind
+        undone = all(last(one) >= last(other) for one, other in zip(off, on, strict=True))
+        return undone and self.takes_lines
+
+    @property
+    def takes_lines(self) -> bool:
+        """Whether what is typed is shown, and handed on line by line."""
+        local = termios.tcgetattr(self._slave)[3]
+        return bool(local & termios.ECHO and local & termios.ICANON)
+
+    def read(self, seconds: float) -> bytes:
+        """Read what comes within some seconds; nothing when nothing does."""
+        with contextlib.suppress(OSError):
+            if select.select([self.master], [], [], seconds)[0]:
+                data = os.read(self.master, 65536)
+                self.written += data
+                if self._is_shown:
+                    # pyte does not know this one and would print its end.
+                    self._stream.feed(re.sub(rb"\x1b\[[<>=?]?[0-9;]*[$u]p?", b"", data))
+                return data
+        return b""
+
+    @property
+    def text(self) -> str:
+        """What is on the screen."""
+        return "\n".join(self.screen.display)
+
+    def until(self, true: Callable[[str], object]) -> str:
+        """Read until something is on the screen."""
+        deadline = time.monotonic() + WAIT_S
+        while not true(self.text):
+            assert self.process.poll() is None, self.text
+            assert time.monotonic() < deadline, self.text
+            self.read(0.1)
+        return self.text
+
+    def until_drawn(self) -> None:
+        """Read until the app has taken the terminal, and then until it has no more to say."""
+        deadline = time.monotonic() + WAIT_S
+        while b"\x1b[?1049h" not in self.written or self.read(1.0):
+            assert time.monotonic() < deadline, self.text
+            assert self.process.poll() is None, self.text
+            self.read(0.1)
+
+    def press(self, keys: str | bytes) -> None:
+        """Type."""
+        data = keys.encode() if isinstance(keys, str) else keys
+        while data:  # a terminal takes some kilobytes at a time
+            if select.select([], [self.master], [], WAIT_S)[1]:
+                data = data[os.write(self.master, data[:1024]) :]
+            self.read(0)
+
+    def end(self) -> int:
+        """Wait for the program to end and return its exit code."""
+        deadline = time.monotonic() + WAIT_S
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, self.text
+            self.read(0.1)
+        while self.read(0.1):
+            pass
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def terminal(*arguments: str, **options: object) -> Generator[Terminal]:
+    """Start the program on a terminal; it is ended in any case."""
+    started = Terminal(*arguments, **options)  # type: ignore[arg-type]
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.wait()
+        started.close()

@@ -1,0 +1,125 @@
+"""What a terminal sends: keys as Textual names them, and nothing for what no key sends."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+from textual.messages import TerminalSupportsSynchronizedOutput
+
+from tpustarter.tui import keyboard
+from tpustarter.tui.keyboard import Keyboard
+
+KITTY = ["\x1b[97;1;97u", "\x1b[97;5u", "\x1b[13u", "\x1b[27u", "\x1b[57441;1u", "\x1b[1;5A",
+         "\x1b[97;;128512u", "\x1b[3;5~", "\x1b[I", "\x1b[O", "\x1b[?2026;1$y"]  # fmt: skip
+PIECES = st.one_of(
+    st.binary(max_size=20),
+    st.sampled_from([b"\x1b", b"\x1b[", b"\x1b[200~", b"\x1b[201~", b"\x1b]", b"\x1b[M", b"\x9b",
+                     "é".encode(), "😀".encode(), b"\x1b[A", b"\x1bOP", b"\x07"]),
+    st.text(max_size=5).map(lambda text: text.encode("utf-8", "surrogatepass")),
+    st.from_regex(rb"\x1b\[[0-?]{0,40}[ -/]{0,2}[@-~]", fullmatch=True),
+)  # fmt: skip
+STREAMS = st.lists(PIECES, max_size=12).map(b"".join)
+WANTED = (events.Key, events.Paste, events.AppFocus, events.AppBlur,
+          TerminalSupportsSynchronizedOutput)  # fmt: skip
+
+
+def shown(messages: list[Message]) -> list[str]:
+    """Return messages as text, so that they can be compared."""
+    return [f"{message!r} {getattr(message, 'text', '')!r}" for message in messages]
+
+
+def read(*chunks: bytes) -> list[Message]:
+    """Read chunks, and then nothing for a while."""
+    reader = Keyboard()
+    messages = [message for chunk in chunks for message in reader.feed(chunk)]
+    reader._last_read -= keyboard.PASTE_PAUSE_S + 1
+    messages += reader.pause()
+    assert not reader.waits
+    return messages
+
+
+def read_by_textual(text: str) -> list[Message]:
+    """Return what Textual makes of it; it takes three of the keys for answers on the cursor."""
+    parser = XTermParser()
+    messages = [*parser.feed(text), *parser.feed("")]
+    return [message for message in messages if isinstance(message, WANTED)]
+
+
+@pytest.mark.parametrize("sequence", [*ANSI_SEQUENCES_KEYS, *KITTY, "a", "é", "\x1ba", "\x1bA"])
+def test_every_key_that_textual_knows_is_that_key(sequence: str) -> None:
+    """Whole, byte by byte, and between letters."""
+    expected = shown(read_by_textual(sequence))
+    data = sequence.encode()
+
+    assert expected == shown(read(data))
+    assert expected == shown(read(*(data[place : place + 1] for place in range(len(data)))))
+
+
+@given(STREAMS, st.data())
+def test_any_bytes_are_read_and_where_they_are_divided_changes_nothing(
+    stream: bytes, data: st.DataObject
+) -> None:
+    """Nothing raises, and only what the app acts on comes out."""
+    whole = read(stream)
+    place = data.draw(st.integers(0, len(stream)))
+
+    assert shown(whole) == shown(read(stream[:place], stream[place:]))
+    assert all(isinstance(message, WANTED) for message in whole)
+    for message in whole:
+        text = message.character if isinstance(message, events.Key) else ""
+        (text or "").encode()
+
+
+@given(
+    st.one_of(
+        st.from_regex(rb"\x1b\[\?[0-9;]{0,30}[a-zA-Z]", fullmatch=True),
+        st.from_regex(rb"\x1b\[<[0-9;]{1,30}[mM]", fullmatch=True),
+        st.from_regex(rb"\x1b[\]P_^X][ -~\x80-\xff]{0,80}(\x07|\x1b\\)", fullmatch=True),
+        st.binary(min_size=3, max_size=3).map(lambda three: b"\x1b[M" + three),
+        st.binary(max_size=40).filter(lambda some: not _is_text(some)),
+    )
+)
+def test_what_terminals_send_on_their_own_presses_nothing(sequence: bytes) -> None:
+    """Answers, mouse reports and stray bytes are ignored, and the next key is a key."""
+    assert ["q"] == [message.key for message in read(sequence + b"q")]  # type: ignore[attr-defined]
+
+
+def _is_text(some: bytes) -> bool:
+    return bool(re.search(rb"[\x00-\x7f]", some) or some.decode(errors="ignore"))
+
+
+def test_pasted_text_is_one_message_and_may_hold_anything() -> None:
+    """Sequences in it are text."""
+    (paste,) = read(b"\x1b[200~" + bytes(range(256)) + b"\x1b[A\x1b]q\x1b[201~")
+
+    assert isinstance(paste, events.Paste)
+    assert paste.text.endswith("\x1b[A\x1b]q")
+    assert "\0" not in paste.text
+
+
+def test_pasted_text_that_nobody_ends_is_over_after_a_while() -> None:
+    """Until then nothing of it is a key; after that keys work."""
+    reader = Keyboard()
+
+    assert [] == [*reader.feed(b"\x1b[200~q"), *reader.pause(), *reader.feed(b"\x03")]
+    reader._last_read -= keyboard.PASTE_PAUSE_S + 1
+    assert ["Paste"] == [type(message).__name__ for message in reader.pause()]
+    assert ["q"] == [message.key for message in reader.feed(b"q")]  # type: ignore[attr-defined]
+
+
+def test_a_sequence_that_never_ends_takes_no_memory() -> None:
+    """What is too long for a key is not kept."""
+    reader = Keyboard()
+    for _ in range(1000):
+        assert [] == list(reader.feed(b"\x1b[" + b"9" * 4096))
+
+    assert len(reader._rest) < 5000
+    assert [] == list(reader.feed(b"u"))
+    assert ["q"] == [message.key for message in reader.feed(b"q")]  # type: ignore[attr-defined]
