@@ -167,6 +167,13 @@ def test_exit_codes_are_those_of_a_check(
         (("--import", "/nope"), 2, "No such file"),
         (("--import", "/dev/null"), 78, "is not what `tpustarter learn --export` prints"),
         (("--search", "nobody says this"), 5, "no lesson holds"),
+        (("--search",), 2, "--search needs a text, such as"),
+        (("--old",), 2, "--old needs some words of an older tutorial, such as"),
+        (("--old", " "), 2, "--old needs some words of an older tutorial, such as"),
+        (("",), 2, "a lesson needs a name, such as"),
+        (("made/sample", "--notebook", ""), 2, "--notebook needs a file, such as"),
+        (("made/sample", "--force"), 2, "--force goes with --notebook"),
+        (("made/sample", "--devices", "4"), 2, "go with --run"),
         (("made/sample", "--run", "--python", "/nope"), 2, "there is no program at `/nope`"),
         (("made/sample", "--run", "--python", "/bin/cat"), 78, "did not answer as a Python"),
     ],
@@ -351,3 +358,16 @@ def test_a_kill_in_the_middle_of_a_run_keeps_the_blocks_before_it(tmp_path: Path
     assert wait_until_gone(str(home), 15) == []
     stored = json.loads((home / "progress.json").read_text())["lessons"]["made/sample"]
     assert ["one"] == list(stored["blocks"])
+
+
+def test_a_notebook_replaces_no_file_unless_that_is_asked_for(tmp_path: Path) -> None:
+    """A notebook that was worked in is not lost for one command."""
+    file = tmp_path / "precision.ipynb"
+    file.write_text("my own work")
+    refused = learn("jax/precision", "--notebook", str(file))
+
+    assert (2, "my own work") == (refused.returncode, file.read_text())
+    assert "is there already" in refused.stderr
+    assert "--force" in refused.stderr
+    assert 0 == learn("jax/precision", "--notebook", str(file), "--force").returncode
+    assert "cells" in json.loads(file.read_text())

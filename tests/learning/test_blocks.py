@@ -224,9 +224,38 @@ def test_a_search_names_lesson_and_line_of_the_file() -> None:
 
     assert found
     for lesson, number, line in found:
-        assert line == lesson.path.read_text(encoding="utf-8").split("\n")[number - 1]
+        source = lesson.path.read_text(encoding="utf-8").split("\n")[number - 1]
+        assert "jax.shard_map" in source.lower()
         assert "jax.shard_map" in line.lower()
     assert [] == markdown.search(lessons, "no lesson says this")
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        ("## A [TPU](../glossary.md#tpu) is **a chip**", "A TPU is a chip"),
+        ("> *Then:* call `jax.pmap(f)` [here][1]", "Then: call jax.pmap(f) [here][1]"),
+        ("| `a**b` | 2 * 3 * 4 | **x** |", "a**b  2 * 3 * 4  x"),
+        ("|---|:-:|", ""),
+        ("- `*args` and `**kwargs` stay", "*args and **kwargs stay"),
+        ("1. snake_case_names and 2*3*4", "snake_case_names and 2*3*4"),
+        ("[`jax.jit`](https://docs.jax.dev/a_(b)", "jax.jit"),
+        ("![a plot](x.svg) ***both***", "a plot both"),
+    ],
+)
+def test_a_line_is_found_as_it_is_read(line: str, plain: str) -> None:
+    """Without the marks of Markdown, and with those of code."""
+    assert plain == markdown.plain(line)
+
+
+def test_code_is_found_as_it_is_written() -> None:
+    """Between fences a star, a hash and a bar are code; the fences themselves are not found."""
+    path = Path("lessons/start/01-x.md")
+    text = "# T\n\n```python run id=x\n# note\ny = 2**3 | 1\n```\n\nAfter **it**.\n"
+    lesson = content.Lesson("start/x", path, {}, text, 5)
+
+    assert [(5, "T"), (6, ""), (8, "# note"), (9, "y = 2**3 | 1"), (11, ""), (12, "After it."),
+            (13, "")] == list(markdown.plain_lines(lesson))  # fmt: skip
 
 
 BROKEN = {

@@ -227,3 +227,18 @@ def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 1 == known["counts"]["pass"]
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
     progress.remember_check(run)
+
+
+def test_a_check_that_was_stopped_replaces_no_whole_one() -> None:
+    """Home keeps what was proven; what was stopped proved little, and says so where it ran."""
+    run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
+    run.target = {"where": "8 virtual CPU devices", "devices": 8}
+    run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
+    progress.remember_check(run)
+    known = progress.last_check()
+    run.started = "2026-11-02T10:00:00+00:00"
+    run.results += [Result("jax.y", "y", "notrun", "interrupted", framework="jax")]
+    progress.remember_check(run)
+
+    assert known is not None
+    assert known == progress.last_check()

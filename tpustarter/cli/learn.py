@@ -45,18 +45,28 @@ from tpustarter.terminal import visible
 @click.option("--hint", is_flag=True, help="Show the exercise's next hint.")
 @click.option("--solution", is_flag=True, help="Show the exercise's solution.")
 @click.option("--reset", is_flag=True, help="Begin the exercise anew; your file is kept aside.")
-@click.option("--search", metavar="TEXT", help="Show the lines of all lessons that hold TEXT.")
 @click.option(
-    "--old", metavar="TEXT", help="Look up what an older tutorial says, and what is true."
+    "--search",
+    metavar="TEXT",
+    is_flag=False,
+    flag_value="",
+    help="Show the lines of all lessons that hold TEXT.",
+)
+@click.option(
+    "--old",
+    metavar="TEXT",
+    is_flag=False,
+    flag_value="",
+    help="Look up what an older tutorial says, and what is true.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--plain", is_flag=True, hidden=True, help="Plain text; what is printed anyway.")
 @click.option(
     "--notebook",
-    type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Write the lesson as a Jupyter notebook, which Colab opens too.",
 )
+@click.option("--force", is_flag=True, help="Overwrite the notebook if the file is there.")
 @click.option("--which", is_flag=True, help="Say which lessons fit this machine, in order.")
 @click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
 @click.option(
@@ -74,6 +84,7 @@ def learn(**values: Any) -> None:
     line of the output names.
     """
     options = SimpleNamespace(**values)
+    _refuse_empty(options)
     _refuse_conflicts(options)
     if action := _standalone_action(options):
         action()
@@ -81,8 +92,8 @@ def learn(**values: Any) -> None:
     with json_even_if_it_breaks(LEARN_SCHEMA, wanted=options.as_json):
         lessons = content.read_lessons()
         chosen = [_find_lesson(options.lesson, lessons)] if options.lesson else lessons
-        if options.notebook:
-            _write_notebook(chosen[0], options.notebook)
+        if options.notebook is not None:
+            _write_notebook(chosen[0], Path(options.notebook), force=options.force)
         elif options.running:
             _run(chosen, as_json=options.as_json, python=options.python, devices=options.devices)
         elif options.as_json:
@@ -93,16 +104,36 @@ def learn(**values: Any) -> None:
             _list(lessons)
 
 
+def _refuse_empty(options: SimpleNamespace) -> None:
+    """Refuse what names nothing, as with a shell variable that is not set."""
+    examples = {
+        "lesson": "a lesson needs a name, such as `tpustarter learn jax/precision`",
+        "notebook": "--notebook needs a file, such as `--notebook precision.ipynb`",
+        "search": "--search needs a text, such as `--search shard_map`",
+        "old": "--old needs some words of an older tutorial, such as `--old pmap`",
+    }
+    for name, message in examples.items():
+        value = getattr(options, name)
+        if value is not None and not value.strip():
+            raise click.UsageError(message)
+
+
 def _refuse_conflicts(options: SimpleNamespace) -> None:
     if options.lesson and options.every:
         raise click.UsageError("name a lesson or give --all, not both")
     if options.running and not (options.lesson or options.every):
         raise click.UsageError("--run needs a lesson, or --all")
-    if options.notebook and (not options.lesson or options.running or options.as_json):
-        raise click.UsageError("--notebook needs a lesson, and goes with nothing else")
+    notebook = options.notebook is not None
+    if notebook and (not options.lesson or options.running or options.as_json):
+        raise click.UsageError("--notebook needs a lesson, and goes with nothing else but --force")
+    if options.force and not notebook:
+        raise click.UsageError("--force goes with --notebook")
     modes = (options.watch, options.hint, options.solution, options.reset)
     if sum(modes) > bool(options.exercise):
         raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
+    chosen = options.python is not None or options.devices is not None
+    if chosen and not (options.running or options.exercise):
+        raise click.UsageError("--python and --devices go with --run, or with an exercise")
 
 
 def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
@@ -140,9 +171,15 @@ def _exercise(options: SimpleNamespace) -> None:
     )  # fmt: skip
 
 
-def _write_notebook(lesson: Lesson, file: Path) -> None:
+def _write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
     from tpustarter.learning import notebook
 
+    if file.is_file() and not force:
+        raise Problem(
+            f"`{file}` is there already, and may hold work of yours",
+            hint="name another file, or add `--force` to overwrite this one",
+            code=ExitCode.USAGE,
+        )
     text = notebook.text(lesson)
     files.write(file, text)
     click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))

@@ -9,6 +9,13 @@ from typing import Any
 
 from tpustarter.content import Lesson
 
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+_RULE = re.compile(r"^\s*\|?[\s:|-]*--[\s:|-]*$")
+_OPENING = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+")
+_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)")
+_CODE = re.compile(r"(`[^`]+`)")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(\S|\S[^*]*\S)\1(?![\w*])")
+
 
 def source_lines(lesson: Lesson) -> list[str]:
     """Return the lines of a lesson's text as the Markdown reader counts them."""
@@ -45,12 +52,40 @@ def links(text: str) -> Iterator[tuple[int, str]]:
                 yield token.map[0], str(child.attrs["href"])
 
 
+def plain_lines(lesson: Lesson) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a lesson as they are read, with their numbers in the file.
+
+    Marks of Markdown are left out; what stands between fences is code, and stays as it is.
+    """
+    fence = ""
+    for number, line in enumerate(source_lines(lesson), lesson.first_line):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+        else:
+            yield number, line.rstrip() if fence else plain(line)
+
+
+def plain(line: str) -> str:
+    """Return a line of Markdown without its marks; nothing is left of a table's rule."""
+    if _RULE.match(line):
+        return ""
+    line = _LINK.sub(r"\1", _OPENING.sub("", line.strip()))
+    words = "".join(
+        part[1:-1] if part.startswith("`") else _EMPHASIS.sub(r"\2", part)
+        for part in _CODE.split(line)
+    )
+    return re.sub(r"\s*(?<!\\)\|\s*", "  ", words).strip() if line.endswith("|") else words
+
+
 def search(lessons: Iterable[Lesson], text: str) -> list[tuple[Lesson, int, str]]:
     """Return every line that holds the text, in any case, with its number in the file."""
     query = text.casefold()
     return [
-        (lesson, lesson.first_line + number, line)
+        (lesson, number, line)
         for lesson in lessons
-        for number, line in enumerate(source_lines(lesson))
+        for number, line in plain_lines(lesson)
         if query in line.casefold()
     ]

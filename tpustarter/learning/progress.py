@@ -216,11 +216,12 @@ def _newest(pair: Sequence[Fields], kind: str) -> Fields:
 def remember_check(run: Run) -> None:
     """Remember how a check ended; a state folder that is full or gone does not spoil the check.
 
-    A run of named checks says little about the machine: it does not replace a whole one.
+    A run of named checks, or one that was stopped, says little about the machine: it does not
+    replace a whole one.
     """
     from tpustarter.checking import text, verdict
 
-    if run.ids:
+    if run.ids or any(result.reason == "interrupted" for result in run.results):
         return
     summary = {
         "when": run.started,

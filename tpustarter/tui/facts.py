@@ -93,14 +93,21 @@ def _describe_jax(chosen: Interpreter, *, on_tpu: bool) -> str:
 
 
 def python_version(path: Path) -> str:
-    """Return the version of a Python, read from files; `3.x` digits only where that is all."""
+    """Return the version of a Python as files tell it, some of them only `3.x`; nothing is started.
+
+    A shim, such as that of pyenv, decides when it is started: its version is unknown.
+    """
     if path == Path(sys.executable):
         return ".".join(str(part) for part in sys.version_info[:3])
     try:
-        text = (path.parents[1] / "pyvenv.cfg").read_text(encoding="utf-8")
+        config = path.parents[1] / "pyvenv.cfg"
+        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
         if match := re.search(r"^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", text, re.MULTILINE):
             return match[1]
-    except OSError:
-        pass
-    match = re.search(r"python(3\.\d+)$", str(path.resolve()))
-    return match[1] if match else "3"
+        program = path.resolve()
+        if match := re.search(r"python(3\.\d+)t?$", program.name):
+            return match[1]
+        (library,) = program.parents[1].glob("lib/python3.*/os.py")
+        return library.parent.name.removeprefix("python")
+    except (OSError, ValueError, RuntimeError):  # no such file, several, links in a circle
+        return "version unknown"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -35,9 +34,6 @@ HITS = 3
 """Lines of a lesson shown below it when they hold what is searched."""
 OLD = "older tutorials"
 """Title of what they say, and the first half of its rows' ids: no lesson has that name."""
-_LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
-_MARKS = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+|\*\*|`|\s*\|$")
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
 @dataclass(frozen=True)
@@ -269,7 +265,7 @@ Every lesson, in the order of its track. Enter opens the marked one.
             yield Row(None, Content.styled("glossary", "bold"))
         for anchor in matches.words if matches else []:
             label = Content.styled(f"  {visible(shelf.words[anchor][0])}  ", "bold")
-            meaning = visible(_strip_markup(" ".join(shelf.words[anchor][1].split())))
+            meaning = visible(markdown.plain(" ".join(shelf.words[anchor][1].split())))
             yield Row(f"#{anchor}", Hanging(label, meaning))
 
     def _claim_rows(self) -> Iterator[Row]:
@@ -279,7 +275,7 @@ Every lesson, in the order of its track. Enter opens the marked one.
             yield Row(None, Content.styled(OLD, "bold"))
         for claim in claims:
             label = Content.styled(f"  {visible(claim.id)}  ", "bold")
-            yield Row(f"{OLD}#{claim.id}", Hanging(label, visible(_strip_markup(claim.then))))
+            yield Row(f"{OLD}#{claim.id}", Hanging(label, visible(markdown.plain(claim.then))))
 
     def _lesson_row(self, shelf: Library, lesson: Lesson) -> Row:
         begun = "begun" if lesson.id in shelf.done.lessons else ""
@@ -318,9 +314,9 @@ def _search_shelf(shelf: Library, text: str) -> Found:
     }
     for lesson in shelf.lessons:
         hits = [
-            (lesson.first_line + number, plain_line)
-            for number, line in enumerate(markdown.source_lines(lesson))
-            if needle in (plain_line := _strip_markup(line)).casefold()
+            (number, line.strip())
+            for number, line in markdown.plain_lines(lesson)
+            if needle in line.casefold()
         ]
         if hits or lesson.id in titles:
             lines[lesson.id] = hits[:HITS]
@@ -331,8 +327,3 @@ def _search_shelf(shelf: Library, text: str) -> Found:
     words = by_name or by_meaning
     claims = then_now.search(shelf.claims.values(), text)
     return Found(text, lines, frozenset(titles), words, bool(by_name), claims)
-
-
-def _strip_markup(line: str) -> str:
-    """Return a line of Markdown as it is read: without its marks."""
-    return "" if _FENCE.match(line) else _MARKS.sub("", _LINK.sub(r"\1", line.strip()))
