@@ -155,3 +155,28 @@ def test_a_start_that_hangs_ends_in_time_with_its_stack(spec: str, tmp_path: Pat
     assert "xla_bridge.py" in first["log"]
     assert seen.seconds < 12 + 25
     assert "left running: nothing; in /tmp: nothing" in seen.err
+
+
+@needs_libtpu
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        (None, "Unable to initialize backend 'tpu'"),
+        ("tpu,cpu", "Unable to initialize backend 'tpu'"),
+        ("", "Falling back to cpu"),
+    ],
+)
+def test_jax_stops_where_the_lessons_on_trouble_say_it_does(
+    variable: str | None, said: str
+) -> None:
+    """It goes on with the CPU for an empty variable alone, not for one that is not set."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    done = subprocess.run(
+        [sys.executable, str(SUPPORT / "fake_tpu_vm.py"), "v5e:8,mds,livelock", "--",
+         str(LIBTPU_PYTHON), "-c", "import jax; print(jax.devices())"],
+        capture_output=True, text=True, timeout=300, check=False,
+        env=env if variable is None else {**env, "JAX_PLATFORMS": variable},
+    )  # fmt: skip
+
+    assert said in done.stderr
+    assert (variable == "") == (done.returncode == 0)
