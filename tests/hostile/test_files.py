@@ -23,7 +23,7 @@ from tpustarter import files
 
 WRITERS = {
     "check": ["check", "host.space", "--junit"],
-    "notebook": ["learn", "jax/precision", "--notebook"],
+    "notebook": ["learn", "jax/precision", "--force", "--notebook"],
 }
 OK, USAGE, OUTPUT = 0, 2, 74
 
