@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.settings import SENSITIVE, SETTINGS, Setting, is_blamed, run
+from tests.support.settings import READ, SENSITIVE, TOGETHER, Setting, is_blamed, run
+
+SETTINGS = [*READ, TOGETHER]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 def test_no_setting_is_blamed_on_the_machine(setting: Setting) -> None:
     """What fails with it and holds without is a warning that names it; nothing is a failure."""
-    report = run(setting, SENSITIVE, devices=1)
+    report = run(setting, SENSITIVE, devices=2)
 
     assert len(SENSITIVE) == len(report["results"])
     assert [] == [result["id"] for result in report["results"] if is_blamed(result)]

@@ -84,31 +84,46 @@ QUIET = {
 """Some of those that change no documented result."""
 
 SENSITIVE = (
-    "jax.special_values", "jax.narrowing", "jax.sorting", "jax.pytrees_and_keys",
-    "jax.random_keys", "jax.math_functions", "jax.weak_types", "jax.aliasing",
+    "jax.special_values", "jax.narrowing", "jax.sorting", "jax.every_device",
+    "jax.same_everywhere", "jax.out_of_bounds", "jax.pytrees_and_keys", "jax.all_reduce",
 )  # fmt: skip
-"""The quick checks that most settings change, as `python -m tests.support.settings` shows."""
+"""Of all quick checks, those that the most settings change, each alone or with few others."""
 
 
 class Setting(NamedTuple):
-    """One setting: its name in a table, and the variable that makes it."""
+    """One setting, or several at once: its name in a table, and its variables."""
 
     name: str
-    variable: str
-    value: str
+    env: dict[str, str]
 
 
-SETTINGS = (
-    *(Setting(name, name, value) for name, value in (OPTIONS | QUIET).items()),
-    *(Setting(name, "XLA_FLAGS", f"--{name}={value}") for name, value in FLAGS.items()),
-    Setting("all of fast math", "XLA_FLAGS", FAST_MATH),
-    *(Setting(name, "LIBTPU_INIT_ARGS", f"--{name}={value}") for name, value in LIBTPU.items()),
+def _flags(names: Sequence[str], variable: str = "XLA_FLAGS") -> dict[str, str]:
+    values = FLAGS | LIBTPU
+    return {variable: " ".join(f"--{name}={values[name]}" for name in names)}
+
+
+ELSEWHERE = [name for name in FLAGS if "_gpu_" in name or "_tpu_" in name]
+"""Flags that nothing reads on a CPU."""
+
+READ = (
+    *(Setting(name, {name: value}) for name, value in OPTIONS.items()),
+    *(Setting(name, _flags([name])) for name in FLAGS if name not in ELSEWHERE),
+    Setting("all of fast math", {"XLA_FLAGS": FAST_MATH}),
+)
+UNREAD = (
+    *(Setting(name, {name: value}) for name, value in QUIET.items()),
+    *(Setting(name, _flags([name])) for name in ELSEWHERE),
+    *(Setting(name, _flags([name], "LIBTPU_INIT_ARGS")) for name in LIBTPU),
+)
+TOGETHER = Setting(
+    "all others at once",
+    QUIET | _flags(ELSEWHERE) | _flags(list(LIBTPU), "LIBTPU_INIT_ARGS"),
 )
 
 
 def run(setting: Setting, checks: Sequence[str], *, devices: int | None = None) -> dict[str, Any]:
     """Run checks by the installed command under one setting; returns its document."""
-    env = {**os.environ, "JAX_PLATFORMS": "cpu", setting.variable: setting.value}
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", **setting.env}
     command = [sys.executable, "-m", "tpustarter", "check", "--json", "--python", sys.executable]
     command += ["--devices", str(devices)] if devices else []
     done = subprocess.run([*command, *checks], env=env, capture_output=True, text=True, check=False)
@@ -135,7 +150,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--check", action="append", help="a check; all quick ones of JAX if none")
     parser.add_argument("names", nargs="*", metavar="SETTING")
     options = parser.parse_args(arguments)
-    settings = [one for one in SETTINGS if not options.names or one.name in options.names]
+    settings = [*READ, *UNREAD, TOGETHER]
+    settings = [one for one in settings if not options.names or one.name in options.names]
     checks = options.check or ["jax.*"]
     ways, changed, blamed = Counter[str](), Counter[str](), 0
     with ThreadPoolExecutor(options.jobs) as pool:
