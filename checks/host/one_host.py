@@ -12,6 +12,15 @@ ESTIMATE_S = 0.1
 LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
+UNKNOWN = (
+    "`tpustarter check host.metadata -v` says what the metadata server answers; where this is the "
+    "only host, `export TPU_WORKER_HOSTNAMES=localhost` says so"
+)
+CONTRADICTION = (
+    "compare with `gcloud compute tpus tpu-vm describe NAME --zone=ZONE`; if a host of the slice "
+    "is missing, delete the TPU and create it again"
+)
+
 
 def run(machine: host.Machine | None = None):
     """Compare the number of hosts that variables and metadata name with one."""
@@ -23,11 +32,21 @@ def run(machine: host.Machine | None = None):
     yield Finding(
         code="HOST-SLICE-HOSTS",
         name=f"hosts in this slice ({source})",
-        verdict="warn" if shape.waits else "ok" if hosts == 1 else "info",
+        verdict="ok" if hosts == 1 else "warn" if shape.waits or hosts is None else "info",
         found="unknown" if hosts is None else hosts,
-        expected=1 if shape.waits else None,
-        hint=_everywhere(machine, metadata) if shape.waits else None,
+        expected=1 if shape.waits or hosts is None else None,
+        hint=UNKNOWN if hosts is None else _everywhere(machine, metadata) if shape.waits else None,
     )
+    if shape.misfit:
+        misfit = shape.misfit
+        yield Finding(
+            code="HOST-SLICE-MISFIT",
+            name=f"hosts that {misfit.source} names, beside the type {shape.accelerator_type}",
+            verdict="info" if misfit.confines else "warn",
+            found=misfit.hosts,
+            expected=misfit.expected,
+            hint=None if misfit.confines else CONTRADICTION,
+        )
     if hosts and hosts > 1 and worker is not None:
         in_range = worker < hosts
         yield Finding(

@@ -353,6 +353,17 @@ SABOTAGE: dict[str, list[Case]] = {
         ),
     ],
     "one_host": [
+        ("HOST-SLICE-HOSTS", "warn", lambda root: run("one_host", sound(root))),
+        (
+            "HOST-SLICE-HOSTS",
+            "warn",
+            lambda root: served("one_host", root, values("v5litepod-32", hosts=1)),
+        ),
+        (
+            "HOST-SLICE-MISFIT",
+            "warn",
+            lambda root: served("one_host", root, values("v5litepod-32", hosts=1)),
+        ),
         (
             "HOST-SLICE-HOSTS",
             "warn",

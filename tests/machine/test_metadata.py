@@ -6,13 +6,14 @@ import socket
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support.fake_metadata import serve, values
 from tests.support.machines import lay_out
-from tpustarter.machine import host
+from tpustarter.machine import host, http_get
 
 LOOSE_S = 5.0
 """Far above every bound tested, far below the time a hang takes."""
@@ -118,6 +119,60 @@ def test_a_machine_type_names_one_host_only(tmp_path: Path) -> None:
 
     assert (shape.hosts, shape.devices) == (None, None)
     assert (shape.host_chips, shape.host_devices) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "hosts", "misfit"),
+    [
+        ("v4-32", 1, 4, 1),
+        ("v4-32", 4, 4, None),
+        ("v5litepod-8", 1, 1, None),
+        ("v5litepod-8", 2, 2, None),  # GKE makes it of two machines with four chips
+        ("v5litepod-8", 4, 4, 4),
+        ("v5litepod-16", 3, 4, 3),
+        ("v9-99", 3, 3, None),
+    ],
+)
+def test_hosts_that_do_not_fit_the_type_are_named(
+    tmp_path: Path, kind: str, named: int, hosts: int, misfit: int | None
+) -> None:
+    """The larger number counts, so that nothing is started that would wait; a share stays one."""
+    with serve(values(kind, hosts=named)) as address:
+        machine = lay_out(tmp_path, "v5e", chips=4, env={"GCE_METADATA_HOST": address})
+        shape = host.slice_shape(machine, host.metadata(machine, LOOSE_S))
+
+    assert hosts == shape.hosts
+    assert misfit == (shape.misfit.hosts if shape.misfit else None)
+    assert shape.waits is (hosts > 1)
+    assert shape.host_chips in (4, 8, None)
+
+
+@pytest.mark.parametrize(("machine_type", "hosts"), [("ct6e-standard-8t", 1), ("n1-x", None)])
+def test_a_machine_with_eight_chips_is_a_slice_of_its_own(
+    tmp_path: Path, machine_type: str, hosts: int | None
+) -> None:
+    """Slices of several hosts are made of machines with four chips."""
+    with serve({"machine-type": f"projects/1/machineTypes/{machine_type}"}) as address:
+        machine = lay_out(tmp_path, "v6e", chips=8, env={"GCE_METADATA_HOST": address})
+        shape = host.slice_shape(machine, host.metadata(machine, LOOSE_S))
+
+    assert hosts == shape.hosts
+
+
+def test_asking_needs_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no thread can be started the server is asked all the same, as it has a number."""
+
+    def refuse(**_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(http_get, "threading", SimpleNamespace(Thread=refuse))
+    with serve(values("v5litepod-8")) as address:
+        machine = lay_out(tmp_path, "v5e", env={"GCE_METADATA_HOST": address})
+        by_name = host.Machine(machine.root, {"GCE_METADATA_HOST": "localhost:9"})
+        assert "ok" == host.metadata(machine, LOOSE_S).state
+        found = host.metadata(by_name, LOOSE_S)
+
+    assert ("no-answer", "can't start new thread") == (found.state, found.why)
 
 
 def test_the_command_for_all_workers_is_quoted(tmp_path: Path) -> None:

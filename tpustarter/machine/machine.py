@@ -101,6 +101,10 @@ def plain(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+MAX_PRODUCT = 1_000_000
+"""More chips or hosts than any TPU has: what multiplies to more is no bounds."""
+
+
 def number(text: str | None, base: int = 10) -> int | None:
     """Return text as an integer, or null."""
     try:
@@ -110,11 +114,13 @@ def number(text: str | None, base: int = 10) -> int | None:
 
 
 def product(bounds: str | None) -> int | None:
-    """Return the product of bounds such as `2,2,1`; null unless all are positive integers."""
+    """Return the product of bounds such as `2,2,1`; null unless they are positive and not huge."""
     total = 1
     for part in (bounds or "").split(","):
         size = number(part)
         if size is None or size < 1:
             return None
         total *= size
+        if total > MAX_PRODUCT:
+            return None
     return total

@@ -1,19 +1,21 @@
 """What Google's metadata server says of this machine, asked for at most as long as the caller says.
 
-Only `ask` touches the network. Its bound holds for the whole look-up, also when the server accepts
-and never answers or a name look-up stalls: threads that nobody waits for do the asking.
+Only `ask` touches the network.
 """
 
 from __future__ import annotations
 
-import threading
+import re
 import time
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tpustarter.machine.machine import Machine, number, plain
+from tpustarter.machine.machine import Machine, plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.machine.http_get import Answer
 
 ADDRESS = "169.254.169.254"
 """The address behind metadata.google.internal: asking it directly needs no name server."""
@@ -26,6 +28,8 @@ KEYS = (
     "machine-type",
 )
 """Asked one by one: the recursive form also returns ssh keys and start-up scripts."""
+_FOLDER = "/computeMetadata/v1/instance"
+_FLAVOR = {"Metadata-Flavor": "Google"}
 
 
 def empty() -> Mapping[str, str]:
@@ -58,58 +62,57 @@ def address(machine: Machine) -> str:
 
 
 def ask(machine: Machine, timeout_s: float = 1.0) -> Metadata:
-    """Ask the metadata server for the keys above; return after at most `timeout_s` seconds."""
+    """Ask the metadata server for the keys above; return after at most `timeout_s` seconds.
+
+    What an answer holds is taken only where it has the form that is documented for it: another one
+    is unknown.
+    """
+    from tpustarter.machine import http_get  # takes long to import, and few machines need it
+
     started = time.monotonic()
-    answers: dict[str, str | None] = {}
+    paths = {f"{_FOLDER}/{key}": key for key in KEYS}
+    answers = http_get.get(address(machine), list(paths), _FLAVOR, timeout_s)
+    values: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
-    where = address(machine)
-    threads = [
-        threading.Thread(target=_get, args=(where, key, timeout_s, answers, reasons), daemon=True)
-        for key in KEYS
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(0.0, started + timeout_s - time.monotonic()))
-    values = {key: text for key, text in dict(answers).items() if text is not None}
-    late = [key for key in KEYS if key not in answers]
-    why = next(iter(dict(reasons).values()), f"no answer within {timeout_s:g} s") if late else ""
-    if len(late) == len(KEYS):
-        return Metadata("no-answer", why, seconds=time.monotonic() - started)
+    for path, answer in answers.items():
+        why = _refused(answer)
+        if why is None:
+            values[paths[path]] = _text(answer)
+        else:
+            reasons[paths[path]] = why
+    seconds = time.monotonic() - started
+    why = plain(next(iter(reasons.values()), ""))
+    if not values:
+        return Metadata("no-answer", why, seconds=seconds)
+    endpoints = _endpoints(values.get("attributes/worker-network-endpoints"))
     return Metadata(
         state="ok",
         why=why,
-        accelerator_type=values.get("attributes/accelerator-type"),
-        worker_number=number(values.get("attributes/agent-worker-number")),
-        worker_endpoints=entries(values.get("attributes/worker-network-endpoints")),
-        tpu_env=_pairs(values.get("attributes/tpu-env", "")),
-        zone=_last(values.get("zone")),
-        machine_type=_last(values.get("machine-type")),
-        seconds=time.monotonic() - started,
+        accelerator_type=_name(values.get("attributes/accelerator-type")),
+        worker_number=_index(values.get("attributes/agent-worker-number")),
+        worker_endpoints=endpoints,
+        tpu_env=_pairs(values.get("attributes/tpu-env") or ""),
+        zone=_name(values.get("zone")),
+        machine_type=_name(values.get("machine-type")),
+        seconds=seconds,
     )
 
 
-def _get(
-    where: str, key: str, timeout_s: float, answers: dict[str, str | None], reasons: dict[str, str]
-) -> None:
-    """Ask for one key; a key the server does not have is null. Proxies are never used."""
-    import http.client
+def _refused(answer: Answer | str) -> str | None:
+    """Return why an answer says nothing; null for one, and for a key the server does not have."""
+    if isinstance(answer, str):
+        return answer
+    if answer.headers.get("metadata-flavor") != "Google":
+        return "something else answered at that address"
+    return None if answer.status in (200, 404) else f"HTTP status {answer.status}"
 
-    try:
-        path = f"/computeMetadata/v1/instance/{key}"
-        with closing(http.client.HTTPConnection(where, timeout=timeout_s)) as connection:
-            connection.request("GET", path, headers={"Metadata-Flavor": "Google"})
-            with connection.getresponse() as answer:
-                body = answer.read(65536).decode("utf-8", "replace").strip()
-    except (OSError, ValueError, http.client.HTTPException) as problem:
-        reasons[key] = plain(str(problem) or type(problem).__name__)
-        return
-    if answer.getheader("Metadata-Flavor") != "Google":
-        reasons[key] = "something else answered at that address"
-    elif answer.status in (200, 404):
-        answers[key] = body if answer.status == 200 and not body.startswith("<") else None
-    else:
-        reasons[key] = f"HTTP status {answer.status}"
+
+def _text(answer: Answer | str) -> str | None:
+    """Return the value in an answer; null where the server has none."""
+    if isinstance(answer, str) or answer.status != 200:
+        return None
+    text = answer.body[:65536].decode("utf-8", "replace").strip()
+    return None if text.startswith("<") else text
 
 
 def entries(text: str | None) -> tuple[str, ...]:
@@ -117,9 +120,26 @@ def entries(text: str | None) -> tuple[str, ...]:
     return tuple(plain(part) for part in (text or "").split(",") if part.strip())
 
 
-def _last(name: str | None) -> str | None:
-    """Return the last part of a resource name such as `projects/1/zones/us-central1-b`."""
-    return plain(name.rpartition("/")[2]) if name else None
+def _name(text: str | None) -> str | None:
+    """Return a name, or the last part of one such as `projects/1/zones/us-central1-b`."""
+    name = (text or "").rpartition("/")[2]
+    return name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", name) else None
+
+
+def _index(text: str | None) -> int | None:
+    """Return the number of a worker; null for what is none."""
+    return int(text) if text and re.fullmatch(r"[0-9]{1,5}", text) else None
+
+
+def _endpoints(text: str | None) -> tuple[str, ...]:
+    """Return the hosts of a slice, each `HOST` or `NAME:ID:HOST`; none where one of them is not.
+
+    Source: jax/_src/clusters/cloud_tpu_cluster.py of JAX 0.12.0.1.
+    """
+    endpoints = entries(text)
+    form = r"([\w-]*:[\w-]*:)?[A-Za-z0-9][\w.-]*"
+    sound = all(re.fullmatch(form, endpoint, re.ASCII) for endpoint in endpoints)
+    return endpoints if sound else ()
 
 
 def _pairs(text: str) -> dict[str, str]:

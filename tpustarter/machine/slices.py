@@ -12,9 +12,24 @@ from tpustarter.machine.metadata import Metadata, empty, entries
 
 MACHINE_TYPE = "metadata machine-type"
 
+SLICE_VM_CHIPS = 4
+"""Chips of each host in a slice of several: a host with another number is a slice of its own."""
+
 BOUNDS = {1: "1,1,1", 4: "2,2,1", 8: "2,4,1"}
 """How the chips of one host are arranged, by their number.
 Source: `get_topology_desc` of libtpu 0.0.50.1 for v5e and v6e (measured 2026-11)."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A number of hosts that a slice of this type is not made of."""
+
+    hosts: int
+    source: str
+    expected: int
+    """How many hosts the type usually has."""
+    confines: bool
+    """It was set in a variable, which may confine this process to its own host on purpose."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +39,7 @@ class Slice:
     worker: int | None
     """Number of this host in its slice, from 0."""
     hosts: int | None
+    """Where the hosts named and the type contradict each other, the larger number."""
     accelerator_type: str | None
     """As the machine says it, such as `v5litepod-16`."""
     devices: int | None
@@ -38,6 +54,8 @@ class Slice:
     """How the chips of this host are arranged, such as `2,2,1`."""
     sources: Mapping[str, str] = field(default_factory=empty)
     """Field name to the variable or the metadata key it was read from."""
+    misfit: Misfit | None = None
+    """What was named does not fit the type."""
 
 
 def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
@@ -45,10 +63,13 @@ def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
     kind, text, type_source = named(machine, metadata)
     hosts, hosts_source = _hosts(machine, metadata)
     worker, worker_source = _worker(machine, metadata)
-    # A machine type names one host, so it says nothing of the size of the slice.
+    # A machine type names one host: one of four chips may be part of a larger slice.
     whole = kind is not None and type_source != MACHINE_TYPE
-    if hosts is None and kind and whole:
+    if hosts is None and kind and (whole or kind.chips != SLICE_VM_CHIPS):
         hosts, hosts_source = kind.hosts, type_source
+    misfit = _misfit(kind, hosts, hosts_source) if kind and whole else None
+    if misfit and misfit.expected > misfit.hosts and not misfit.confines:
+        hosts, hosts_source = misfit.expected, type_source
     parts = _parts(kind, hosts, metadata) if whole else 1
     size_known = kind is not None and (whole or hosts == 1)
     devices = kind.devices if kind and size_known else None
@@ -70,7 +91,20 @@ def shape(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
         waits=(hosts or 1) > 1 and product(machine.env.get("TPU_PROCESS_BOUNDS")) != 1,
         chips_per_host_bounds=_bounds(metadata, chips),
         sources={name: source for name, source in sources.items() if source},
+        misfit=misfit,
     )
+
+
+def _misfit(kind: tpus.TpuType, hosts: int | None, source: str) -> Misfit | None:
+    """Return how a number of hosts contradicts the type; null where it does not."""
+    if hosts is None or _fits(kind, hosts):
+        return None
+    return Misfit(hosts, source, kind.hosts, hosts == 1 and not source.startswith("metadata"))
+
+
+def _fits(kind: tpus.TpuType, hosts: int) -> bool:
+    """Return whether a slice of this type can be made of so many hosts."""
+    return (_share(kind.chips, hosts) or 0) in kind.generation.chips_per_host
 
 
 def _parts(kind: tpus.TpuType | None, hosts: int | None, metadata: Metadata | None) -> int | None:
@@ -78,10 +112,11 @@ def _parts(kind: tpus.TpuType | None, hosts: int | None, metadata: Metadata | No
 
     A variable that says one host may only confine this process to its own host.
     """
-    if hosts is not None and hosts > 1:
-        return hosts
     ends = len(metadata.worker_endpoints) if metadata else 0
-    return ends or (kind.hosts if kind else None)
+    named_parts = [number for number in (hosts if hosts != 1 else 0, ends) if number]
+    if kind is None:
+        return next(iter(named_parts), None)
+    return next((number for number in named_parts if _fits(kind, number)), kind.hosts)
 
 
 def _share(total: int | None, parts: int | None) -> int | None:

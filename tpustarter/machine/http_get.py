@@ -1,0 +1,176 @@
+"""Asks one HTTP server for several paths at once, and returns within a bound whatever it does.
+
+One `select` waits for every connection, so no thread is needed, and none is left waiting for a
+server that sends a byte now and then.
+"""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import io
+import os
+import re
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from typing import Any, NamedTuple
+
+MAX_BYTES = 128 * 1024
+"""Longest answer that is read, head and body."""
+
+
+_FAULTS = (OSError, ValueError, OverflowError, RuntimeError, http.client.HTTPException)
+"""What a bad address, a bad answer or a machine without room for one more socket raises."""
+
+
+class Answer(NamedTuple):
+    """What a server said when it was asked for one path."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By their names in small letters; of several with one name the last."""
+    body: bytes
+
+
+def get(
+    where: str, paths: Sequence[str], headers: Mapping[str, str], timeout_s: float
+) -> dict[str, Answer | str]:
+    """Return the answer for each path, or why there is none. Proxies are never used.
+
+    Args:
+        where: `host[:port]`.
+        paths: What to ask for.
+        headers: What to send with each request.
+        timeout_s: The longest that all of it may take, the look-up of a name included.
+    """
+    deadline = time.monotonic() + timeout_s
+    silence = f"no answer within {timeout_s:g} s"
+    answers: dict[str, Answer | str] = {}
+    with ExitStack() as stack:
+        try:
+            # It reads `host:port` as every HTTP client does; it is never connected.
+            parsed = http.client.HTTPConnection(where)
+            target = _look_up(parsed.host, parsed.port, deadline)
+            selector = stack.enter_context(selectors.DefaultSelector())
+            for path in paths:
+                request = stack.enter_context(closing(_Request(path, where, headers, *target)))
+                selector.register(request.connection, selectors.EVENT_WRITE, request)
+        except TimeoutError:
+            return dict.fromkeys(paths, silence)
+        except _FAULTS as error:
+            return dict.fromkeys(paths, _reason(error))
+        while selector.get_map() and (left_s := deadline - time.monotonic()) > 0:
+            for key, _ in selector.select(left_s):
+                try:
+                    answer = key.data.go_on(selector)
+                except _FAULTS as error:
+                    answer = _reason(error)
+                if answer is not None:
+                    answers[key.data.path] = answer
+                    selector.unregister(key.fileobj)
+    return {path: answers.get(path, silence) for path in paths}
+
+
+def _reason(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text)
+
+
+def _look_up(host: str, port: int, deadline: float) -> tuple[int, Any]:
+    """Return family and address of a server. A name is looked up by a thread: that may stall."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return family, (host, port)
+    results: list[Any] = []
+
+    def look() -> None:
+        try:
+            results.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, ValueError, OverflowError) as error:
+            results.append(error)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline - time.monotonic()))
+    if not results:
+        raise TimeoutError
+    if isinstance(results[0], Exception):
+        raise results[0]
+    return results[0][0], results[0][4]
+
+
+class _Request:
+    """One path on a connection of its own."""
+
+    def __init__(
+        self, path: str, host: str, headers: Mapping[str, str], family: int, address: Any
+    ) -> None:
+        lines = [f"GET {path} HTTP/1.1", f"Host: {host}", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        self.path = path
+        self._unsent = "\r\n".join([*lines, "", ""]).encode("ascii")
+        self._data = b""
+        self.connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            self.connection.setblocking(False)  # noqa: FBT003  its only parameter
+            error = self.connection.connect_ex(address)
+            if error not in (0, errno.EINPROGRESS):
+                raise OSError(error, os.strerror(error))
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self.connection.close()
+
+    def go_on(self, selector: selectors.BaseSelector) -> Answer | None:
+        """Send or receive what is possible now; returns the answer once it is whole."""
+        if self._unsent:
+            if error := self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                raise OSError(error, os.strerror(error))
+            self._unsent = self._unsent[self.connection.send(self._unsent) :]
+            if not self._unsent:
+                selector.modify(self.connection, selectors.EVENT_READ, self)
+            return None
+        data = self.connection.recv(65536)
+        self._data += data
+        if len(self._data) > MAX_BYTES:
+            raise ValueError(f"an answer longer than {MAX_BYTES} bytes")
+        return _parse(self._data) if not data or _is_whole(self._data) else None
+
+
+def _is_whole(data: bytes) -> bool:
+    """Return whether an answer says where it ends, and has come to that."""
+    head, blank, body = data.partition(b"\r\n\r\n")
+    length = re.search(rb"(?im)^content-length:[ \t]*(\d{1,9})[ \t]*\r?$", head)
+    if length:
+        return bool(blank) and len(body) >= int(length[1])
+    chunked = re.search(rb"(?im)^transfer-encoding:[ \t]*chunked", head)
+    return bool(blank and chunked) and body.endswith(b"0\r\n\r\n")
+
+
+class _Received:
+    """What came, as `http.client` wants to read it."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, mode: str) -> io.BytesIO:
+        """Return it as a file of bytes, the one mode that is asked for."""
+        del mode
+        return io.BytesIO(self._data)
+
+
+def _parse(data: bytes) -> Answer:
+    """Return what an answer says; raises HTTPException or ValueError for what is none."""
+    received: Any = _Received(data)
+    with closing(http.client.HTTPResponse(received, method="GET")) as response:
+        response.begin()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read())
