@@ -29,7 +29,7 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
     """JAX takes the words between commas as they are, spaces included, and stops at others."""
     name, tpu = "JAX_PLATFORMS", host.platform_hint(machine) == "tpu"
     value = machine.env.get(name, "")
-    if "tpu" in value.split(",") and not tpu:
+    if "tpu" in value.split(",") and not tpu and not host.unknown_google_devices(machine):
         says = "asks for a TPU, and this machine shows none"
         yield _bad("warn", name, says, host.plain(value, 40), "cpu, or unset")
     for word in filter(None, value.split(",")):

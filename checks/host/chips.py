@@ -17,10 +17,13 @@ def run(machine: host.Machine | None = None):
     """Count chips by generation, and their PCI functions."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     chips = host.chips(machine)
-    for device in host.unknown_google_devices(machine):
+    for device in host.other_google_devices(machine):
         yield Finding(
             "HOST-CHIPS-OTHER", "another Google device on PCI, not counted", "info", device
         )
+    for device in host.unknown_google_devices(machine):
+        name = "unknown Google device on PCI, perhaps a newer TPU, not counted"
+        yield Finding("HOST-CHIPS-UNKNOWN", name, "info", device)
     if not chips:
         nodes = len(host.nodes(machine))
         yield Finding("HOST-CHIPS-HIDDEN", "TPU device nodes, with PCI hidden", "info", nodes)

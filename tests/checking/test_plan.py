@@ -68,6 +68,8 @@ V6E_8 = tpu("v6e", 8, "TPU v6 lite", 8)
 V6E_1 = tpu("v6e", 1, "TPU v6 lite", 1)
 V5E_1 = tpu("v5e", 1, "TPU v5 lite", 1)
 V5E_8 = tpu("v5e", 8, "TPU v5 lite", 8)
+UNKNOWN = {"google_device": "0x0099", "google": True}
+"""A Google device on PCI that may be a TPU of a later generation."""
 
 ROWS: dict[str, Row] = {
     "laptop": Row(0, {}, {"jax": "0.12.0.1"}),
@@ -115,6 +117,14 @@ ROWS: dict[str, Row] = {
     "v5e-16-this-host": Row(0, {"generation": "v5e", "chips": 4},
                             {**V5E_8.python, "count": 4}, ("--this-host",),
                             fake_metadata.values("v5litepod-16", worker=0, hosts=4)),
+    "v4-32-one-endpoint": Row(3, {"generation": "v4", "chips": 4}, V5E_8.python, (),
+                              fake_metadata.values("v4-32", hosts=1)),
+    "google-cloud-without-tpu": Row(0, {"gvnic": True, "google": True}, {"jax": "0.12.0.1"}),
+    "unknown-google-device": Row(0, UNKNOWN, {"jax": "0.12.0.1"}),
+    "unknown-google-device-required": Row(69, UNKNOWN, {"jax": "0.12.0.1"}, ("--require", "tpu")),
+    "unknown-google-device-asked-for": Row(0, {**UNKNOWN, "env": {"JAX_PLATFORMS": "tpu,cpu"}},
+                                           {**TPU_JAX, "kind": "TPU v9", "count": 4},
+                                           ("--require", "tpu")),
     "docker-without-nodes": changed(V5E_8, 1, container="docker", nodes=False),
     "docker-without-host-network": changed(V5E_8, 0, container="docker", host_network=False),
     "docker-small-shm": changed(V5E_8, 0, container="docker", shm_gib=0.0625),
@@ -239,7 +249,7 @@ def test_nothing_claims_a_tpu_that_was_not_there() -> None:
     for path in texts():
         text = path.read_text()
         headline = " ".join(text.split("--- stderr")[0].split())
-        shown = re.search(r"claims hold on TPU", headline)
+        shown = re.search(r"claims hold on (\d+ devices of )?TPU", headline)
 
         assert bool(shown) != bool(re.search(r"No (TPU|device) was tested\.", headline)), path.stem
         if shown:
@@ -248,7 +258,10 @@ def test_nothing_claims_a_tpu_that_was_not_there() -> None:
 
 def plan_of(row: Row) -> str:
     """Return the platform a row's accelerator would have."""
-    return "tpu" if row.machine.get("generation") else "cpu"
+    asked_for = "tpu" in row.machine.get("env", {}).get("JAX_PLATFORMS", "") and row.python.get(
+        "kind"
+    )
+    return "tpu" if row.machine.get("generation") or asked_for else "cpu"
 
 
 def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:

@@ -158,6 +158,11 @@ SABOTAGE: dict[str, list[Case]] = {
     "chips": [
         ("HOST-CHIPS-COUNT", "warn", lambda root: run("chips", lay_out(root, "v5e", chips=7))),
         ("HOST-CHIPS-KINDS", "fail", two_generations),
+        (
+            "HOST-CHIPS-UNKNOWN",
+            "info",
+            lambda root: run("chips", sound(root, google_device="0x0099")),
+        ),
         ("HOST-CHIPS-FUNCTIONS", "fail", half_a_chip),
     ],
     "container": [

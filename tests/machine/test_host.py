@@ -30,13 +30,43 @@ def test_chips_and_devices_are_counted_by_generation(tmp_path: Path, generation:
     assert host.platform_hint(machine) == "tpu"
 
 
-def test_another_google_device_is_never_a_chip(tmp_path: Path) -> None:
-    """A network card of Google's vendor id is told apart and not counted."""
-    machine = lay_out(tmp_path, gvnic=True)
+@pytest.mark.parametrize("device", ["0x001f", "0x0042", "0x0087"])
+def test_another_google_device_is_never_a_chip(tmp_path: Path, device: str) -> None:
+    """A network card or a disk of Google's vendor id is known to be no TPU."""
+    machine = lay_out(tmp_path, google_device=device)
 
     assert host.chips(machine) == []
-    assert host.unknown_google_devices(machine) == ["0000:00:02.0 (0x0042)"]
+    assert host.unknown_google_devices(machine) == []
+    assert f"1ae0:{device[2:]}" in host.other_google_devices(machine)[0]
     assert host.platform_hint(machine) == "cpu"
+    assert host.unmet(machine, {"chips": 1}) == "no TPU on this machine"
+
+
+@pytest.mark.parametrize(
+    ("device", "pci_class", "unknown"),
+    [
+        ("0x0099", None, ["1ae0:0099"]),
+        ("0x0099", "0xff0000", ["1ae0:0099"]),
+        ("0x0056", "0x120000", ["1ae0:0056"]),
+        ("0x0099", "0x020000", []),
+        ("0x0099", "0x010802", []),
+        ("nonsense", None, ["1ae0:?"]),
+    ],
+)
+def test_an_unknown_google_device_is_neither_a_tpu_nor_none(
+    tmp_path: Path, device: str, pci_class: str | None, unknown: list[str]
+) -> None:
+    """It is told with its id; network cards and disks say by their class that they are no TPU."""
+    machine = lay_out(tmp_path, google_device=device)
+    if pci_class:
+        (tmp_path / "sys/bus/pci/devices/0000:00:03.0/class").write_text(pci_class + "\n")
+    unmet = host.unmet(machine, {"chips": 1}) or ""
+
+    assert unknown == host.unknown_google_devices(machine)
+    assert host.chips(machine) == []
+    assert host.platform_hint(machine) == "cpu"
+    assert bool(unknown) is ("unknown Google PCI device" in unmet)
+    assert bool(unknown) is host.google_cloud(machine)
 
 
 def test_a_laptop_has_nothing_and_nothing_is_raised(tmp_path: Path) -> None:
@@ -70,7 +100,7 @@ def test_garbage_on_the_machine_is_unknown_and_not_raised(tmp_path: Path) -> Non
     (tmp_path / "proc/mounts").write_bytes(b"\xff\xfe\n\n a\n")
 
     assert len(host.chips(machine)) == 1
-    assert host.unknown_google_devices(machine) == ["0000:00:04.0 (id?)"]
+    assert host.unknown_google_devices(machine) == ["1ae0:?"]
     assert host.holders(machine) == []
     assert host.shm_gib(machine) is None
 

@@ -39,6 +39,7 @@ def lay_out(
     holder: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     lock: str | None = None,
     gvnic: bool = False,
+    google_device: str | None = None,
     google: bool | None = None,
     container: str | None = None,
     host_network: bool = True,
@@ -56,7 +57,8 @@ def lay_out(
         nodes: Whether chips have device nodes, or how many do.
         holder: Processes with a node open: pid, and of user, command, age_s, node, state.
         lock: libtpu's lock file: `stale`, `live` (held by pid 4242, or by the holder) or `foreign`.
-        gvnic: Put another Google device on PCI.
+        gvnic: Put Google's network card on PCI.
+        google_device: Id of one more Google device on PCI, such as `0x0099`.
         google: What the firmware says the machine is; null: Google's where there are chips.
         container: `docker`, `podman`, `kubernetes` or null.
         host_network: Whether the container shares the host's network.
@@ -82,6 +84,8 @@ def lay_out(
         _nodes(root, generation, found if nodes is True else int(nodes))
     if gvnic:
         _device(root, "0000:00:02.0", "0x0042", "0x0058")
+    if google_device:
+        _device(root, "0000:00:03.0", google_device, "0x0000")
     holders = [holder] if isinstance(holder, Mapping) else list(holder or ())
     for process in [{"pid": 1, "node": None, "command": "/sbin/init", "user": 0}, *holders]:
         _process(root, generation, **process)

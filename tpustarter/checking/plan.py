@@ -20,6 +20,9 @@ from tpustarter.redact import Redactor
 VIRTUAL_DEVICES = 8
 """CPU devices pretended where there is no accelerator: as many as most newcomers' TPUs have."""
 
+NOT_KNOWN = "no TPU known here"
+"""How it is said that there is none among what this version knows."""
+
 _FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
 
@@ -41,6 +44,8 @@ class Plan:
     unset: tuple[str, ...] = ()
     """Variables the probe removes."""
     blocked: Blocked | None = None
+    unknown: tuple[str, ...] = ()
+    """Ids of Google's PCI devices here that may be TPUs this version does not know."""
     where: str = ""
     """The devices in words, such as `8 virtual CPU devices` or `TPU v6e, 8 chips`."""
 
@@ -63,7 +68,7 @@ def make(
         this_host: Run on this host of a slice alone.
         gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
     """
-    chips = len(host.chips(machine))
+    chips, unknown = len(host.chips(machine)), tuple(host.unknown_google_devices(machine))
     jax_platforms = machine.env.get("JAX_PLATFORMS", "").strip()
     platform = _platform(machine, jax_platforms, require, devices, gpu_plugin=gpu_plugin)
     env, unset = _environment(machine, platform, jax_platforms)
@@ -78,13 +83,17 @@ def make(
     blocked = None
     if require and platform != require:
         what = f"`--require {require}` was given, and this run would use {platform}"
-        blocked = Blocked(what, ExitCode.NO_DEVICE, "`tpustarter check 'host.*' -v`")
+        hint = "`tpustarter check 'host.*' -v`"
+        if unknown and not chips and require == "tpu":
+            what += f"; {NOT_KNOWN}, {host.unknown_text(unknown)}"
+            hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
+        blocked = Blocked(what, ExitCode.NO_DEVICE, hint)
     generation = host.generation(machine)
     where = "NVIDIA GPU" if platform == "gpu" else f"JAX_PLATFORMS={host.plain(jax_platforms, 40)}"
     if platform == "cpu" and devices:
         where = count(devices, "virtual CPU device" if virtual else "CPU device")
     name = generation.name if generation else None
-    return Plan(platform, devices, virtual, name, chips, env, unset, blocked, where)
+    return Plan(platform, devices, virtual, name, chips, env, unset, blocked, unknown, where)
 
 
 def _on_tpu(
@@ -107,9 +116,10 @@ def _on_tpu(
         }
     elif shape.waits:
         blocked = _one_of_many(machine, metadata, shape)
-    if host.platform_hint(machine) != "tpu" and require == "tpu":
+    unknown = tuple(host.unknown_google_devices(machine))
+    if host.platform_hint(machine) != "tpu" and require == "tpu" and not unknown:
         # JAX_PLATFORMS names a TPU that is not there; without --require JAX says so itself.
-        blocked = Blocked("no TPU on this machine", ExitCode.NO_DEVICE)
+        blocked = Blocked(host.NO_TPU, ExitCode.NO_DEVICE)
     blocked = _busy(machine) or _denied(machine) or blocked
     chips = len(host.chips(machine))
     # Colab and Kaggle may hide PCI: the nodes are then the chips.
@@ -119,6 +129,8 @@ def _on_tpu(
     if not total_chips and host.platform_hint(machine) != "tpu":
         jax_platforms = host.plain(machine.env.get("JAX_PLATFORMS", ""), 40)
         title = f"no TPU seen, JAX_PLATFORMS={jax_platforms}"
+        if unknown:
+            title = f"{NOT_KNOWN}, {host.unknown_text(unknown)}, JAX_PLATFORMS={jax_platforms}"
     return Plan(
         "tpu",
         devices,
@@ -128,6 +140,7 @@ def _on_tpu(
         env=env,
         unset=unset,
         blocked=blocked,
+        unknown=unknown,
         where=f"{title}, {_chips(total_chips, devices, generation)}" if total_chips else title,
     )
 
@@ -273,6 +286,20 @@ def without_packages(missing: Sequence[str], python: str) -> Blocked:
         ExitCode.NOTHING_VERIFIED,
         f"`{python} -m pip install {' '.join(missing)}` adds what this lesson needs",
     )
+
+
+def host_of(plan: Plan) -> dict[str, Any]:
+    """Return what a document says of the host."""
+    facts: dict[str, Any] = {"chips": plan.chips, "generation": plan.generation}
+    return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
+
+
+def no_tpu(host_facts: Mapping[str, Any]) -> str:
+    """Return why devices are not a TPU's: none is here, none is used, or none is known."""
+    if host_facts.get("chips"):
+        return f"{count(host_facts['chips'], 'TPU chip')} not used"
+    unknown = host_facts.get("unknown_google_devices")
+    return f"{NOT_KNOWN}, {host.unknown_text(unknown)}" if unknown else "no TPU"
 
 
 def count(number: int, noun: str) -> str:

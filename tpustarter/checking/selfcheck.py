@@ -227,7 +227,7 @@ class SelfCheck:
                 for interpreter in self._others
             ],
         }
-        self.run.host = {"chips": run_plan.chips, "generation": run_plan.generation}
+        self.run.host = plan.host_of(run_plan)
 
     def _add(self, result: Result) -> None:
         self.run.results.append(result)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tpustarter.checking.interpreters import FRAMEWORKS
+from tpustarter.checking.plan import no_tpu
 from tpustarter.checking.results import Result, Run, Status
 from tpustarter.checking.verdict import verified_on, without_verdict
 from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
@@ -51,9 +52,9 @@ def opening(run: Run) -> str:
     names = [f"{name} {version}" for name, version in target["frameworks"].items()
              if name in FRAMEWORKS]  # fmt: skip
     what = ", ".join(names) or "no framework"
-    where = (
-        target["where"] if target["platform"] in ("tpu", "gpu") else f"no TPU: {target['where']}"
-    )
+    where = str(target["where"])
+    if target["platform"] not in ("tpu", "gpu"):
+        where = f"{no_tpu(run.host)}: {where}"
     if run.level == "static":
         where = "nothing is started on a device"
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"

@@ -20,8 +20,9 @@ def overview() -> None:
         chosen, others = interpreters.choose(None, os.environ, Path.cwd())
         run_plan = plan.make(machine, gpu_plugin=chosen.has_gpu_plugin)
         frameworks = ", ".join(chosen.frameworks) or "no framework yet"
-        no_tpu = "" if run_plan.platform == "tpu" else "no TPU; checks run on "
-        click.echo(f"  Devices  {no_tpu}{run_plan.where}")
+        instead = f"{plan.no_tpu(plan.host_of(run_plan))}; checks run on "
+        on_tpu = run_plan.platform == "tpu"
+        click.echo(f"  Devices  {'' if on_tpu else instead}{run_plan.where}")
         click.echo(f"  Python   {chosen.path} ({chosen.why}): {frameworks}")
         for interpreter in others:
             click.echo(f"  also     {interpreter.path}: {', '.join(interpreter.frameworks)}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from tpustarter.checking.plan import no_tpu
 from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.checking.text import closing, place
 from tpustarter.checking.verdict import verified_on, without_verdict
@@ -49,7 +50,7 @@ class Shown:
 
     def _describe(self, event: Opened | Began | Finished) -> list[str]:
         if isinstance(event, Opened):
-            previous, self._python = self._python, opening(event.session.target)
+            previous, self._python = self._python, opening(event.session.target, event.session.host)
             first = [visible(self._python)] if previous != self._python else []
             lesson = event.session.lesson
             return [*first, "", visible(f"Lesson {lesson.id}: {lesson.title}")]
@@ -63,12 +64,12 @@ def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
-def opening(target: dict[str, Any]) -> str:
+def opening(target: Mapping[str, Any], host_facts: Mapping[str, Any]) -> str:
     """Return the Python that runs the blocks, and the devices it sees."""
     names = [f"{name} {version}" for name, version in target["frameworks"].items()]
     where = target["where"]
     if target["platform"] not in ("tpu", "gpu"):
-        where = f"no TPU: {where}"
+        where = f"{no_tpu(host_facts)}: {where}"
     return f"python {target['shown']}, {', '.join(names) or 'no framework'} ({where})"
 
 

@@ -55,7 +55,7 @@ def look(
         "virtual": device_plan.virtual,
         "env": device_plan.env if lesson.framework else {},
     }
-    host_facts = {"chips": device_plan.chips, "generation": device_plan.generation}
+    host_facts = plan.host_of(device_plan)
     blocked = device_plan.blocked if lesson.framework else None
     blocked = blocked or _find_missing(
         lesson, machine, chosen, others, target=target, chips=device_plan.chips

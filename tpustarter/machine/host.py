@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ from tpustarter.machine.slices import Slice, all_workers_command
 
 __all__ = [
     "LOCK_FILE",
+    "NO_TPU",
     "Chip",
     "Container",
     "Holder",
@@ -53,6 +54,7 @@ __all__ = [
     "nodes",
     "number",
     "nvidia",
+    "other_google_devices",
     "plain",
     "platform_hint",
     "process",
@@ -62,13 +64,28 @@ __all__ = [
     "shm_gib",
     "slice_shape",
     "unknown_google_devices",
+    "unknown_text",
     "unmet",
     "visible_devices",
 ]
 
+NO_TPU = "no TPU on this machine"
+
 GOOGLE = "0x1ae0"
 """PCI vendor of TPUs and of other Google devices.
 Source: jax/_src/hardware_utils.py at cec06d1 (read 2026-11)."""
+
+OTHER_DEVICES = {
+    0x001F: "NVMe disk",
+    0x0042: "gVNIC network card",
+    0x0087: "memory control of the hypervisor",
+    0x5CED: "scheduling control of the hypervisor",
+    0xABCD: "Pixel Neural Core",
+}
+"""Google's PCI devices that are no TPU. Sources: pci.ids of 2023-04 (001f, 0042, abcd), Linux's
+drivers/virt/pvmemcontrol.c (0087) and ChromeOS's pvsched (5ced), read 2026-11."""
+OTHER_CLASSES = {0x01: "storage", 0x02: "network", 0x06: "bridge"}
+"""Classes of PCI devices that no TPU has, by the first byte of /sys/bus/pci/devices/*/class."""
 
 TPU_VARIABLES = ("TPU_ACCELERATOR_TYPE", "TPU_WORKER_HOSTNAMES", "CLOUD_TPU_TASK_ID")
 """Set where GKE, Colab or Kaggle attach a TPU; Colab adds COLAB_TPU_1VM=1."""
@@ -91,16 +108,16 @@ class Chip:
     """Kernel driver its first function is bound to."""
 
 
-def _google_devices(machine: Machine) -> list[tuple[str, str, Generation | None]]:
+def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation | None]]:
     """Return PCI address, device id and TPU generation of every Google device."""
-    devices: list[tuple[str, str, Generation | None]] = []
+    devices: list[tuple[str, int | None, Generation | None]] = []
     for address in machine.names("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
         if machine.text(f"{folder}/vendor") == GOOGLE:
             device = number(machine.text(f"{folder}/device"), 16)
             subsystem = number(machine.text(f"{folder}/subsystem_device"), 16)
             generation = None if device is None else tpus.by_pci(device, subsystem)
-            devices.append((address, "id?" if device is None else f"{device:#06x}", generation))
+            devices.append((address, device, generation))
     return devices
 
 
@@ -159,9 +176,38 @@ def _name(link: str | None) -> str | None:
     return plain(link.rpartition("/")[2]) if link else None
 
 
+def other_google_devices(machine: Machine) -> list[str]:
+    """Return address, id and kind of Google's PCI devices that are no TPU, such as its gVNIC."""
+    return [
+        f"{address} ({_pci_id(device)}, {kind})"
+        for address, device, tpu in _google_devices(machine)
+        if tpu is None and (kind := _other_kind(machine, address, device))
+    ]
+
+
 def unknown_google_devices(machine: Machine) -> list[str]:
-    """Return address and id of Google's other PCI devices, such as its network card."""
-    return [f"{address} ({ids})" for address, ids, tpu in _google_devices(machine) if tpu is None]
+    """Return the ids, such as `1ae0:0099`, of Google's PCI devices that may be TPUs unknown here.
+
+    They count as no chip, for nothing is known of them, and a machine with one may have a TPU.
+    """
+    ids = {
+        _pci_id(device)
+        for address, device, tpu in _google_devices(machine)
+        if tpu is None and not _other_kind(machine, address, device)
+    }
+    return sorted(ids)
+
+
+def _other_kind(machine: Machine, address: str, device: int | None) -> str | None:
+    """Return what a Google device is when it is no TPU; null when that is not known."""
+    pci_class = number(machine.text(f"/sys/bus/pci/devices/{address}/class"), 16)
+    by_class = None if pci_class is None else OTHER_CLASSES.get(pci_class >> 16)
+    return OTHER_DEVICES.get(device) or by_class if device is not None else by_class
+
+
+def _pci_id(device: int | None) -> str:
+    """Return vendor and device as `lspci -n` shows them."""
+    return f"{GOOGLE[2:]}:{'?' if device is None else f'{device:04x}'}"
 
 
 @dataclass(frozen=True)
@@ -218,7 +264,8 @@ def google_cloud(machine: Machine) -> bool:
     """Tell whether this is a Google Cloud machine, without asking the network."""
     names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
     server = machine.env.get("GCE_METADATA_HOST") or machine.env.get("GCE_METADATA_IP")
-    return any("Google" in (name or "") for name in names) or bool(server) or bool(chips(machine))
+    has_google = bool(chips(machine) or unknown_google_devices(machine))
+    return any("Google" in (name or "") for name in names) or bool(server) or has_google
 
 
 def slice_shape(machine: Machine, metadata: Metadata | None = None) -> Slice:
@@ -254,6 +301,14 @@ def platform_hint(machine: Machine) -> Literal["tpu", "cpu"]:
     return "tpu" if any(announced or path.startswith("/dev/accel") for path in paths) else "cpu"
 
 
+def unknown_text(ids: Sequence[str]) -> str:
+    """Say that Google devices are unknown, in words that do not call them a TPU."""
+    return (
+        f"but {'an ' if len(ids) == 1 else ''}unknown Google PCI device{'s' * (len(ids) > 1)} "
+        + (", ".join(ids))
+    )
+
+
 def nvidia(machine: Machine) -> bool:
     """Tell whether an NVIDIA GPU and its driver are here."""
     return any(machine.status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
@@ -268,7 +323,8 @@ def unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
         hint = platform_hint(machine) == "tpu"
         count = len(chips(machine)) or (len(nodes(machine)) if hint else 0)
         if count == 0:
-            return "no TPU on this machine"
+            unknown = unknown_google_devices(machine)
+            return f"no TPU known here, {unknown_text(unknown)}" if unknown else NO_TPU
         if count < needs["chips"]:
             return f"{count} TPU chip(s) on this machine, {needs['chips']} needed"
     if needs.get("container") and container(machine) is None:

@@ -80,6 +80,17 @@ class Rehearsed:
 Event = Began | Working | Rehearsed | Function | Printed | ScriptEnded
 
 
+def beside(machine: host.Machine) -> str:
+    """Return the chips beside which the compiler would run, in words; empty where there are none.
+
+    A device that is perhaps a TPU counts as one: the compiler must not get into its way.
+    """
+    if host.chips(machine):
+        return "TPU chips"
+    unknown = host.unknown_google_devices(machine)
+    return f"what may be TPU chips ({', '.join(unknown)})" if unknown else ""
+
+
 class Rehearsal:
     """One rehearsal: `events` runs it, `stop` ends it from anywhere, `results` fills as it runs."""
 
@@ -90,9 +101,9 @@ class Rehearsal:
         self._machine = machine or host.Machine()
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
-        if host.chips(self._machine) and not request.beside_tpu:
+        if (chips := beside(self._machine)) and not request.beside_tpu:
             raise Problem(
-                "this machine has TPU chips, and the compiler was never tried beside a running job",
+                f"this machine has {chips}, and the compiler was never tried beside a running job",
                 hint="when nothing runs on them, give `--beside-tpu`",
                 code=ExitCode.INCONCLUSIVE,
             )

@@ -43,6 +43,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
     on_tpu = run_plan.platform == "tpu"
+    no_tpu = plan.no_tpu(plan.host_of(run_plan))
     rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
     if run_plan.blocked:
         hint = f"; {run_plan.blocked.hint}" if run_plan.blocked.hint else ""
@@ -58,7 +59,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         rows.append(("also", f"{path}: {', '.join(interpreter.frameworks)}"))
     return Facts(
         tuple((name, visible(text)) for name, text in rows),
-        visible(run_plan.where) if on_tpu else f"no TPU: {visible(run_plan.where)}",
+        visible(run_plan.where if on_tpu else f"{no_tpu}: {run_plan.where}"),
         on_tpu,
         bool(chosen and chosen.frameworks),
         tuple([chosen, *others] if chosen else others),
@@ -67,10 +68,8 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
 
 def _describe_devices(machine: host.Machine, run_plan: plan.Plan) -> str:
     if run_plan.platform != "tpu":
-        chips = (
-            f"{plan.count(run_plan.chips, 'TPU chip')} not used; " if run_plan.chips else "no TPU; "
-        )
-        return f"{chips}lessons and checks run on {run_plan.where}"
+        no_tpu = plan.no_tpu(plan.host_of(run_plan))
+        return f"{no_tpu}; lessons and checks run on {run_plan.where}"
     devices = f", {plan.count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.where.removeprefix("TPU ")  # the row says so
     if run_plan.blocked:

@@ -90,6 +90,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         self.edits: dict[tuple[str, str], str] = {}
         """What the learner made of blocks, by lesson and block; kept while the app runs."""
         self.where = self.holder = ""
+        self.on_tpu: bool | None = None
+        """Whether lessons and checks run on a TPU; null until the machine was looked at."""
         self._idle_timer: Timer | None = None
         self.choose(settings.read())
 
@@ -102,16 +104,16 @@ class Tutor(SequentialKeys, inherit_bindings=False):
     def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
         """Return the path to follow: the one chosen, else the one for this kind of machine."""
         paths_by_id = {path.id: path for path in paths}
-        default_id = "laptop" if self.where.startswith("no TPU") else "fresh-tpu-vm"
+        default_id = "laptop" if self.on_tpu is False else "fresh-tpu-vm"
         return (
             paths_by_id.get(self.choices.path or default_id)
             or paths_by_id.get(default_id)
             or next(iter(paths_by_id.values()), None)
         )
 
-    def show_place(self, where: str) -> None:
+    def show_place(self, where: str, *, on_tpu: bool) -> None:
         """Say what the machine is, once that is known."""
-        self.where = where
+        self.where, self.on_tpu = where, on_tpu
         self.place = self.live.place(where)
 
     def on_holding(self, message: messages.Holding) -> None:

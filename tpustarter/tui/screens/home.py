@@ -112,7 +112,7 @@ last line which keys work.
             self._course = message.what
         else:
             self._facts = message.what
-            self.tutor.show_place(message.what.place)
+            self.tutor.show_place(message.what.place, on_tpu=message.what.on_tpu)
         if previous != (self._facts, self._course):
             self._show()
             self.refresh_bindings()

@@ -113,8 +113,7 @@ that `r` runs; Tab goes to the next one.
             for (lesson, block), code in app.edits.items()
             if lesson == opened_lesson.lesson.id
         }
-        on_tpu = app.where and not app.where.startswith("no TPU")
-        await self._page.show(opened_lesson, edits, "tpu" if on_tpu else "cpu")
+        await self._page.show(opened_lesson, edits, "tpu" if app.on_tpu else "cpu")
         self.call_after_refresh(self._page.go_to, self._at)
         self.refresh_bindings()
 

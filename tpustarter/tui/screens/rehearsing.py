@@ -15,12 +15,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.machine import host
 from tpustarter.problem import Problem
 from tpustarter.rehearsal import own_code, rehearsal_text
 from tpustarter.rehearsal.compiler import Working
 from tpustarter.rehearsal.own_code import Function, Printed, ScriptEnded
-from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, Request
+from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, Request, beside
 from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
 from tpustarter.tui.lines import Stack
@@ -119,7 +118,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
     def _work(self, request: Request, inbox: Inbox[Event | list[dict[str, str]] | None]) -> None:
         app = self.tutor
         try:
-            if host.chips(app.machine):
+            if beside(app.machine):
                 if not request.beside_tpu:
                     self.post_message(Looked(BESIDE_TPU))
                     return
