@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.checks.host import _install, _pins, _versions
+from tpustarter.machine import frameworks
 from tpustarter.probe.finding import Finding, Verdict
 
 YANKED = ("0.4.32",)
 """jax and jaxlib that corrupt data on several slices. Source: JAX changelog, 0.4.33."""
-OLDEST_JAX = "0.6.2"
 
 Packages = dict[str, _versions.Package]
 
 
-def versions(packages: Packages) -> Iterator[Finding]:
+def versions(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
     """Tell every version; a withdrawn one fails, an unsupported JAX is a warning."""
     for name, package in packages.items():
         if name in _pins.PARTS:
@@ -22,11 +22,33 @@ def versions(packages: Packages) -> Iterator[Finding]:
         code, verdict, expected, hint = "HOST-FRAMEWORKS-VERSION", "info", None, None
         if name in ("jax", "jaxlib") and package.version in YANKED:
             verdict, expected = "fail", "0.4.33 or newer"
-        elif name == "jax" and _versions.numbers(package.version) < _versions.numbers(OLDEST_JAX):
-            verdict, expected = "warn", f"{OLDEST_JAX} or newer"
+        elif frameworks.is_too_old(name, package.version):
+            verdict, expected = "warn", f"{frameworks.OLDEST[name]} or newer"
         if expected:
-            hint = f"run `{_install.into_this_python('-U', 'jax[tpu]')}`"
+            hint = f"run `{_install.into_this_python('-U', 'jax[tpu]' if tpu else 'jax')}`"
         yield Finding(code, name, verdict, package.version, expected, hint=hint)
+
+
+def jaxlib_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
+    """Judge that JAX has the library without which it cannot be imported.
+
+    Args:
+        packages: What is installed.
+        elsewhere: One that no installed package tells of can be imported.
+    """
+    if "jax" in packages and "jaxlib" not in packages and not elsewhere:
+        jax = packages["jax"]
+        specifier = _versions.specifier_for(jax, "jaxlib")
+        requirement = f"jaxlib{specifier}" if specifier else f"jaxlib=={jax.version}"
+        yield Finding(
+            code="HOST-FRAMEWORKS-JAXLIB",
+            name="jax has no jaxlib here and cannot be imported",
+            verdict="fail",
+            found="no jaxlib",
+            expected=requirement.replace("jaxlib", "jaxlib ", 1),
+            entity="package:jax",
+            hint=f"run `{_install.into_this_python(requirement)}`",
+        )
 
 
 def libtpu_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
@@ -66,7 +88,7 @@ def clashes(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
         torch, xla = (packages[name].version for name in ("torch", "torch-xla"))
         fits = _versions.numbers(torch)[:2] == _versions.numbers(xla)[:2]
         release = ".".join(map(str, _versions.numbers(xla)))
-        requirements = (f"torch=={release}", f"torch_xla[tpu]=={release}")
+        requirements = (f"torch=={release}", f"torch_xla{'[tpu]' * tpu}=={release}")
         yield Finding(
             code="HOST-FRAMEWORKS-TORCH-PIN",
             name=f"torch, as torch_xla {xla} was built for it",

@@ -58,14 +58,16 @@ def pins(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
         fits = _versions.allows(specifier, packages[part].version) if specifier else None
         if fits is None or (fits and part in PARTS):
             continue
+        judged = "ok" if fits else verdict or ("warn" if tpu else "info")
         yield Finding(
             code=f"HOST-FRAMEWORKS-{_code(name, part)}-PIN",
             name=f"{part}, as {name} {packages[name].version} asks for it",
-            verdict="ok" if fits else verdict or ("warn" if tpu else "info"),
+            verdict=judged,
             found=packages[part].version,
             expected=specifier,
             entity=f"package:{name}",
-            hint=None if fits else _fitting(packages, name, part, extra),
+            # Without a TPU libtpu is not needed at all.
+            hint=_fitting(packages, name, part, extra) if judged in ("warn", "fail") else None,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 
 from tpustarter.checks.host import _fit, _install, _pins, _versions
@@ -32,7 +33,9 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
             found="none",
             hint=f"run `{_install.SET_UP}`",
         )
-    yield from _fit.versions(packages)
+    yield from _fit.versions(packages, tpu=tpu)
+    built = path is None and importlib.util.find_spec("jaxlib") is not None
+    yield from _fit.jaxlib_present(packages, elsewhere=built)
     if tpu:
         library = machine.env.get("TPU_LIBRARY_PATH")
         elsewhere = bool(library) and machine.is_file(library)

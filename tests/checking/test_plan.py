@@ -74,6 +74,7 @@ UNKNOWN = {"google_device": "0x0099", "google": True}
 ROWS: dict[str, Row] = {
     "laptop": Row(0, {}, {"jax": "0.12.0.1"}),
     "laptop-without-framework": Row(5),
+    "laptop-with-an-old-jax": Row(5, {}, {"jax": "0.4.35"}),
     "laptop-with-libtpu": Row(0, {}, TPU_JAX),
     "laptop-require-tpu": Row(69, {}, TPU_JAX, ("--require", "tpu")),
     "laptop-static": Row(0, {}, {"jax": "0.12.0.1"}, ("--level", "static")),
@@ -232,6 +233,30 @@ def test_each_machine_has_its_text_and_exit_code(
 
     assert golden.read_text() == text
     assert ROWS[name].exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("installed", "says"),
+    [
+        ({"jax": "0.4.35", "jaxlib": "0.4.35"}, "jax 0.4.35 in env is too old, 0.6.2 or newer"),
+        ({"jax": "0.6.1", "jaxlib": "0.6.1"}, "too old"),
+        ({"jax": "0.10.2"}, "has no jaxlib beside it, and cannot be imported"),
+        ({"jax": "0.6.2", "jaxlib": "0.6.2"}, None),
+        ({"jax": "0.12.0.dev20261101", "jaxlib": "unknown"}, None),
+        ({"jax": "unknown", "jaxlib": "unknown"}, None),
+    ],
+)
+def test_a_jax_that_cannot_be_judged_is_not_started(
+    installed: dict[str, str], says: str | None
+) -> None:
+    """One sentence, and no TPU is advised: JAX 0.4 shows one device whatever is asked of it."""
+    blocked = plan.unusable("jax", "env", installed, [], asked=True)
+
+    assert (says is None) == (blocked is None)
+    if blocked and says:
+        assert says in blocked.what
+        assert "[tpu]" not in blocked.hint
+        assert ExitCode.NOTHING_VERIFIED == blocked.code
 
 
 def texts() -> list[Path]:

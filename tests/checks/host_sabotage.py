@@ -238,6 +238,7 @@ SABOTAGE: dict[str, list[Case]] = {
     "frameworks": [
         ("HOST-FRAMEWORKS-LIBTPU", "fail", lambda root: frameworks(root, JAX, JAXLIB)),
         ("HOST-FRAMEWORKS-LIBTPU", "fail", lambda root: frameworks(root, TORCH_XLA)),
+        ("HOST-FRAMEWORKS-JAXLIB", "fail", lambda root: frameworks(root, JAX, LIBTPU)),
         (
             "HOST-FRAMEWORKS-JAXLIB-PIN",
             "fail",

@@ -16,6 +16,7 @@ from tests.checks.host_sabotage import (
     SABOTAGE,
     SOUND,
     Findings,
+    installed,
     environment,
     foreign,
     frameworks,
@@ -454,3 +455,22 @@ def test_what_changes_nothing_is_not_named(name: str, value: str, tmp_path: Path
     findings = run("environment", lay_out(tmp_path, env={name: value}))
 
     assert [] == [f for f in findings if f.code == "HOST-ENVIRONMENT-SETTING"]
+
+
+@pytest.mark.parametrize(
+    "packages",
+    [
+        [("jax", "0.5.0", []), JAXLIB],
+        [("jax", "0.4.32", []), ("jaxlib", "0.4.32", [])],
+        [JAX],
+        [JAX, JAXLIB, ("libtpu", "0.0.21", [])],
+        [("torch", "2.8.0+cpu", []), ("torch_xla", "2.9.0", [])],
+    ],
+)
+def test_no_tpu_package_is_advised_where_there_is_no_tpu(
+    tmp_path: Path, packages: list[tuple[str, str, list[str]]]
+) -> None:
+    """`jax[tpu]` would fetch 400 MB that such a machine cannot use."""
+    findings = run("frameworks", lay_out(tmp_path), path=installed(tmp_path / "site", *packages))
+
+    assert [] == [finding.hint for finding in findings if "[tpu]" in (finding.hint or "")]

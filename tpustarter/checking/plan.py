@@ -13,7 +13,7 @@ from typing import Any
 
 from tpustarter.checking import interpreters
 from tpustarter.checking.results import Blocked
-from tpustarter.machine import generations, host
+from tpustarter.machine import frameworks, generations, host
 from tpustarter.problem import ExitCode
 from tpustarter.redact import Redactor
 
@@ -262,11 +262,7 @@ def without_framework(
         asked: Whether the user asked for something that needs it.
     """
     wheel = "jax[tpu]" if chips else "jax"
-    hint = f"`tpustarter setup jax` makes an environment with {wheel}"
-    for interpreter in others:
-        path, _, frameworks = interpreter.partition(": ")
-        hint = f"`tpustarter check --python {path}` tests one that has {frameworks.split(', ')[0]}"
-        break
+    hint = _another(others) or f"`tpustarter setup jax` makes an environment with {wheel}"
     has_framework = any(name in interpreters.FRAMEWORKS for name in installed)
     return Blocked(
         f"{framework} is not installed in {python}"
@@ -276,6 +272,45 @@ def without_framework(
         hint,
         "missing-resource" if asked else "not-applicable",
     )
+
+
+def unusable(
+    framework: str,
+    python: str,
+    installed: Mapping[str, str],
+    others: Iterable[str],
+    *,
+    asked: bool,
+) -> Blocked | None:
+    """Return why nothing is started of a framework that is installed; null where it may be.
+
+    Args:
+        framework: Its import name.
+        python: The Python under test, as a person would type it.
+        installed: Versions by import name; that of jaxlib too.
+        others: Other Pythons that have a framework, each as `path: name version`.
+        asked: Whether the user asked for something that needs it.
+    """
+    version = installed[framework]
+    if frameworks.is_too_old(framework, version):
+        oldest = frameworks.OLDEST[framework]
+        what = f"{framework} {version} in {python} is too old, {oldest} or newer is needed"
+        hint = "`tpustarter setup jax` makes an environment with a newer one"
+    elif framework == "jax" and "jaxlib" not in installed:
+        what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
+        hint = "`tpustarter check host.frameworks` says what to install"
+    else:
+        return None
+    reason = "missing-resource" if asked else "not-applicable"
+    return Blocked(what, ExitCode.NOTHING_VERIFIED, _another(others) or hint, reason)
+
+
+def _another(others: Iterable[str]) -> str:
+    """Return the command that tests the first of other Pythons; empty where there is none."""
+    for interpreter in others:
+        path, _, names = interpreter.partition(": ")
+        return f"`tpustarter check --python {path}` tests one that has {names.split(', ')[0]}"
+    return ""
 
 
 def without_packages(missing: Sequence[str], python: str) -> Blocked:

@@ -162,7 +162,7 @@ class SelfCheck:
     def _framework(
         self, framework: str, group: list[Check], run_plan: plan.Plan, session: Session
     ) -> Iterator[Event]:
-        blocked = run_plan.blocked or self._not_installed(framework)
+        blocked = run_plan.blocked or self._unusable(framework)
         if blocked:
             self.run.blocked = blocked
             yield from skip_all(group, blocked)
@@ -184,20 +184,18 @@ class SelfCheck:
             session.env, session.lease, session.drop = env, lease_fd, locations.caller()
             yield from self._start(session).run(group)
 
-    def _not_installed(self, framework: str) -> Blocked | None:
+    def _unusable(self, framework: str) -> Blocked | None:
+        """Return why a framework cannot be used in this Python: it is missing, too old, in part."""
         installed = self.run.target["frameworks"]
-        if framework in installed:
-            return None
-        requested = self._request.framework == framework or any(
+        others = self.run.target["others"]
+        python = self._display_path(self._interpreter)
+        asked = self._request.framework == framework or any(
             not content.is_glob(pattern) for pattern in self._request.ids
         )
+        if framework in installed:
+            return plan.unusable(framework, python, installed, others, asked=asked)
         return plan.without_framework(
-            framework,
-            self._display_path(self._interpreter),
-            installed,
-            self.run.target["others"],
-            chips=self.run.host["chips"],
-            asked=requested,
+            framework, python, installed, others, chips=self.run.host["chips"], asked=asked
         )
 
     def _display_path(self, interpreter: interpreters.Interpreter) -> str:

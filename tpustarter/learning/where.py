@@ -74,11 +74,18 @@ def _find_missing(
 ) -> Blocked | None:
     """Return what the Python lacks for a lesson: the framework first, then packages."""
     folder, env, shown_path = Path.cwd(), machine.env, str(target["shown"])
-    if lesson.framework and lesson.framework not in (installed := target["frameworks"]):
-        names = [f"{interpreters.shown(python.path, env, folder)}: {', '.join(python.frameworks)}"
-                 for python in others]  # fmt: skip
+    prefix, installed = chosen.path.parents[1], dict(target["frameworks"])
+    names = [f"{interpreters.shown(python.path, env, folder)}: {', '.join(python.frameworks)}"
+             for python in others]  # fmt: skip
+    if lesson.framework and lesson.framework not in installed:
         return plan.without_framework(
             lesson.framework, shown_path, installed, names, chips=chips, asked=True
         )
-    missing = interpreters.missing(lesson.packages, chosen.path.parents[1], env)
+    if lesson.framework:
+        if not interpreters.missing(["jaxlib"], prefix, env):
+            installed["jaxlib"] = "unknown"
+        unusable = plan.unusable(lesson.framework, shown_path, installed, names, asked=True)
+        if unusable:
+            return unusable
+    missing = interpreters.missing(lesson.packages, prefix, env)
     return plan.without_packages(missing, shown_path) if missing else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import importlib
+import importlib.util
 import os
 import platform
 import re
@@ -27,6 +28,9 @@ DISTRIBUTIONS = {
     "tensorflow-tpu": "tensorflow-tpu",
 }
 """What is named in a report, and the distribution whose metadata holds its version."""
+
+OLDEST = {"jax": "0.6.2"}
+"""The oldest version that checks and lessons are written for: what Python 3.10 gets."""
 
 RUNTIME_VARIABLES = ("TPU_", "GRPC_", "TF_", "LIBTPU_")
 """Variables the runtimes set for themselves while they start."""
@@ -72,12 +76,24 @@ def versions() -> dict[str, Any]:
         try:
             installed[name] = metadata.version(distribution) or "unknown"
         except metadata.PackageNotFoundError:  # noqa: PERF203  there is no way to ask first
-            continue
+            if name == "jaxlib" and importlib.util.find_spec(name):
+                installed[name] = "unknown"  # built from its sources, and found by PYTHONPATH
     return {
         "python": sys.executable,
         "python_version": platform.python_version(),
         "frameworks": installed,
     }
+
+
+def is_too_old(name: str, version: str) -> bool:
+    """Return whether a version is older than the oldest supported one; false for no version."""
+    match = re.match(r"\d+(\.\d+)*", version)
+    oldest = OLDEST.get(name)
+    return match is not None and oldest is not None and _numbers(match[0]) < _numbers(oldest)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
 
 
 def settings(framework: str) -> dict[str, Any]:
