@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from tpustarter.problem import Problem
+
 
 def main() -> None:
     """Run `tpustarter`; every way out has its own exit code, see `ExitCode`."""
@@ -55,8 +57,8 @@ def _run() -> Any:
 
 def _code_of(run: Callable[[], Any]) -> int:
     """Return the exit code of a run, after showing the error that ended it."""
-    from tpustarter.problem import ExitCode, Problem
-    from tpustarter.terminal import UnwrittenError, visible
+    from tpustarter.problem import ExitCode, Problem, of_limit
+    from tpustarter.terminal import UnwrittenError
 
     try:
         return int(run() or ExitCode.OK)
@@ -65,11 +67,7 @@ def _code_of(run: Callable[[], Any]) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except Problem as problem:
-        from tpustarter.redact import Redactor
-
-        text = Redactor(os.environ).text(str(problem))
-        _tell("\n".join(visible(line) for line in text.split("\n")))
-        return problem.code
+        return _problem(of_limit(problem) or problem)
     except UnwrittenError as error:
         return _unwritten(error.why)
     except Exception as error:  # noqa: BLE001  whatever is left is a bug of ours
@@ -80,7 +78,17 @@ def _code_of(run: Callable[[], Any]) -> int:
         if isinstance(error, click.ClickException):  # a command line that cannot be followed
             error.show()
             return error.exit_code
-        return _bug(error)
+        limit = of_limit(error)
+        return _problem(limit) if limit else _bug(error)
+
+
+def _problem(problem: Problem) -> int:
+    from tpustarter.redact import Redactor
+    from tpustarter.terminal import visible
+
+    text = Redactor(os.environ).text(str(problem))
+    _tell("\n".join(visible(line) for line in text.split("\n")))
+    return problem.code
 
 
 def _tell(text: str) -> None:

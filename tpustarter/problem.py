@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
+from tpustarter.machine import limits
+
 
 class ExitCode(IntEnum):
     """Exit codes of every command; higher up in `checking/verdict.py` is how one is chosen."""
@@ -25,6 +27,8 @@ class ExitCode(IntEnum):
     """The device asked for with `--require` is not there."""
     BUG = 70
     """tpustarter itself broke."""
+    LIMIT = 71
+    """This machine allows no more processes, threads, open files or memory."""
     OUTPUT = 74
     """What there was to say could not be written, to stdout or to a file the user named."""
     BUSY = 75
@@ -69,6 +73,12 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
         if self.read:
             lines += [f"read: `tpustarter learn {self.read}`"]
         return "\n".join(lines)
+
+
+def of_limit(error: BaseException) -> Problem | None:
+    """Return a limit of this machine that is behind an error; None for any other error."""
+    limit = limits.behind(error)
+    return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
 
 
 SCHEMAS = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup"}

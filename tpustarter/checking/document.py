@@ -13,7 +13,7 @@ from tpustarter.checking.results import SCHEMA, Result, Run
 from tpustarter.checking.runner import Ended, Seen, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event
 from tpustarter.checking.verdict import exit_code, verdict, verified_on
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.redact import Redactor
 
 
@@ -68,6 +68,7 @@ def finished_fields(run: Run) -> dict[str, Any]:
 
 def error_fields(error: Exception) -> dict[str, Any]:
     """Return what stands on stdout instead of a document when there is none to give."""
+    error = of_limit(error) or error
     code = error.code if isinstance(error, Problem) else ExitCode.BUG
     what = error.what if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, Problem) else None

@@ -25,6 +25,7 @@ from tpustarter.checking.outcomes import (
 from tpustarter.checking.results import Blocked, Result
 from tpustarter.checking.session import Session, python_problem, start
 from tpustarter.content import Check
+from tpustarter.machine import limits
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.process import CappedLog, Event, Probe
 
@@ -206,6 +207,8 @@ class Runner:
             if gone and gone["left"]:
                 status, reason, detail, ran_on = end
                 end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
+        if end[1] == "crashed" and (limit := limits.named_in(log)):
+            end = (end[0], end[1], f"{end[2]}; {limit.what}", end[3])
         result = judge(check, findings, end)
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
 

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tpustarter.checking.results import Result
-from tpustarter.machine import frameworks
-from tpustarter.problem import Problem
+from tpustarter.machine import frameworks, limits
+from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.redact import Redactor
 from tpustarter.running.process import CappedLog, Event, Probe
 
@@ -60,7 +60,8 @@ def start(
     try:
         log = CappedLog(_fresh_log(session.folder))
     except OSError as error:
-        raise Problem(f"cannot write to `{session.folder}`: {error.strerror}") from error
+        problem = Problem(f"cannot write to `{session.folder}`: {error.strerror}")
+        raise of_limit(error) or problem from error
     env = session.env
     if not with_settings:
         env = frameworks.without_settings(env, session.settings)
@@ -76,7 +77,8 @@ def start(
         )
     except OSError as error:
         log.close()
-        raise Problem(f"cannot start `{session.python}`: {error.strerror}") from error
+        problem = Problem(f"cannot start `{session.python}`: {error.strerror}")
+        raise of_limit(error) or problem from error
     probe.send({"do": "target", **session.target})
     return probe, log
 
@@ -94,6 +96,8 @@ def _fresh_log(folder: Path) -> Path:
 
 def python_problem(python: Path, gone: Event | None, output: str) -> Problem:
     """Say why an interpreter never told its version: it is too old, is broken, or is none."""
+    if limit := limits.named_in(output):
+        return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT)
     line = _telling_line(output)
     hint = "name another with `--python PATH`"
     if gone and gone["exit"] == TOO_OLD:

@@ -196,7 +196,7 @@ class LessonSession:
         try:
             probe = self._ensure_process()
         except Problem as problem:
-            if problem.code == ExitCode.BUSY:
+            if problem.code in (ExitCode.BUSY, ExitCode.LIMIT):
                 self.blocked = Blocked(problem.what, problem.code, problem.hint or "")
                 yield skipped(block, self.blocked)
             else:
@@ -261,7 +261,8 @@ class LessonSession:
                 problem = python_problem(
                     self._placement.python, event, self._placement.redact.text(log)
                 )
-                return ("error", "load", problem.what)
+                reason = "crashed" if problem.code == ExitCode.LIMIT else "load"
+                return ("error", reason, problem.what)
             _, reason, detail, _ = process_ending(event)
             return ("error", reason or "crashed", detail)
         return ("error", "protocol", "wrote what is no event")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter import locations
-from tpustarter.problem import Problem
+from tpustarter.problem import Problem, of_limit
 from tpustarter.redact import Redactor
 from tpustarter.running.process import CappedLog, Probe, signal_name
 from tpustarter.terminal import visible
@@ -182,7 +182,8 @@ class Command:
                 command=words,
             )
         except OSError as error:
-            raise Problem(f"cannot start `{sys.executable}`: {error.strerror or error}") from error
+            problem = Problem(f"cannot start `{sys.executable}`: {error.strerror or error}")
+            raise of_limit(error) or problem from error
 
     def stop(self) -> None:
         """End the command: TERM, 5 s, KILL; safe in any thread and signal handler."""

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
-from tpustarter.problem import Problem
+from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Heading, Keys, get_app, valid_keys
@@ -100,8 +100,10 @@ class Page(Screen[None]):
 
     def show_error(self, error: BaseException) -> None:
         """Show a Problem as the command line would, and anything else as a bug of ours."""
-        if isinstance(error, Problem):
-            self.tutor.push_screen(Notice("This did not work", str(error)))
+        problem = of_limit(error) or error
+        if isinstance(problem, Problem):
+            if problem.code != ExitCode.LIMIT or not isinstance(self.tutor.screen, Notice):
+                self.tutor.push_screen(Notice("This did not work", str(problem)))
             return
         from tpustarter import bug
 
