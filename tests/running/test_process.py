@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
-from tpustarter.running.process import LOG_HEAD_BYTES, RECENT_BYTES, CappedLog, signal_name
+import pytest
+
+from tpustarter.running.process import (
+    LOG_HEAD_BYTES,
+    RECENT_BYTES,
+    CappedLog,
+    _exists,
+    signal_name,
+)
 
 
 def test_a_short_log_is_kept_as_it_came(tmp_path: Path) -> None:
@@ -39,3 +50,15 @@ def test_a_signal_without_a_name_has_its_number() -> None:
     """Real-time signals have no names."""
     assert "SIGSEGV" == signal_name(signal.SIGSEGV)
     assert "signal 40" == signal_name(40)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says that a process is a zombie")
+def test_a_process_that_waits_to_be_reaped_is_gone() -> None:
+    """In a container whose first process reaps nobody it would be told of for ever."""
+    with subprocess.Popen(["true"]) as process:
+        stat = Path(f"/proc/{process.pid}/stat")
+        deadline = time.monotonic() + 30
+        while " Z " not in stat.read_text() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+        assert not _exists(process.pid)

@@ -13,6 +13,7 @@ import select
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from typing import Any, cast
 from tpustarter import locations
 from tpustarter.probe.supervisor import KILL_WAIT_S, TERM_GRACE_S
 
-END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 2.0
+END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
 """Longest wait for a supervisor that was told to end."""
 SEND_S = 10.0
 """Longest wait for a child to take a command that does not fit its pipe."""
@@ -267,6 +268,9 @@ class Probe:
         """End the process whatever it does, in bounded time; return the `gone` event."""
         with contextlib.suppress(OSError):
             cast("Any", self._process.stdin).close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            # Somebody may have stopped the supervisor: it could not act.
+            os.kill(self._process.pid, signal.SIGCONT)
         began = time.monotonic()
         while self._gone is None:
             # One that never said it started is no supervisor, and has nothing to end.
@@ -328,10 +332,15 @@ def signal_name(number: int) -> str:
 
 
 def _exists(pid: int) -> bool:
+    """Return whether a process is there: one that ended and waits to be reaped is not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
-    return True
+        pass
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return sys.platform != "linux"
+    return stat.rpartition(")")[2].split()[:1] not in (["Z"], ["X"])

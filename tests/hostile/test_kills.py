@@ -1,0 +1,151 @@
+"""The program is killed, or its supervisor is stopped: no process of ours stays, no state is lost.
+
+The moments are random: the seed is printed, and `TPUSTARTER_SEED` runs the same ones again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import TESTS
+
+KILLS = 24
+LONGEST_S = 1.0
+GONE_S = 15.0
+"""What README promises."""
+LOAD_S = 5.0
+"""More of it on two busy cores."""
+DRIVE = [sys.executable, str(TESTS / "support" / "drive.py"), str(TESTS / "samples" / "checks")]
+PROGRAM = [sys.executable, "-I", "-m", "tpustarter"]
+COMMANDS = (
+    [*DRIVE, "/", "-", "-", "check", "host.passes", "host.hangs", "--save"],
+    [*DRIVE, "/", "-", "-", "check", "host.ignores_term"],
+    [*DRIVE, "/", "-", "-", "check", "host.leaves_child", "host.floods", "--save"],
+    [*PROGRAM, "check", "host.*", "--save", "--json"],
+    [*PROGRAM, "learn", "start/what-this-machine-is", "--run"],
+    [*PROGRAM, "learn", "jax/first-arrays", "--run"],
+)
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says which processes are")
+
+
+def start(words: list[str], home: Path) -> subprocess.Popen[bytes]:
+    """Start the program with a state folder of its own, by which its processes are known."""
+    env = {**os.environ, "TPUSTARTER_HOME": str(home)}
+    return subprocess.Popen(
+        words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def processes(home: Path) -> dict[int, str]:
+    """Return the living processes that were started for this state folder, with a word for each."""
+    living: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            variables = (folder / "environ").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if state not in "ZX" and f"TPUSTARTER_HOME={home}\0".encode() in variables:
+            kinds = [word.decode() for word in words if word in (b"supervise", b"child")]
+            living[int(folder.name)] = (kinds or ["another"])[0]
+    return living
+
+
+def until(condition: Callable[[], object], seconds: float) -> float:
+    """Wait until a condition holds, or for so long; return how long it took."""
+    began = time.monotonic()
+    while not condition() and time.monotonic() - began < seconds:
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
+    """SIGKILL of the program: its processes are gone in time, and every file of state is whole."""
+    seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
+    chance, longest_s, probes = random.Random(seed), 0.0, 0
+    for number in range(KILLS):
+        home, after_s = tmp_path / str(number % 4), chance.uniform(0.0, LONGEST_S)
+        words = chance.choice(COMMANDS)
+        process = start(words, home)
+        if number % 2:  # else it may be anywhere, most often where Python itself starts
+            until(
+                lambda at=home, process=process: (
+                    process.poll() is not None or len(processes(at)) > 1
+                ),
+                30,
+            )
+        time.sleep(after_s)
+        probes += "supervise" in processes(home).values()
+        process.kill()
+        process.communicate()
+        longest_s = max(longest_s, until(lambda at=home: not processes(at), GONE_S + LOAD_S))
+        case = f"TPUSTARTER_SEED={seed}, kill {number} after {after_s:.3f} s of {words[-3:]}"
+
+        assert {} == processes(home), case
+        for path in home.glob("**/*.json"):
+            assert isinstance(json.loads(path.read_text()), dict), f"{path}, {case}"
+    done = subprocess.run(
+        [*PROGRAM, "learn"], env={**os.environ, "TPUSTARTER_HOME": str(tmp_path / "0")},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert (0, b"") == (done.returncode, done.stderr), f"TPUSTARTER_SEED={seed}"
+    assert probes >= KILLS // 4, f"TPUSTARTER_SEED={seed}: too few met a probe"
+    print(
+        f"kills {KILLS}, with a probe {probes}, seed {seed}, left behind 0, longest {longest_s:.1f} s"
+    )
+
+
+def running(home: Path, check: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a check that never ends, and return it with its supervisor."""
+    process = start([*DRIVE, "/", "-", "-", "check", check], home)
+    until(lambda: {"supervise", "child"} <= set(processes(home).values()), 30)
+    time.sleep(0.5)  # until the check itself runs
+    [supervisor] = [pid for pid, kind in processes(home).items() if kind == "supervise"]
+    return process, supervisor
+
+
+@pytest.mark.parametrize("check", ["host.hangs", "host.ignores_term"])
+@pytest.mark.parametrize("stopped", ["supervise", "child", "nobody"])
+def test_a_term_ends_within_the_time_that_is_promised(
+    check: str, stopped: str, tmp_path: Path
+) -> None:
+    """Also where somebody stopped one of its processes, and no process that is gone is named."""
+    process, _ = running(tmp_path, check)
+    for pid, kind in processes(tmp_path).items():
+        if kind == stopped:
+            os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    process.terminate()
+    _, stderr = process.communicate(timeout=60)
+    took_s = time.monotonic() - began
+
+    assert 143 == process.returncode
+    assert took_s < GONE_S
+    assert b"kernel" not in stderr
+    assert {} == processes(tmp_path)
+
+
+def test_a_stopped_supervisor_acts_as_soon_as_it_goes_on(tmp_path: Path) -> None:
+    """The one exception that README names: nobody is left to act, until somebody lets it go on."""
+    process, supervisor = running(tmp_path, "host.hangs")
+    os.kill(supervisor, signal.SIGSTOP)
+    process.kill()
+    process.communicate()
+    time.sleep(1)
+    assert {"supervise", "child"} == set(processes(tmp_path).values())
+    os.kill(supervisor, signal.SIGCONT)
+
+    assert until(lambda: not processes(tmp_path), GONE_S + LOAD_S) < GONE_S + LOAD_S
