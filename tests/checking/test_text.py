@@ -53,6 +53,20 @@ def test_text_is_worst_first_and_ends_with_the_whole_truth() -> None:
     )
 
 
+def test_what_a_stop_kept_from_running_is_one_line() -> None:
+    """It counts the checks and names the first; `-v` and JSON name each."""
+    running = result("notrun", "jax.a", reason="interrupted", detail="stopped while it ran")
+    others = [result("notrun", f"jax.b{n}", reason="interrupted", detail="") for n in range(42)]
+    run = run_of(HOST, running, *others)
+    run.stopped_by = 2
+    lines = [line for line in text.render(run).splitlines() if "NOT" in line]
+    alone = text.render(run_of(HOST, running))
+
+    assert lines == ["NOT   jax.a was stopped while it ran; 42 not started, jax.b0 and 41 more (-v"]
+    assert 43 == text.render(run, verbose=True).count("NOT   ")
+    assert "NOT   jax.a                 interrupted: stopped while it ran" in alone
+
+
 WARN = result("warn")
 
 

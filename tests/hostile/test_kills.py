@@ -103,9 +103,7 @@ def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (0, b"") == (done.returncode, done.stderr), f"TPUSTARTER_SEED={seed}"
     assert probes >= KILLS // 4, f"TPUSTARTER_SEED={seed}: too few met a probe"
-    print(
-        f"kills {KILLS}, with a probe {probes}, seed {seed}, left behind 0, longest {longest_s:.1f} s"
-    )
+    print(f"kills {KILLS}, with a probe {probes}, seed {seed}, left behind 0, {longest_s:.1f} s")
 
 
 def running(home: Path, check: str) -> tuple[subprocess.Popen[bytes], int]:

@@ -36,9 +36,13 @@ def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
     lines: list[str] = []
     results = sorted(run.results, key=lambda result: _ORDER.index(result.status))
     folded, width = 0, id_width(result.id for result in run.results)
+    not_run = [result for result in results if result.reason == "interrupted"]
     for result in results:
         if result.status == "skip" and not verbose:
             folded += 1
+            continue
+        if len(not_run) > 1 and result in not_run and not verbose:
+            lines += _interrupted(not_run, paint) if result is not_run[0] else []
             continue
         lines += _result(result, paint, width, verbose=verbose)
     if folded:
@@ -237,6 +241,20 @@ def next_step(result: Result) -> str:
             if finding["verdict"] == verdict and finding["hint"]:
                 return str(finding["hint"])
     return f"`tpustarter check {result.id} --isolate -v` shows all it wrote"
+
+
+def _interrupted(results: list[Result], paint: Paint) -> list[str]:
+    """Fold what a stop kept from running: how many checks, and the first of them."""
+    running = [result.id for result in results if result.detail]  # it says what was interrupted
+    others = [result.id for result in results if not result.detail]
+    parts = [f"{name} was stopped while it ran" for name in running]
+    if others:
+        more = f", {others[0]} and {len(others) - 1} more" if others[1:] else f", {others[0]}"
+        parts.append(f"{len(others)} not started{more}")
+    first, *rest = wrap(
+        f"{_WORDS['notrun']:<6}{'; '.join(parts)} (-v names each)", "", hang=_INDENT
+    )
+    return [paint(first[:6], "notrun") + first[6:], *rest]
 
 
 def _skips(run: Run) -> str:

@@ -263,6 +263,8 @@ def _report(
 
 def _explain_exit(run: Run, code: ExitCode) -> str:
     """Return one line for stderr: what, why, and the command to run next."""
+    if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+        return f"exit {int(code)}: stopped before the end; next: run it again"
     blocked = run.blocked
     if blocked and blocked.code == code:
         return f"exit {int(code)}: {blocked.what}" + (
@@ -283,4 +285,4 @@ def _explain_exit(run: Run, code: ExitCode) -> str:
         ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
         ExitCode.NOTHING_VERIFIED: f"{summary}; next: `{step}`",
     }
-    return f"exit {int(code)}: {reasons.get(code, 'stopped before the end; next: run it again')}"
+    return f"exit {int(code)}: {reasons.get(code, summary)}"
