@@ -15,8 +15,6 @@ from tpustarter.tui.driver import TerminalDriver
 
 GIVE_UP_S = 15.0
 """After a signal the program is gone by then, even with a terminal that takes no more output."""
-LEAVE = b"\x1b[?2004l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
-"""Takes a terminal back: its keys, its first screen, its cursor, and no word of its focus."""
 _CODES = {
     signal.SIGINT: ExitCode.INTERRUPTED,
     signal.SIGTERM: ExitCode.TERMINATED,
