@@ -86,7 +86,10 @@ def _problem(problem: Problem) -> int:
     from tpustarter.redact import Redactor
     from tpustarter.terminal import visible
 
-    text = Redactor(os.environ).text(str(problem))
+    try:
+        text = Redactor(os.environ).text(str(problem))
+    except Exception as error:  # noqa: BLE001  what cannot be redacted is not shown
+        return _bug(error)
     _tell("\n".join(visible(line) for line in text.split("\n")))
     return problem.code
 

@@ -28,6 +28,14 @@ def write(error: BaseException) -> tuple[str, str]:
     """Write the report; returns what broke, and where the report is, in words."""
     if isinstance(error, Reported):
         return error.what, error.where
+    try:
+        return _write(error)
+    except Exception as broken:  # noqa: BLE001  without redaction neither message nor stack is shown
+        names = f"{type(error).__name__}, and {type(broken).__name__} as it was written down"
+        return names, "no report could be written: is this installation complete?"
+
+
+def _write(error: BaseException) -> tuple[str, str]:
     redact = Redactor(os.environ)
     what = redact.text(f"{type(error).__name__}: {error}")
     facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"

@@ -106,5 +106,5 @@ def test_a_file_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tpustarter", "learn", "jax/precision", "--notebook", file]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
-    assert done.returncode == 78
+    assert done.returncode == 74
     assert f"cannot write `{file}`: No such file or directory" in done.stderr
