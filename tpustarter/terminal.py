@@ -43,6 +43,11 @@ def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
     )
 
 
+def cut(text: str, width: int) -> str:
+    """Return a text in so much room, with dots for what is left out."""
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
 def unpainted(word: str, status: str) -> str:  # noqa: ARG001  what every `Paint` takes
     """Return a word as it is."""
     return word

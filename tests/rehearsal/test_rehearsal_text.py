@@ -230,7 +230,9 @@ def report(name: str, *, verbose: bool = False) -> str:
     """Return one of the reports as text."""
     tpu_names, results = REPORTS[name]
     rehearsal: Any = SimpleNamespace(
-        topologies=[tpus.topology(tpu) for tpu in tpu_names], results=results, runs_script=False,
+        topologies=[tpus.topology(tpu) for tpu in tpu_names], results=results,
+        runs_script=name in ("one-program", "nothing"), script_python="~/tpu/bin/python",
+        asked=("train.py:3", "train.py:9") if name == "one-program" else (),
         skipped=[{"name": "jax.every_device", "tpu": "v5e-1", "reason": "needs 2 devices, v5e-1 "
                   "has 1"}] if name == "ten-tpus" else [],
         functions=FUNCTIONS if name == "one-program" else [],

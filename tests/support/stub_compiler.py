@@ -54,6 +54,7 @@ sharding = SimpleNamespace(
     SingleDeviceSharding=lambda device: SimpleNamespace(device_set={device})
 )
 tree_util = SimpleNamespace(tree_leaves=list)
+config = SimpleNamespace(jax_traceback_filtering="auto", update=lambda name, value: None)
 
 
 class Executable:

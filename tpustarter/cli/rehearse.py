@@ -11,7 +11,7 @@ import click
 from tpustarter import content
 from tpustarter.checking.results import REHEARSAL_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
-from tpustarter.terminal import paint_for, visible
+from tpustarter.terminal import paint_for, visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.rehearsal.run import Event, Rehearsal
@@ -109,11 +109,14 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
     """Tell one event: the first line on stdout, progress and a script's output on stderr."""
     from tpustarter.rehearsal import rehearsal_text
     from tpustarter.rehearsal.compiler import Working
-    from tpustarter.rehearsal.own_code import Printed
+    from tpustarter.rehearsal.own_code import Printed, Warned
     from tpustarter.rehearsal.run import Began, Rehearsed
 
     if isinstance(event, Printed):
         click.echo(event.data, nl=False, err=True)
+    elif isinstance(event, Warned):
+        lines = wrap(visible(f"{event.program}: {event.text}"), "warning: ", hang=" " * 9)
+        click.echo("\n".join(lines), err=True)
     if quiet:
         return
     on_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -57,9 +57,9 @@ def main(arguments: list[str]) -> int:
 
             _serve(command, emit, lambda command: rehearsal.serve(command, emit))
         elif command["do"] == "trace":
-            from tpustarter.probe import exports
+            from tpustarter.probe import own_file
 
-            _serve(command, emit, lambda command: exports.trace(command, emit))
+            _serve(command, emit, lambda command: own_file.trace(command, emit))
         elif command["do"] == "script":
             from tpustarter.probe import script
 

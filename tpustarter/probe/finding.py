@@ -87,8 +87,12 @@ def clip(value: Any) -> Any:
 
 def describe(error: BaseException) -> str:
     """Return an exception as one line; one that cannot say what it is has only its name."""
+    return f"{type(error).__name__}: {message(error) or 'no message'}"
+
+
+def message(error: BaseException) -> str:
+    """Return what an exception says; the exceptions of others may be empty, or broken."""
     try:
-        text = str(error).strip() or "no message"
-    except Exception:  # noqa: BLE001  the exceptions of others may be broken
-        text = "no message that can be shown"
-    return f"{type(error).__name__}: {text}"
+        return str(error).strip()
+    except Exception:  # noqa: BLE001  whatever it raises, there is no message
+        return "no message that can be shown"

@@ -17,8 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe import hlo
-from tpustarter.probe.finding import clip, describe
+from tpustarter.probe import hlo, refusals
+from tpustarter.probe.finding import clip, describe, message
 
 FORMAT = 1
 """Raised when a stored result would say something else than a fresh one."""
@@ -178,11 +178,12 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     }
     began = time.monotonic()
     try:
-        lowered = lower()
-    except NotImplementedError as error:  # no rule for this operation on a TPU
-        return result | _refusal(error)
+        with refusals.whole_tracebacks(importlib.import_module("jax")):
+            lowered = lower()
     except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
-        return result | {"reason": first_line(error), "detail": str(error)}
+        if refusals.is_refusal(error):
+            return result | _refusal(error)
+        return result | {"reason": first_line(error), "detail": message(error)}
     result["key"] = key = _key(lowered.text, topology, f"{command.get('check')} {name}")
     result["devices"] = lowered.devices
     stored = _stored(command.get("cache"), key)
@@ -255,8 +256,8 @@ def _bytes(number: str, unit: str) -> int:
 
 def first_line(error: BaseException) -> str:
     """Return an exception's reason as one line, without the code of the runtime before it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[0] if lines else "no message"
+    lines = [line.strip() for line in message(error).splitlines() if line.strip()]
+    text = lines[0] if lines else f"{type(error).__name__} without a message"
     text = re.sub(r"^[A-Z_]+: ", "", text)
     return clip(text)
 

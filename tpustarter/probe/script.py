@@ -19,8 +19,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe import exports
+from tpustarter.probe import arrays, device_questions, exports, refusals
+from tpustarter.probe.device_questions import Answers
+from tpustarter.probe.exports import Job
 from tpustarter.probe.finding import clip
+from tpustarter.probe.own_file import unique
 
 _SIMPLE = (bool, int, float, str, tuple, type(None))
 
@@ -37,28 +40,30 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Run `path` with `argv`; tells `met` for each new shape, and `called` at the end."""
     jax: Any = importlib.import_module("jax")
     path = Path(command["path"])
-    watch = Watch(Path(command["folder"]), path.parent, emit)
-    original = jax.jit
-    jax.jit = _replacement(original, watch)
-    sys.argv = [str(path), *command["argv"]]
-    sys.path[0:0] = [str(path.parent)]
-    try:
-        runpy.run_path(str(path), run_name="__main__")
-    except SystemExit as ending:
-        if ending.code not in (None, 0):
-            return {
-                "outcome": "exception",
-                "detail": clip(f"it ended with exit code {ending.code}"),
-            }
-    except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
-        import traceback
-
-        traceback.print_exc()
-        return {"outcome": "exception", "detail": exports.describe(error, path)}
-    finally:
-        jax.jit = original
-        for function in watch.functions.values():
-            emit({"event": "called", "function": function.fields()})
+    with Answers(jax) as answers:
+        watch = Watch(Path(command["folder"]), path, emit, answers, command["tpus"])
+        original = jax.jit
+        jax.jit = _replacement(original, watch)
+        sys.argv = [str(path), *command["argv"]]
+        sys.path[0:0] = [str(path.parent)]
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except SystemExit as ending:
+            if ending.code not in (None, 0):
+                return {
+                    "outcome": "exception",
+                    "detail": clip(f"it ended with exit code {ending.code}"),
+                }
+        except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
+            refusals.print_own(error, path)
+            return {"outcome": "exception", "detail": refusals.describe(error, path)}
+        finally:
+            jax.jit = original
+            for function in watch.functions.values():
+                if function.calls or watch.is_own(function):
+                    emit({"event": "called", "function": function.fields()})
+            if answers.asked.platform:
+                emit({"event": "asked", "places": answers.asked.places})
     return {"outcome": "done"}
 
 
@@ -83,10 +88,19 @@ class Function:
 class Watch:
     """What was jitted so far, and with which shapes it was called."""
 
-    def __init__(self, folder: Path, home: Path, emit: Emit) -> None:
-        self._folder, self._home, self._emit = folder, home, emit
+    def __init__(
+        self,
+        folder: Path,
+        script: Path,
+        emit: Emit,
+        answers: Answers,
+        tpus: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        self._folder, self._script, self._emit, self._answers = folder, script, emit, answers
+        self._kinds = exports.for_kinds(tpus)
         self.functions: dict[tuple[str, str], Function] = {}
         self._exported = 0
+        self._titles: dict[str, str] = {}
         self._signatures: dict[Any, set[tuple[str, ...]]] = {}
 
     def known(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
@@ -100,28 +114,49 @@ class Watch:
 
     def function(self, fun: Any) -> Function:
         """Return the place a function comes from."""
-        name, where = _place(fun, self._home)
+        name, where = _place(fun, self._script.parent)
         function = self.functions.setdefault((name, where), Function(name, where))
         function.made += 1
         return function
 
+    def is_own(self, function: Function) -> bool:
+        """Tell whether a function lies beside the script, and not in a library."""
+        file = self._script.parent / function.where.rpartition(":")[0]
+        return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
+
     def met(self, jitted: Any, function: Function, arguments: Any, named: Any) -> None:
         """Lower a function for a TPU with arguments of shapes that it is compiled for now."""
         number = len(function.signatures)
-        event: dict[str, Any] = {
-            "event": "met", "program": function.name, "where": function.where,
-            "signature": _signature_text(function.signatures[-1]), "number": number,
-        }  # fmt: skip
         if number > MOST_SHAPES:
             return
-        self._exported += 1
-        path = self._folder / f"script-{self._exported}.mlirbc"
-        try:
-            event |= exports.write(path, jitted, *arguments, **named)
-        except Exception as error:  # noqa: BLE001  what cannot be exported costs itself alone
-            event["error"] = exports.describe(error, Path())
-            event["refused"] = "translation rule" in str(error)
-        self._emit(event)
+        title = f"{function.name}({_signature_text(function.signatures[-1])})"
+        elsewhere = self._titles.get(title, function.where) != function.where
+        longer = f"{title} at {function.where}" if elsewhere else title
+        title = unique(title, longer, self._titles)
+        self._titles[title] = function.where
+        event = {"event": "met", "program": title}
+        wanted = tuple(name for names in self._kinds.values() for name in names)
+        jax: Any = importlib.import_module("jax")
+
+        def warn(text: str) -> None:
+            self._emit({"event": "warning", "program": title, "text": text})
+
+        for device, names in self._kinds.items():
+            self._exported += 1
+            path = self._folder / f"script-{self._exported}.mlirbc"
+            fields, asked = exports.lower(
+                self._answers,
+                Job(jitted, arguments, named),
+                device if device_questions.can_separate(jax) else None,
+                path,
+                warn=warn,
+                own=self._script,
+            )
+            fields["notes"] = [*device_questions.notes(asked), *fields["notes"]]
+            separate = asked.kind and asked.device is not None
+            self._emit({**event, "tpus": names if separate else wanted, **fields})
+            if not separate:
+                return
 
 
 def _replacement(original: Any, watch: Watch) -> Any:
@@ -157,6 +192,11 @@ class Watched:
         """Lower the function, told of before."""
         self._look(arguments, named)
         return self._jitted.lower(*arguments, **named)
+
+    def trace(self, *arguments: Any, **named: Any) -> Any:
+        """Trace the function, told of before."""
+        self._look(arguments, named)
+        return self._jitted.trace(*arguments, **named)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind it as a method."""
@@ -214,7 +254,7 @@ def _signature(
 
 def _signature_text(signature: tuple[str, ...]) -> str:
     """Return a signature as people read it, without the addresses of static objects."""
-    text = re.sub(r"#\d+", "", ", ".join(signature))
+    text = re.sub(r"#\d+| at 0x[0-9a-f]+", "", ", ".join(signature))
     return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
 
 
@@ -232,7 +272,7 @@ def _leaf(leaf: Any) -> str:
     sharding = getattr(leaf, "sharding", None)
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
-    return f"{exports.short(leaf)}{weak}{' ' * bool(spread)}{spread}"
+    return f"{arrays.short(leaf)}{weak}{' ' * bool(spread)}{spread}"
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:

@@ -15,6 +15,8 @@ import signal
 import sys
 import time
 
+from tpustarter.probe import memory_watch
+
 TERM_GRACE_S = 5.0
 """Seconds between asking a process to end and killing it."""
 KILL_WAIT_S = 7.0
@@ -38,14 +40,18 @@ def main(arguments: list[str]) -> int:
     child = _start_child(control, events, drop, arguments[4:])
     os.close(control)
     _tell(events, {"event": "started", "pid": child})
-    status = _wait(child, wakeup)
+    status, excess = _wait(child, wakeup)
+    if excess:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)  # there is no memory for a gentle end
     stopped, deadline = status is None, time.monotonic() + KILL_WAIT_S
     if stopped:
         deadline += TERM_GRACE_S
         status = _end(child, status)
     # What else is left gets the time that is left, and one look at the least.
     left_behind = _end_rest(child, deadline)
-    _tell(events, {"event": "ended", **_outcome(status), "stopped": stopped, "left": left_behind})
+    _tell(events, {"event": "ended", **_outcome(status), "stopped": stopped, "left": left_behind,
+                   **({"memory": excess} if excess else {})})  # fmt: skip
     return 0
 
 
@@ -119,18 +125,25 @@ def _wake(number: int, frame: object) -> None:
     """Do nothing: the byte on the wake-up pipe is what counts."""
 
 
-def _wait(child: int, wakeup: int) -> int | None:
-    """Return the child's wait status, or None when there is no reason to wait longer."""
+def _wait(child: int, wakeup: int) -> tuple[int | None, dict[str, int] | None]:
+    """Return the child's wait status, or None when there is no reason to wait longer.
+
+    Where that is because of the memory that the child holds, it is returned as well.
+    """
+    limit = memory_watch.limit_bytes()
     while True:
-        ready, _, _ = select.select([0, wakeup], [], [])
+        tick_s = None if limit is None else memory_watch.TICK_S
+        ready, _, _ = select.select([0, wakeup], [], [], tick_s)
+        if limit is not None and (excess := memory_watch.excess(child, limit)):
+            return None, excess
         if 0 in ready:
-            return None  # "stop", or the other end is gone: both mean the same
-        numbers = os.read(wakeup, 512)
+            return None, None  # "stop", or the other end is gone: both mean the same
+        numbers = os.read(wakeup, 512) if wakeup in ready else b""
         status = _reap(child)
         if status is not None:
-            return status
+            return status, None
         if any(number != signal.SIGCHLD for number in numbers):
-            return None
+            return None, None
 
 
 def _reap(child: int) -> int | None:

@@ -16,7 +16,7 @@ from tpustarter import locations
 
 MOST = 4000
 """Answers that are kept, of some kilobytes each; the oldest go first."""
-_NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key")
+_NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes")
 
 
 def folder() -> Path:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+import importlib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
-from tpustarter.probe import exports
+from tpustarter.machine import tpus
+from tpustarter.probe import device_questions, exports
+from tpustarter.probe.device_questions import Answers
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import lowering
 from tpustarter.rehearsal.own_code import Exported
 from tpustarter.rehearsal.run import TIMEOUT_S, Rehearsal, Request
 from tpustarter.running import run_folder
@@ -45,6 +49,8 @@ class Answer:
     loops: int | None = None
     flops: float | None = None
     bytes_accessed: float | None = None
+    notes: tuple[str, ...] = ()
+    """What is to be known beside it, such as that the function asks where it runs."""
     compiler_model_seconds: float | None = None
     """The compiler's own estimate, never a measurement; None where it means nothing."""
 
@@ -65,21 +71,21 @@ def rehearse(
     """Return what the compiler says of a function for a TPU; see `tpustarter.rehearse`."""
     folder = run_folder.make()
     try:
-        written = exports.write(folder / "program.mlirbc", function, *arguments, **named)
-        return _answer(function, tpu, written, compiler, timeout_s)
+        name = str(getattr(function, "__name__", type(function).__name__))
+        nothing = Exported(name, (), {})
+        request = Request(program=nothing, tpus=(tpu,), compiler=compiler, timeout_s=timeout_s)
+        (topology,) = Rehearsal(request).topologies
+        path = folder / "program.mlirbc"
+        written, notes = _lower(path, topology, function, arguments, named)
+        source = {"artifact": written["artifact"], "lowered": written["lowered"], "program": name}
+        exported = Exported(name, (topology.name,), source, notes=notes)
+        return _answer(replace(request, program=exported), name, tpu)
     finally:
         run_folder.remove(folder)
 
 
-def _answer(
-    function: Any, tpu: str, written: Mapping[str, Any], compiler: str | None, timeout_s: float
-) -> Answer:
-    """Return what the compiler says of a program that was written."""
-    name = str(getattr(function, "__name__", type(function).__name__))
-    source = {"artifact": written["artifact"], "lowered": written["lowered"], "program": name}
-    request = Request(
-        program=Exported(name, None, source), tpus=(tpu,), compiler=compiler, timeout_s=timeout_s
-    )
+def _answer(request: Request, name: str, tpu: str) -> Answer:
+    """Return what the compiler says of a program that was lowered."""
     rehearsal = Rehearsal(request)
     for _ in rehearsal.events():
         pass
@@ -88,6 +94,22 @@ def _answer(
         raise Problem(f"no answer about `{name}` for {tpu}{why}", code=ExitCode.INCONCLUSIVE)
     names = {field.name for field in fields(Answer)}
     answer = {key: value for key, value in rehearsal.results[0].items() if key in names}
-    for key in ("buffers", "collectives", "dots"):
+    for key in ("buffers", "collectives", "dots", "notes"):
         answer[key] = tuple(answer.get(key, ()))
     return Answer(**answer)
+
+
+def _lower(
+    path: Path,
+    topology: tpus.Topology,
+    function: Any,
+    arguments: tuple[Any, ...],
+    named: dict[str, Any],
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Write a function lowered for a TPU; returns what was written, and what to say beside it."""
+    jax: Any = importlib.import_module("jax")
+    fields = lowering.tpu_fields([topology])[topology.name]
+    device = device_questions.device_of(fields) if device_questions.can_separate(jax) else None
+    with Answers(jax) as answers, answers.of(device) as asked:
+        written = exports.write(path, function, *arguments, answers=answers, **named)
+    return written, (*device_questions.notes(asked), *written["notes"])

@@ -21,7 +21,7 @@ from tpustarter.checking.session import Session, python_problem, start
 from tpustarter.machine import host
 from tpustarter.probe.rehearsal import GIB
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import memory_report
+from tpustarter.rehearsal import memory_limit, memory_report
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
 QUIET = {
@@ -58,6 +58,8 @@ class Task:
     topology: Mapping[str, Any]
     source: Mapping[str, Any]
     """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
+    notes: tuple[str, ...] = ()
+    """What is to be known beside the answer."""
 
 
 @dataclass(frozen=True)
@@ -110,16 +112,20 @@ class Compiler:
 
     def run(self, task: Task) -> Iterator[Working | dict[str, Any]]:
         """Compile the programs of a task; yields a result for each."""
+        for told in self._run(task):
+            yield noted(told, task.notes) if isinstance(told, dict) else told
+
+    def close(self) -> None:
+        """Let the process go, waiting for it in bounded time."""
+        self._end(gently=not self.stopped)
+
+    def _run(self, task: Task) -> Iterator[Working | dict[str, Any]]:
         done: list[str] = []
         while not self.stopped:
             crashed = yield from self._pass(task, done)
             if crashed is None:
                 return
             done.append(crashed)
-
-    def close(self) -> None:
-        """Let the process go, waiting for it in bounded time."""
-        self._end(gently=not self.stopped)
 
     def _pass(
         self, task: Task, done: list[str]
@@ -130,7 +136,7 @@ class Compiler:
         probe.send(self._command(task, done))
         program, began, check = task.name, time.monotonic(), task.source.get("check")
         compiling: str | None = None  # what ends the process before that would end the next one
-        limit_s = self._timeout_s + START_S
+        limit_s, what = START_S, "the compiler was not ready"
         while True:
             passed_s = time.monotonic() - began
             event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
@@ -138,11 +144,11 @@ class Compiler:
                 yield Working(program, task.tpu, passed_s, check)
             elif event is None:
                 self._end(gently=False)
-                yield failure(task, program, f"not compiled within {self._timeout_s:g} s", passed_s)
+                yield failure(task, program, f"{what} within {limit_s:g} s", passed_s)
                 return compiling
             elif event["event"] == "compiling":
                 program = compiling = str(event["program"])
-                began, limit_s = time.monotonic(), self._timeout_s
+                began, limit_s, what = time.monotonic(), self._timeout_s, "not compiled"
                 yield Working(program, task.tpu, 0.0, check)
             elif event["event"] == "rehearsed":
                 done.append(program)
@@ -248,10 +254,17 @@ def failure(
     }
 
 
+def noted(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
+    """Return a result with what is to be known beside it, if there is something."""
+    return {**result, "notes": list(notes)} if notes else result
+
+
 def exit_reason(event: Event, text: str) -> str:
     """Say how the compiler's process ended that should not have."""
     if event["event"] != "gone":
         return "the compiler's process wrote what is no event"
+    if excess := memory_limit.excess(event):
+        return f"the compiler got no answer: {excess}"
     fatal = _FATAL.search(text)
     if fatal:
         return f"the compiler crashed: {fatal['reason'].partition('] ')[2][:300]}"

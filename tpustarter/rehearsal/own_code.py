@@ -1,20 +1,14 @@
-"""The user's own program: what was named on the command line, lowered for a TPU in their Python."""
+"""The user's own program: what was named on the command line, and what is told of it."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from tpustarter.checking.outcomes import process_ending
-from tpustarter.checking.runner import START_S
-from tpustarter.checking.session import Session, start
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.running.process import Event, Probe
 
 TYPES = {
     "f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "float64",
@@ -53,13 +47,15 @@ class Exported:
     """A program of the user's, lowered for a TPU, or why it could not be."""
 
     program: str
-    devices: int | None
-    """How many devices it was listed for; None where it is one function for one device."""
+    tpus: tuple[str, ...]
+    """Names of the TPUs it was lowered for."""
     source: dict[str, Any]
     """`artifact`, `program` and `lowered`, as the compiler takes them."""
     error: str | None = None
     refused: bool = False
-    """Whether JAX has no rule for it on a TPU."""
+    """Whether JAX itself says that it cannot lower it for a TPU."""
+    notes: tuple[str, ...] = ()
+    """What is to be known beside the compiler's answer."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,21 @@ class Function:
     compilations: int
     changed: str
     """What was different the last time it was compiled anew."""
+
+
+@dataclass(frozen=True)
+class Warned:
+    """Something to know before a program is compiled."""
+
+    program: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The script asked where it runs, outside of what it jits: `file:line` of each place."""
+
+    places: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -142,133 +153,3 @@ def read_argument(text: str) -> tuple[str, tuple[int, ...]]:
             code=ExitCode.USAGE,
         )
     return kind, tuple(int(word) for word in words)
-
-
-def export(
-    code: Code,
-    session: Session,
-    counts: list[int],
-    timeout_s: float,
-    started: Callable[[Probe], None],
-) -> Iterator[Exported | float]:
-    """Yield the user's programs as they are lowered, and seconds while nothing comes.
-
-    Args:
-        code: What to lower.
-        session: The user's Python, with CPU devices for the largest of `counts`.
-        counts: Numbers of devices to list an entry point's programs for.
-        timeout_s: Longest time for all of it.
-        started: Told the process, so that it can be stopped.
-
-    Raises:
-        Problem: the file cannot be run, or does not name such a function.
-    """
-    probe, log = start(session)
-    started(probe)
-    try:
-        probe.send({"do": "trace", "id": code.name, "timeout_s": timeout_s,
-                    "file": str(code.file), "name": code.function, "folder": str(session.folder),
-                    "arguments": [[kind, list(shape)] for kind, shape in code.arguments],
-                    "counts": counts})  # fmt: skip
-        began = time.monotonic()
-        while (passed_s := time.monotonic() - began) < timeout_s + START_S:
-            event = probe.read(1.0)
-            if event is None:
-                yield passed_s
-            elif event["event"] == "exported":
-                yield _exported(event, session)
-            elif event["event"] == "end" and event["outcome"] == "done":
-                return
-            elif event["event"] != "start":
-                raise _failed(code, event, session)
-        raise Problem(f"`{code.name}` was not lowered within {timeout_s:g} s")
-    finally:
-        probe.end()
-        probe.close()
-        log.close()
-
-
-def run_script(
-    words: tuple[str, ...], session: Session, started: Callable[[Probe], None]
-) -> Iterator[Exported | Function | Printed | ScriptEnded | float]:
-    """Run a script; yields what it meets and prints, and seconds while nothing comes.
-
-    Args:
-        words: The script and its arguments.
-        session: The user's Python, with CPU devices for the TPU that is meant.
-        started: Told the process, so that it can be stopped.
-
-    Raises:
-        Problem: there is no such file.
-    """
-    path = Path(words[0]).expanduser()
-    if not path.is_file():
-        raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
-    probe, log = start(session, stream=True)
-    started(probe)
-    try:
-        probe.send({"do": "script", "id": path.name, "timeout_s": 10 * 86400,
-                    "path": str(path.absolute()), "argv": list(words[1:]),
-                    "folder": str(session.folder)})  # fmt: skip
-        began = time.monotonic()
-        while True:
-            event = probe.read(1.0)
-            kind = event["event"] if event else None
-            if event is None:
-                yield time.monotonic() - began
-            elif kind == "output":
-                yield Printed(event["name"], event["data"])
-            elif kind == "met":
-                yield _exported(event, session)
-            elif kind == "called":
-                yield Function(**session.redact.value(event["function"]))
-            elif kind == "end" and event["outcome"] == "done":
-                yield ScriptEnded(None)
-                return
-            elif kind != "start":
-                yield ScriptEnded(_ending(event, session))
-                return
-    finally:
-        probe.end()
-        probe.close()
-        log.close()
-
-
-def _ending(event: Event, session: Session) -> str:
-    if event["event"] == "interrupted":
-        return "it was stopped"
-    if event["event"] == "gone":
-        return process_ending(event)[2]
-    return session.redact.text(str(event.get("detail", event)))
-
-
-def _exported(event: Event, session: Session) -> Exported:
-    if "error" in event:
-        error = session.redact.text(str(event["error"]))
-        return Exported(_title(event), event.get("for_devices"), {}, error, event["refused"])
-    name = _title(event)
-    source = {"artifact": event["artifact"], "lowered": event["lowered"], "program": name}
-    return Exported(name, event.get("for_devices"), source)
-
-
-def _title(event: Event) -> str:
-    """Return what to call a program: a function of a script has its shapes behind its name."""
-    signature = event.get("signature")
-    return event["program"] if signature is None else f"{event['program']}({signature})"
-
-
-def _failed(code: Code, event: Event, session: Session) -> Problem:
-    """Return why nothing could be lowered."""
-    if event["event"] == "interrupted":
-        return Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
-    detail = session.redact.text(str(event.get("detail") or ""))
-    if event["event"] == "gone":
-        detail = process_ending(event)[2]
-    hint = None
-    if missing := re.search(r"No module named '([\w.]+)'", detail):
-        hint = (
-            f"install `{missing[1]}` for `{session.python}`, or name another with `--python PATH`"
-        )
-    return Problem(
-        f"`{code.name}` cannot be lowered: {detail}", hint=hint, code=ExitCode.INCONCLUSIVE
-    )

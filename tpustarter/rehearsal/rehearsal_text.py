@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tpustarter.machine.tpus import parse_type
-from tpustarter.probe.script import MOST_SHAPES
-from tpustarter.rehearsal.own_code import Function
+from tpustarter.rehearsal import script_text
 from tpustarter.rehearsal.run import Rehearsal
-from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
+from tpustarter.terminal import WIDTH, Paint, cut, unpainted, visible, wrap
 
 GIB = 2.0**30
 MIB = 2.0**20
@@ -21,9 +20,6 @@ WASTE = 2.0
 """An array is named when its tiles take so many times what was asked for, ..."""
 WASTE_BYTES = 2**20
 """... and at least so much memory."""
-STORM = 4
-"""Compilations from which on a function that is compiled for most of its calls is named."""
-STORM_LESSON = "jax/try-a-tpu-you-do-not-have"
 MOST_NOTES = 6
 """Notes of one kind that are shown."""
 _INDENT = " " * 6
@@ -78,30 +74,10 @@ def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpain
         lines += wrap(
             f"{visible(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT
         )
-    lines += _functions(rehearsal.functions)
-    if rehearsal.script_error:
-        lines += ["", *wrap(visible(rehearsal.script_error), "the script: ", hang=_INDENT)]
+    lines += script_text.functions(rehearsal.functions)
+    if rehearsal.runs_script:
+        lines += script_text.ending(rehearsal)
     return "\n".join([*lines, "", *wrap(headline(results, own=own, stopped=stopped), "")])
-
-
-def _functions(functions: Sequence[Function]) -> list[str]:
-    """Return what a script gave to `jax.jit`: how often it was called, and compiled."""
-    if not functions:
-        return []
-    lines = ["", f"{'function':<28}{'where':<24}{'calls':>8}{'compiled':>10}"]
-    for function in sorted(functions, key=lambda function: -function.compilations):
-        name, where = _cut(visible(function.name), 27), _cut(visible(function.where), 23)
-        lines.append(f"{name:<28}{where:<24}{function.calls:>8}{function.compilations:>10}")
-        if function.compilations >= STORM and 2 * function.compilations > function.calls:
-            message = (
-                f"a new program for {function.compilations} of {function.calls} calls; "
-                "last change: "
-            )
-            lines += wrap(visible(message + function.changed), _INDENT, hang=_INDENT)
-            lines.append(f"{_INDENT}read  tpustarter learn {STORM_LESSON}")
-    truncated = any(function.compilations > MOST_SHAPES for function in functions)
-    note = f" Compiled: the first {MOST_SHAPES} shapes of each." if truncated else ""
-    return [*lines, "", f"Not seen: pmap, operations outside jit.{note}"]
 
 
 def table(
@@ -109,6 +85,8 @@ def table(
 ) -> list[str]:
     """Return programs by TPUs, in as many parts as the width asks for."""
     lines: list[str] = []
+    if not results:
+        return lines
     per_part = 7
     for first in range(0, len(tpus), per_part):
         part = tpus[first : first + per_part]
@@ -129,7 +107,7 @@ def table(
                 else f"{'-':<{widths[tpu]}}"
                 for tpu in part
             ]
-            lines.append(f"{_cut(visible(name), label_width - 1):<{label_width}}{' '.join(cells)}")
+            lines.append(f"{cut(visible(name), label_width - 1):<{label_width}}{' '.join(cells)}")
     return [line.rstrip() for line in lines]
 
 
@@ -137,10 +115,6 @@ def label(result: dict[str, Any]) -> str:
     """Return what to call a program: the name of its check and its own."""
     check = result["check"]
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -166,9 +140,10 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
             lines += wrap(visible(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
             lines += [
-                _cut(_INDENT + array(buffer), WIDTH) for buffer in biggest(first.get("buffers", []))
+                cut(_INDENT + array(buffer), WIDTH) for buffer in biggest(first.get("buffers", []))
             ]
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
+        lines += _noted(group)
         if verbose and first.get("detail"):
             lines += [f"{_INDENT}| {visible(line)}" for line in first["detail"].splitlines()[-60:]]
         return lines
@@ -178,6 +153,7 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     else:
         lines = wrap(visible(label(first)), head, hang=_INDENT)
         lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
+    lines += _noted(group)
     for result in group if verbose else group[:1]:
         texts = notes(result, verbose=verbose) if facts else []
         if texts and len(group) > 1:
@@ -186,6 +162,13 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
         for fact in texts:
             lines += wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
+
+
+def _noted(group: list[dict[str, Any]]) -> list[str]:
+    """Return what is to be known beside the answers of a group."""
+    texts = dict.fromkeys(note for result in group for note in result.get("notes", ()))
+    return [line for text in texts
+            for line in wrap(visible(text), f"{_INDENT}note    ", hang=f"{_INDENT}  ")]  # fmt: skip
 
 
 def _differ(first: dict[str, Any], second: dict[str, Any]) -> bool:
@@ -230,7 +213,7 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
         lines.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
     if verbose:
         lines.append(f"time    {model_time(result)}")
-        lines += [_cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]
+        lines += [cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]
     return lines
 
 

@@ -21,10 +21,17 @@ from tpustarter.checking.session import Session
 from tpustarter.machine import host, tpus
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.rehearsal import answers, compiler, own_code
+from tpustarter.rehearsal import answers, compiler, lowering, memory_limit, own_code
 from tpustarter.rehearsal.compiler import Compiler, Task, Working
 from tpustarter.rehearsal.jobs import Jobs
-from tpustarter.rehearsal.own_code import Exported, Function, Printed, ScriptEnded
+from tpustarter.rehearsal.own_code import (
+    Asked,
+    Exported,
+    Function,
+    Printed,
+    ScriptEnded,
+    Warned,
+)
 from tpustarter.running import archive, run_folder
 from tpustarter.running.process import Probe
 from tpustarter.version import __version__
@@ -58,6 +65,8 @@ class Request:
     """Whether to ask the compiler again where an answer is stored."""
     beside_tpu: bool = False
     """Whether to go on on a machine that has TPU chips."""
+    memory_limit_bytes: int | None = None
+    """What all processes may hold together; None for a share of what is available."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class Rehearsed:
     result: dict[str, Any]
 
 
-Event = Began | Working | Rehearsed | Function | Printed | ScriptEnded
+Event = Began | Working | Rehearsed | Warned | Asked | Function | Printed | ScriptEnded
 
 
 def beside(machine: host.Machine) -> str:
@@ -107,7 +116,9 @@ class Rehearsal:
                 hint="when nothing runs on them, give `--beside-tpu`",
                 code=ExitCode.INCONCLUSIVE,
             )
-        self.topologies = [_topology(name) for name in dict.fromkeys(request.tpus)]
+        # Several names may mean one TPU: v5litepod-8 is v5e-8.
+        self.topologies = [_topology(name) for name in request.tpus]
+        self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = _code(request)
         own = self._code or request.script or request.program
         self._checks = [] if own else _checks(request, checks)
@@ -116,7 +127,11 @@ class Rehearsal:
         self._lowering: Probe | None = None
         self.functions: list[Function] = []
         """What a script gave to `jax.jit`."""
+        self.asked: tuple[str, ...] = ()
+        """Where a script asked where it runs, outside of what it jits."""
         self.script_error: str | None = None
+        self.script_python: str | None = None
+        """The Python that a script ran in."""
         self.results: list[dict[str, Any]] = []
         self.skipped: list[dict[str, str]] = []
         """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
@@ -190,15 +205,18 @@ class Rehearsal:
             "skipped": self.skipped,
             "functions": [vars(function) for function in self.functions],
             "script_error": self.script_error,
+            "script_python": self.script_python,
+            "asked": list(self.asked),
             "exit_code": int(self.exit_code),
         }
 
     def _session(self, folder: Path) -> Session:
+        limits = memory_limit.variables(self._machine, self._request.memory_limit_bytes)
         return Session(
             self._compiler,
             archive.build(folder / "probe.pyz", self._checks_folder),
             folder,
-            {**self._machine.env, **compiler.QUIET},
+            {**self._machine.env, **compiler.QUIET, **limits},
             {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},
             self._redact,
             drop=locations.caller(),
@@ -227,30 +245,35 @@ class Rehearsal:
 
     def _lower_own(self, compiling: Session) -> Iterator[Task | Event]:
         """Lower the user's programs in the user's Python; yields what is left to compile."""
-        counts = sorted({topology.devices for topology in self.topologies})
-        env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(counts[-1])}
-        timeout_s = self._request.timeout_s
+        most = max(topology.devices for topology in self.topologies)
+        env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(most)}
+        timeout_s, topologies = self._request.timeout_s, self.topologies
         if self._request.script:
             session = replace(compiling, python=self._python(Path.cwd()), env=env)
-            events = own_code.run_script(self._request.script, session, self._remember_probe)
+            self.script_python = self._display_path(session.python)
+            words = self._request.script
+            events = lowering.run_script(words, session, topologies, self._remember_probe)
         elif self._code:
             session = replace(compiling, python=self._python(self._code.file.parent), env=env)
-            events = own_code.export(self._code, session, counts, timeout_s, self._remember_probe)
+            events = lowering.export(
+                self._code, session, topologies, timeout_s, self._remember_probe
+            )
         else:
             events = [self._request.program] if self._request.program else []
         for event in events:
             if isinstance(event, Exported):
                 yield from self._tasks_of(event)
-            elif isinstance(event, Function | Printed | ScriptEnded):
-                yield event
-            else:
+            elif isinstance(event, int | float):
                 yield Working("your code", "a TPU", event)
+            else:
+                yield event
 
     def _tasks_of(self, exported: Exported) -> Iterator[Task | Event]:
         for topology in self.topologies:
-            if exported.devices not in (None, topology.devices):
+            if topology.name not in exported.tpus:
                 continue
-            task = Task(exported.program, topology.name, _fields(topology), exported.source)
+            task = Task(exported.program, topology.name, _fields(topology), exported.source,
+                        exported.notes)  # fmt: skip
             needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
             if needed > topology.devices:
                 why = f"needs {needed} devices, {topology.name} has {topology.devices}"
@@ -260,9 +283,8 @@ class Rehearsal:
                 yield task
                 continue
             status = "refused" if exported.refused else "error"
-            yield Rehearsed(
-                compiler.failure(task, exported.program, exported.error) | {"status": status}
-            )
+            failure = compiler.failure(task, exported.program, exported.error)
+            yield Rehearsed(compiler.noted(failure | {"status": status}, exported.notes))
 
     def _remember_probe(self, probe: Probe) -> None:
         """Make the process of the user's code one that `stop` reaches."""
@@ -292,6 +314,8 @@ class Rehearsal:
             self.results.append(event.result)
         elif isinstance(event, Function):
             self.functions.append(event)
+        elif isinstance(event, Asked):
+            self.asked = event.places
         elif isinstance(event, ScriptEnded):
             self.script_error = event.error
         return event

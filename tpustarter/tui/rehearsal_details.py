@@ -9,7 +9,8 @@ from textual.content import Content
 
 from tpustarter.rehearsal import rehearsal_text
 from tpustarter.rehearsal.own_code import Function
-from tpustarter.rehearsal.rehearsal_text import STORM, STORM_LESSON, size
+from tpustarter.rehearsal.rehearsal_text import size
+from tpustarter.rehearsal.script_text import STORM, STORM_LESSON
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.plain import plain
@@ -44,6 +45,8 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
             yield Hanging(_dim_label("padding"), visible(line))
     if result["status"] == "does-not-fit":
         yield Hanging(_dim_label("try"), ADVICE)
+    for note in result.get("notes", ()):
+        yield Hanging(_dim_label("note"), visible(note))
     if result.get("detail"):
         yield Hanging(_dim_label("more"), "g shows the compiler's own words")
 
@@ -127,7 +130,7 @@ def _align(texts: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def describe_script(
-    functions: Sequence[Function], error: str | None, printed: str
+    functions: Sequence[Function], remarks: Sequence[str], printed: str
 ) -> Iterator[Piece]:
     """Yield what a script gave to `jax.jit`, how it ended, and what it printed."""
     for function in sorted(functions, key=lambda function: -function.compilations):
@@ -135,8 +138,8 @@ def describe_script(
         yield Hanging(Content.styled(f"{visible(function.name)}  ", "bold"), visible(text))
         if function.compilations >= STORM and 2 * function.compilations > function.calls:
             yield Hanging("  ", visible(f"last change: {function.changed}; read {STORM_LESSON}"))
-    if error:
-        yield Hanging(word("error", "ended ", 8), visible(error))
+    for remark in remarks:
+        yield Hanging(word("error", "note", LABEL), visible(remark))
     yield Content.styled("its output:", "dim")
     yield Content(printed or "Nothing until now.")
 

@@ -16,9 +16,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.problem import Problem
-from tpustarter.rehearsal import own_code, rehearsal_text
+from tpustarter.rehearsal import own_code, rehearsal_text, script_text
 from tpustarter.rehearsal.compiler import Working
-from tpustarter.rehearsal.own_code import Function, Printed, ScriptEnded
+from tpustarter.rehearsal.own_code import Asked, Function, Printed, ScriptEnded, Warned
 from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, Request, beside
 from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
@@ -76,7 +76,8 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         self._view = self._opening = ""
         self._functions: list[Function] = []
         self._tail = Tail()
-        self._script_error: str | None = None
+        self._remarks: list[str] = []
+        """What there is to say of a script that was run."""
 
     def _new_answers(self) -> Answers:
         """Return what is known before the first answer."""
@@ -107,7 +108,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
     def _start(self) -> None:
         self._began, self._stopped, self._failed, self._job = time.monotonic(), False, False, None
         self._rehearsal, self._inbox, self._answers = None, Inbox(), self._new_answers()
-        self._functions, self._tail, self._script_error = [], Tail(), None
+        self._functions, self._tail, self._remarks = [], Tail(), []
         self.query_one(Table).known = self._answers
         self._clock = self.set_interval(1.0, self._tick)
         self._show()
@@ -193,13 +194,15 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         else:
             self._follow_script(event)
 
-    def _follow_script(self, event: Function | Printed | ScriptEnded) -> None:
+    def _follow_script(self, event: Function | Printed | Warned | Asked | ScriptEnded) -> None:
         if isinstance(event, Function):
             self._functions.append(event)
         elif isinstance(event, Printed):
             self._tail.add(event.data.decode("utf-8", "replace"))
-        else:
-            self._script_error = event.error
+        elif isinstance(event, Warned):
+            self._tail.add(f"warning: {event.program}: {event.text}\n")
+        elif isinstance(event, ScriptEnded) and self._rehearsal:
+            self._remarks = [text for text, _ in script_text.remarks(self._rehearsal)]
 
     def _finish(self) -> None:
         if self._clock:
@@ -256,7 +259,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         table = self.query_one(Table)
         program, tpu = table.program, table.tpu
         if self._view == "script":
-            pieces = details.describe_script(self._functions, self._script_error, self._tail.text)
+            pieces = details.describe_script(self._functions, self._remarks, self._tail.text)
             self.show_details(Stack(pieces))
         elif program is None:
             self.show_details("")

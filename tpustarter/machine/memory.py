@@ -1,0 +1,45 @@
+"""How much memory a process may still take: of the machine, and of the containers it is in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from tpustarter.machine.machine import Machine
+
+_GROUPS = {
+    # the controller's name in /proc/self/cgroup: its folder, the files of limit and of use, and
+    # the line of memory.stat with what the kernel takes back when memory is short
+    "": ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    "memory": ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+               "total_inactive_file"),
+}  # fmt: skip
+"""Source: kernel.org/doc/html/latest/admin-guide/cgroup-v2.html and cgroup-v1/memory.html."""
+
+
+def available_bytes(machine: Machine) -> int | None:
+    """Return the bytes that can be taken without swapping; None where the machine does not say."""
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.M)
+    amounts = [int(match[1]) * 1024] if match else []
+    for line in (machine.text("/proc/self/cgroup") or "").splitlines():
+        _, _, rest = line.partition(":")
+        names, _, path = rest.partition(":")
+        for name in names.split(","):
+            if name in _GROUPS and path.startswith("/"):
+                amounts += _left(machine, name, PurePosixPath(path))
+    return max(0, min(amounts)) if amounts else None
+
+
+def _left(machine: Machine, name: str, path: PurePosixPath) -> list[int]:
+    """Return what each of a process's control groups leaves; a container sees but the last."""
+    folder, limit_file, used_file, reclaimable = _GROUPS[name]
+    amounts: list[int] = []
+    for group in (path, *path.parents):
+        place = f"{folder}{group}".rstrip("/")
+        limit = (machine.text(f"{place}/{limit_file}") or "").strip()
+        used = (machine.text(f"{place}/{used_file}") or "").strip()
+        if limit.isdigit() and used.isdigit():
+            stat = machine.text(f"{place}/memory.stat") or ""
+            match = re.search(rf"^{reclaimable} (\d+)$", stat, re.M)
+            amounts.append(int(limit) - int(used) + (int(match[1]) if match else 0))
+    return amounts

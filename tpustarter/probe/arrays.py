@@ -1,0 +1,59 @@
+"""Makes a jitted function of arrays from whatever a user calls a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NUMBERS = (bool, int, float, complex)
+DONATES = "what it donates is not seen here: the memory of its arguments is counted in full"
+
+
+def jitted(
+    jax: Any, function: Any, arguments: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, Sequence[Any], Mapping[str, Any], list[str]]:
+    """Return a jitted function, what to call it with, and what to say beside it.
+
+    What `jax.jit` has made is taken as it is. A library may have a `jit` of its own that takes what
+    is no array, as Equinox's `filter_jit` does: such a function is traced with all that is no array
+    held fixed, and gives the arrays of its result. So is a plain function, whose Python numbers
+    are arrays, as they are to JAX.
+    """
+    if type(function).__name__ == "PjitFunction":
+        return function, arguments, named, []
+    from_library = hasattr(function, "lower")
+    leaves, structure = jax.tree_util.tree_flatten((tuple(arguments), dict(named)))
+    kinds = () if from_library else _NUMBERS
+    positions = [n for n, leaf in enumerate(leaves) if is_array(leaf) or isinstance(leaf, kinds)]
+    if len(positions) == len(leaves) and not from_library:
+        return jax.jit(function), arguments, named, []
+
+    def program(*arrays: Any) -> list[Any]:
+        filled = list(leaves)
+        for position, array in zip(positions, arrays, strict=True):
+            filled[position] = array
+        values, by_name = jax.tree_util.tree_unflatten(structure, filled)
+        result = function(*values, **by_name)
+        return [leaf for leaf in jax.tree_util.tree_leaves(result)
+                if is_array(leaf) or isinstance(leaf, _NUMBERS)]  # fmt: skip
+
+    program.__name__ = program.__qualname__ = str(getattr(function, "__name__", "program"))
+    donates = getattr(function, "donate_first", False) or getattr(function, "donate_rest", False)
+    dynamic = [leaves[position] for position in positions]
+    return jax.jit(program), dynamic, {}, [DONATES] if donates else []
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether JAX takes a value for an array, or for the type of one."""
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def short(value: Any) -> str:
+    """Return an array's type as HLO writes it: `f32[8,128]`."""
+    name = re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(value.dtype))
+    return f"{name}[{','.join(str(size) for size in value.shape)}]"
+
+
+def _abbreviation(match: re.Match[str]) -> str:
+    return {"bfloat": "bf", "float": "f", "int": "s", "uint": "u", "complex": "c"}[match[1]]

@@ -1,0 +1,217 @@
+"""Answers a program that asks where it runs while it is lowered for a TPU, and notes the question.
+
+A program may branch on `jax.default_backend()`, on the platform or kind of `jax.devices()[0]`, or,
+in a Pallas kernel, on `pltpu.get_tpu_info()`. It is lowered on a CPU, so the true answers would
+select the code that a TPU never runs. JAX has an abstract device for the last kind of question
+since 0.10; the others read attributes of real devices, and are answered by who asks: JAX itself
+always gets the truth, because it compiles by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_ANSWERED = ("jax.experimental.mosaic", "jax.experimental.pallas", "jax._src.pallas",
+             "jax._src.tpu_info")  # fmt: skip
+"""Parts of JAX that are asked by programs, for kernels, and never for what JAX itself does."""
+_TRUTH = ("jax", "jaxlib", "tpustarter")
+MOST_PLACES = 100
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a device of a TPU says of itself."""
+
+    kind: str
+    """As JAX calls it, such as `TPU v5 lite`."""
+    cores: int
+
+
+@dataclass
+class Questions:
+    """What was asked; `device` is None where the truth is told, and only noted."""
+
+    device: Device | None = None
+    platform: bool = False
+    """Whether the program asked which platform it runs on."""
+    kind: bool = False
+    """Whether it asked for what differs between TPUs."""
+    places: list[str] = field(default_factory=list[str])
+    """`file:line` of those that asked and were told the truth."""
+
+    def also(self, other: Questions) -> Questions:
+        """Return what was asked here or there."""
+        return Questions(
+            self.device, self.platform or other.platform, self.kind or other.kind, self.places
+        )
+
+
+def can_separate(jax: Any) -> bool:
+    """Tell whether JAX keeps what it traces for an abstract device apart from what it traces here.
+
+    Without that, a program that is also run in this process must be told the truth: JAX would run
+    what it has traced for a TPU.
+    """
+    return hasattr(jax.sharding, "AbstractDevice") and hasattr(jax.sharding, "use_abstract_mesh")
+
+
+def notes(questions: Questions) -> list[str]:
+    """Return what to say beside a program that asked."""
+    if not (questions.platform or questions.kind):
+        return []
+    if questions.device is None:
+        places = ", ".join(questions.places[:MOST_NAMED])
+        text = f"it asks where it runs ({places}), and was answered `cpu`"
+        return [f"{text}: where it branches on that, this is the code for a CPU"]
+    if questions.kind:
+        return ["it asks for the kind of device: each kind of TPU has its own program here"]
+    return ["it asks where it runs, and was answered `tpu`"]
+
+
+class Answers:
+    """Stands between programs and JAX while it is open; `asked` collects the questions."""
+
+    def __init__(self, jax: Any) -> None:
+        self._jax = jax
+        self.asked = Questions()
+        self._patches = contextlib.ExitStack()
+
+    def __enter__(self) -> Answers:  # noqa: PYI034  Python 3.10 has no Self
+        """Replace the public functions of JAX, and the attributes of its devices."""
+        jax = self._jax
+        self._set(jax, "default_backend", self._default_backend(jax.default_backend))
+        for name in ("devices", "device_count", "local_devices", "local_device_count"):
+            self._set(jax, name, self._accepting_tpu(getattr(jax, name)))
+        device = jax.devices()[0]
+        fields: tuple[tuple[str, Callable[[Device], Any]], ...] = (
+            ("platform", lambda _: "tpu"),
+            ("device_kind", lambda device: device.kind),
+            ("num_cores", lambda device: device.cores),
+        )
+        for name, answer in fields:
+            self._set_property(type(device), name, answer)
+        self._set_property(type(device.client), "platform", fields[0][1])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Put everything back."""
+        self._patches.close()
+
+    @contextlib.contextmanager
+    def of(self, device: Device | None) -> Generator[Questions]:
+        """Answer for a TPU for a while; with None, tell the truth and note the questions."""
+        outer, self.asked = self.asked, Questions(device)
+        try:
+            yield self.asked
+        finally:
+            self.asked = outer
+
+    @contextlib.contextmanager
+    def abstractly(self) -> Generator[None]:
+        """Have the abstract device of JAX be the TPU as well, in whatever mesh there is."""
+        device, sharding = self.asked.device, self._jax.sharding
+        if device is None or not can_separate(self._jax):
+            yield
+            return
+        abstract = _abstract_device(sharding, self.asked, device)
+        mesh = sharding.get_abstract_mesh()
+        if mesh.empty:
+            mesh = sharding.AbstractMesh((), (), abstract_device=abstract)
+        else:
+            mesh = mesh.update(abstract_device=abstract)
+        with sharding.use_abstract_mesh(mesh):
+            yield
+
+    def _set(self, owner: Any, name: str, value: Any) -> None:
+        own: Any = owner.__dict__
+        if name in own:
+            self._patches.callback(setattr, owner, name, own[name])
+        else:
+            self._patches.callback(delattr, owner, name)
+        setattr(owner, name, value)
+
+    def _set_property(self, owner: Any, name: str, answer: Callable[[Device], Any]) -> None:
+        original: Any = owner.__dict__.get(name)
+
+        def read(device: Any) -> Any:
+            if self._answers(name, _asker()) and self.asked.device:
+                return answer(self.asked.device)
+            if original is None:
+                return device.__getattr__(name)
+            return original.__get__(device, owner)
+
+        # A class of another kind may refuse: its questions go unseen, as those of other libraries.
+        with contextlib.suppress(TypeError, AttributeError):
+            self._set(owner, name, property(read))
+
+    def _default_backend(self, original: Callable[[], str]) -> Callable[[], str]:
+        def default_backend() -> str:
+            asks = self._answers("platform", _asker())
+            return "tpu" if asks and self.asked.device else original()
+
+        return default_backend
+
+    def _accepting_tpu(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Let `jax.devices("tpu")` be the devices that stand for those of a TPU."""
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            if self.asked.device and "tpu" in (*arguments, *named.values()):
+                arguments = tuple("cpu" if word == "tpu" else word for word in arguments)
+                named = {key: "cpu" if word == "tpu" else word for key, word in named.items()}
+            return original(*arguments, **named)
+
+        return call
+
+    def _answers(self, name: str, frame: Any) -> bool:
+        """Note a question; false where it is JAX that asks for itself."""
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in _TRUTH and not module.startswith(_ANSWERED):
+            return False
+        self.asked.platform = True
+        self.asked.kind |= name != "platform"
+        if self.asked.device is None and len(self.asked.places) < MOST_PLACES:
+            place = _place(frame)
+            if place not in self.asked.places:
+                self.asked.places.append(place)
+        return True
+
+
+def _asker() -> Any:
+    """Return the frame that called whoever calls this."""
+    frame: Any = inspect.currentframe()
+    return frame.f_back.f_back
+
+
+def _place(frame: Any) -> str:
+    """Return file and line of the program that asks, maybe through a part of JAX."""
+    while frame.f_back and str(frame.f_globals.get("__name__", "")).startswith(_ANSWERED):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def device_of(fields: Mapping[str, Any]) -> Device:
+    """Return the device of a TPU from the fields of a command."""
+    return Device(str(fields["kind"]), int(fields["cores"]))
+
+
+def _abstract_device(sharding: Any, asked: Questions, device: Device) -> Any:
+    """Return JAX's abstract device, made to note that it was asked."""
+    base: Any = sharding.AbstractDevice
+
+    class Asked(base):
+        """Equal to another one of the same kind, without asking it."""
+
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("device_kind", "num_cores"):
+                module = str(_asker().f_globals.get("__name__", ""))
+                asked.kind |= module.startswith(_ANSWERED) or not module.startswith("jax")
+            value: Any = base.__getattribute__(self, name)
+            return value
+
+    return Asked(device.kind, device.cores, "tpu")

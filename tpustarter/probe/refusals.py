@@ -1,0 +1,72 @@
+"""Tells whose error an exception is: the user's, or a refusal of JAX; and says it in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+from tpustarter.probe.finding import clip, message
+
+CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
+_JAX = ("jax", "jaxlib")
+_TPU_LOWERING = "/jax/_src/pallas/mosaic/"
+"""Where JAX turns kernels into code for a TPU, and refuses what a TPU cannot do."""
+
+
+@contextlib.contextmanager
+def whole_tracebacks(jax: Any) -> Generator[None]:
+    """Have JAX leave its own lines in tracebacks: they tell who raised."""
+    before = jax.config.jax_traceback_filtering
+    jax.config.update("jax_traceback_filtering", "off")
+    try:
+        yield
+    finally:
+        jax.config.update("jax_traceback_filtering", before)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Tell whether JAX itself says that it cannot lower this for a TPU.
+
+    The type alone does not say it: a program may raise NotImplementedError as well. The traceback
+    has to be whole.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return False
+    path = Path(frames[-1].filename)
+    folders = [Path(str(getattr(sys.modules.get(name), "__file__", None))).parent for name in _JAX]
+    if not any(path.is_relative_to(folder) for folder in folders if folder.is_absolute()):
+        return False
+    in_lowering = _TPU_LOWERING in path.as_posix()
+    kernel = isinstance(error, ValueError) or type(error).__name__ == "LoweringException"
+    return isinstance(error, NotImplementedError) or (in_lowering and kernel)
+
+
+def describe(error: BaseException, path: Path) -> str:
+    """Return an exception as one line, with the last line of the user's file it came through."""
+    kind = type(error).__name__
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return clip(f"{path.name}:{error.lineno}: {kind}: {error.msg}")
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == str(path)]
+    where = f"{path.name}:{own[-1].lineno}: " if own else ""
+    text = (message(error).splitlines() or [""])[0]
+    if "different from the lowering platform" in text:
+        return clip(f"{where}{CALLS_BACK}")
+    if text:
+        return clip(f"{where}{kind}: {text}")
+    line = (own or frames)[-1].line if frames else None
+    return clip(f"{where}{kind} without a message{f', raised by `{line}`' if line else ''}")
+
+
+def print_own(error: BaseException, path: Path) -> None:
+    """Print a traceback to stderr, from the user's file on where it leads through that."""
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename != str(path):
+        frames = frames.tb_next
+    with contextlib.suppress(OSError, ValueError):  # the stream may be closed
+        traceback.print_exception(type(error), error, frames or error.__traceback__)

@@ -1,0 +1,223 @@
+"""The process that runs the user's own code: it lowers a file's programs, or watches a script."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.runner import START_S
+from tpustarter.checking.session import Session, start
+from tpustarter.machine import tpus
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import memory_limit
+from tpustarter.rehearsal.own_code import (
+    Asked,
+    Code,
+    Exported,
+    Function,
+    Printed,
+    ScriptEnded,
+    Warned,
+)
+from tpustarter.running.process import Event, Probe
+
+LAST = ", so nothing after it was tried"
+
+
+def export(
+    code: Code,
+    session: Session,
+    topologies: Sequence[tpus.Topology],
+    timeout_s: float,
+    started: Callable[[Probe], None],
+) -> Iterator[Exported | Warned | float]:
+    """Yield the user's programs as they are lowered, and seconds while nothing comes.
+
+    A program that is not lowered in time, or that ends the process, is the last one.
+
+    Args:
+        code: What to lower.
+        session: The user's Python, with CPU devices for the largest TPU.
+        topologies: The TPUs to lower for.
+        timeout_s: Longest time for loading the file, and for each program.
+        started: Told the process, so that it can be stopped.
+
+    Raises:
+        Problem: the file cannot be run, or does not name such a function.
+    """
+    probe, log = start(session)
+    started(probe)
+    try:
+        probe.send({"do": "trace", "id": code.name, "timeout_s": 20 * timeout_s,
+                    "file": str(code.file), "name": code.function, "folder": str(session.folder),
+                    "arguments": [[kind, list(shape)] for kind, shape in code.arguments],
+                    "tpus": tpu_fields(topologies)})  # fmt: skip
+        yield from _programs(probe, code, session, [t.name for t in topologies], timeout_s)
+    finally:
+        probe.end()
+        probe.close()
+        log.close()
+
+
+def _programs(
+    probe: Probe, code: Code, session: Session, names: list[str], timeout_s: float
+) -> Iterator[Exported | Warned | float]:
+    """Yield what the process of a file tells, until its end or its last program's."""
+    missing: dict[str, list[str]] = {}  # programs that were begun: the TPUs without an answer
+    program: str | None = None
+    notes: tuple[str, ...] = ()
+    first = began = time.monotonic()
+    limit_s, what = START_S, "JAX did not start in its Python"
+    while True:
+        passed_s = time.monotonic() - began
+        event = probe.read(min(1.0, max(0.0, limit_s - passed_s)))
+        kind = event["event"] if event else None
+        if event is None and passed_s < limit_s:
+            yield time.monotonic() - first
+        elif kind == "start":
+            began = time.monotonic()
+        elif event is not None and kind in ("ready", "lowering", "exported", "warning"):
+            began, limit_s, what = time.monotonic(), timeout_s, "not lowered"
+            if kind == "lowering":
+                program, notes = str(event["program"]), ()
+                missing.setdefault(program, list(names))
+            elif kind == "exported":
+                exported = _exported(event, session)
+                left = missing.get(exported.program, [])
+                missing[exported.program] = [name for name in left if name not in exported.tpus]
+                program = None
+                yield exported
+            elif kind == "warning":
+                warned = _warned(event, session)
+                notes = (*notes, warned.text)
+                yield warned
+        elif event is not None and kind == "end" and event["outcome"] == "done":
+            return
+        else:
+            reason = f"{what} within {limit_s:g} s" if event is None else _reason(event, session)
+            if program is None or kind == "interrupted":
+                raise _failed(code, reason, session.python, interrupted=kind == "interrupted")
+            yield Exported(program, tuple(missing[program]), {}, f"{reason}{LAST}", notes=notes)
+            return
+
+
+def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]:
+    """Return what the probe has to know of TPUs: how many devices, and what one says of itself."""
+    fields: dict[str, dict[str, Any]] = {}
+    for topology in topologies:
+        row = tpus.parse_type(topology.name).generation
+        cores = (row.cores_per_chip or 1) // (row.devices_per_chip or 1)
+        fields[topology.name] = {
+            "devices": topology.devices,
+            "kind": row.device_kinds[0],
+            "cores": cores,
+        }
+    return fields
+
+
+def run_script(
+    words: tuple[str, ...],
+    session: Session,
+    topologies: Sequence[tpus.Topology],
+    started: Callable[[Probe], None],
+) -> Iterator[Exported | Warned | Asked | Function | Printed | ScriptEnded | float]:
+    """Run a script; yields what it meets and prints, and seconds while nothing comes.
+
+    Args:
+        words: The script and its arguments.
+        session: The user's Python, with CPU devices for the TPU that is meant.
+        topologies: The TPUs to lower for.
+        started: Told the process, so that it can be stopped.
+
+    Raises:
+        Problem: there is no such file.
+    """
+    path = Path(words[0]).expanduser()
+    if not path.is_file():
+        raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
+    probe, log = start(session, stream=True)
+    started(probe)
+    try:
+        probe.send({"do": "script", "id": path.name, "timeout_s": 10 * 86400,
+                    "path": str(path.absolute()), "argv": list(words[1:]),
+                    "folder": str(session.folder), "tpus": tpu_fields(topologies)})  # fmt: skip
+        yield from _script_events(probe, session)
+    finally:
+        probe.end()
+        probe.close()
+        log.close()
+
+
+def _script_events(
+    probe: Probe, session: Session
+) -> Iterator[Exported | Warned | Asked | Function | Printed | ScriptEnded | float]:
+    """Yield what the process of a script tells and prints, until its end."""
+    began = time.monotonic()
+    while True:
+        event = probe.read(1.0)
+        kind = event["event"] if event else None
+        if event is None:
+            yield time.monotonic() - began
+        elif kind == "output":
+            yield Printed(event["name"], event["data"])
+        elif kind == "met":
+            yield _exported(event, session)
+        elif kind == "warning":
+            yield _warned(event, session)
+        elif kind == "asked":
+            yield Asked(tuple(session.redact.text(str(place)) for place in event["places"]))
+        elif kind == "called":
+            yield Function(**session.redact.value(event["function"]))
+        elif kind == "end" and event["outcome"] == "done":
+            yield ScriptEnded(None)
+            return
+        elif kind != "start":
+            yield ScriptEnded(_ending(event, session))
+            return
+
+
+def _ending(event: Event, session: Session) -> str:
+    return "it was stopped" if event["event"] == "interrupted" else _reason(event, session)
+
+
+def _warned(event: Event, session: Session) -> Warned:
+    return Warned(str(event["program"]), session.redact.text(str(event["text"])))
+
+
+def _exported(event: Event, session: Session) -> Exported:
+    name, names = str(event["program"]), tuple(event["tpus"])
+    notes = tuple(session.redact.text(str(note)) for note in event["notes"])
+    if "error" in event:
+        error = session.redact.text(str(event["error"]))
+        return Exported(name, names, {}, error, event["refused"], notes)
+    source = {"artifact": event["artifact"], "lowered": event["lowered"], "program": name}
+    return Exported(name, names, source, notes=notes)
+
+
+def _reason(event: Event, session: Session) -> str:
+    """Return how the process of a file ended that should not have."""
+    if event["event"] == "gone":
+        return memory_limit.process_ending(event)
+    return session.redact.text(str(event.get("detail") or ""))
+
+
+def _failed(code: Code, reason: str, python: Path, *, interrupted: bool) -> Problem:
+    """Return why nothing could be lowered."""
+    if interrupted:
+        return Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
+    return Problem(
+        f"`{code.name}` cannot be lowered: {reason}",
+        hint=install_hint(reason, str(python)),
+        code=ExitCode.INCONCLUSIVE,
+    )
+
+
+def install_hint(error: str, python: str) -> str | None:
+    """Return what to do where an error is that a module is not there."""
+    missing = re.search(r"No module named '([\w.]+)'", error)
+    if not missing:
+        return None
+    return f"install `{missing[1]}` for `{python}`, or name another with `--python PATH`"
