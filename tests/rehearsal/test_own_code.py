@@ -110,7 +110,10 @@ def test_a_python_without_jax_is_told_with_what_to_install(tmp_path: Path, stub:
 
 def test_every_sample_is_used() -> None:
     """No sample lies there unused."""
-    assert {*UNUSABLE, "many", "spread", "script"} == {path.stem for path in BAD.glob("*.py")}
+    used = {*UNUSABLE, "many", "spread", "script"}
+    used |= {"asks", "broken", "forges", "meshes", "script_asks", "wrapped"}  # by test_lowering
+
+    assert used == {path.stem for path in BAD.glob("*.py")}
 
 
 def test_a_program_that_cannot_be_lowered_costs_itself_alone(stub: str) -> None:

@@ -96,7 +96,9 @@ class Watch:
         answers: Answers,
         tpus: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        self._folder, self._script, self._emit, self._answers = folder, script, emit, answers
+        self._folder, self._script, self._emit = folder, script, emit
+        self.answers = answers
+        """What is asked while a function is traced is said beside it, not of the script."""
         self._kinds = exports.for_kinds(tpus)
         self.functions: dict[tuple[str, str], Function] = {}
         self._exported = 0
@@ -145,7 +147,7 @@ class Watch:
             self._exported += 1
             path = self._folder / f"script-{self._exported}.mlirbc"
             fields, asked = exports.lower(
-                self._answers,
+                self.answers,
                 Job(jitted, arguments, named),
                 device if device_questions.can_separate(jax) else None,
                 path,
@@ -186,17 +188,20 @@ class Watched:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function, told of before."""
         self._look(arguments, named)
-        return self._jitted(*arguments, **named)
+        with self._watch.answers.of(None):
+            return self._jitted(*arguments, **named)
 
     def lower(self, *arguments: Any, **named: Any) -> Any:
         """Lower the function, told of before."""
         self._look(arguments, named)
-        return self._jitted.lower(*arguments, **named)
+        with self._watch.answers.of(None):
+            return self._jitted.lower(*arguments, **named)
 
     def trace(self, *arguments: Any, **named: Any) -> Any:
         """Trace the function, told of before."""
         self._look(arguments, named)
-        return self._jitted.trace(*arguments, **named)
+        with self._watch.answers.of(None):
+            return self._jitted.trace(*arguments, **named)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind it as a method."""

@@ -79,28 +79,31 @@ def _programs(
             yield time.monotonic() - first
         elif kind == "start":
             began = time.monotonic()
-        elif event is not None and kind in ("ready", "lowering", "exported", "warning"):
+        elif event is not None and kind in ("ready", "lowering"):
             began, limit_s, what = time.monotonic(), timeout_s, "not lowered"
             if kind == "lowering":
-                program, notes = str(event["program"]), ()
+                program, notes = str(event.get("program")), ()
                 missing.setdefault(program, list(names))
-            elif kind == "exported":
-                exported = _exported(event, session)
-                left = missing.get(exported.program, [])
-                missing[exported.program] = [name for name in left if name not in exported.tpus]
+        elif kind in ("exported", "warning") and event and (told := _told(event, session)):
+            began = time.monotonic()
+            if isinstance(told, Exported):
+                left = missing.get(told.program, [])
+                missing[told.program] = [name for name in left if name not in told.tpus]
                 program = None
-                yield exported
-            elif kind == "warning":
-                warned = _warned(event, session)
-                notes = (*notes, warned.text)
-                yield warned
-        elif event is not None and kind == "end" and event["outcome"] == "done":
+            elif isinstance(told, Warned):
+                notes = (*notes, told.text)
+            if isinstance(told, Exported | Warned):
+                yield told
+        elif event is not None and kind == "end" and event.get("outcome") == "done":
             return
         else:
             reason = f"{what} within {limit_s:g} s" if event is None else _reason(event, session)
-            if program is None or kind == "interrupted":
+            if not missing or kind == "interrupted":
                 raise _failed(code, reason, session.python, interrupted=kind == "interrupted")
-            yield Exported(program, tuple(missing[program]), {}, f"{reason}{LAST}", notes=notes)
+            # Between two programs it is the file itself that failed.
+            tpus_left = names if program is None else missing[program]
+            title = code.name if program is None else program
+            yield Exported(title, tuple(tpus_left), {}, f"{reason}{LAST}", notes=notes)
             return
 
 
@@ -163,15 +166,9 @@ def _script_events(
             yield time.monotonic() - began
         elif kind == "output":
             yield Printed(event["name"], event["data"])
-        elif kind == "met":
-            yield _exported(event, session)
-        elif kind == "warning":
-            yield _warned(event, session)
-        elif kind == "asked":
-            yield Asked(tuple(session.redact.text(str(place)) for place in event["places"]))
-        elif kind == "called":
-            yield Function(**session.redact.value(event["function"]))
-        elif kind == "end" and event["outcome"] == "done":
+        elif kind in ("met", "warning", "asked", "called") and (told := _told(event, session)):
+            yield told
+        elif kind == "end" and event.get("outcome") == "done":
             yield ScriptEnded(None)
             return
         elif kind != "start":
@@ -183,17 +180,39 @@ def _ending(event: Event, session: Session) -> str:
     return "it was stopped" if event["event"] == "interrupted" else _reason(event, session)
 
 
-def _warned(event: Event, session: Session) -> Warned:
-    return Warned(str(event["program"]), session.redact.text(str(event["text"])))
+def _told(event: Event, session: Session) -> Exported | Warned | Asked | Function | None:
+    """Return what an event tells; None for one that its process may not send.
+
+    The user's code runs there, and may write to the pipe what it likes.
+    """
+    clean = session.redact.text
+    try:
+        if event["event"] in ("exported", "met"):
+            return _exported(event, session)
+        if event["event"] == "warning":
+            return Warned(clean(str(event["program"])), clean(str(event["text"])))
+        if event["event"] == "asked":
+            return Asked(tuple(clean(str(place)) for place in event["places"]))
+        fields: dict[str, Any] = session.redact.value(event["function"])
+        counts = [fields[name] for name in ("calls", "made", "compilations")]
+        texts = [fields[name] for name in ("name", "where", "changed")]
+        sound = all(type(count) is int and count >= 0 for count in counts)
+        sound = sound and all(type(text) is str for text in texts)
+        return Function(**fields) if sound else None
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _exported(event: Event, session: Session) -> Exported:
-    name, names = str(event["program"]), tuple(event["tpus"])
+    name, names = str(event["program"]), tuple(str(name) for name in event["tpus"])
     notes = tuple(session.redact.text(str(note)) for note in event["notes"])
     if "error" in event:
         error = session.redact.text(str(event["error"]))
-        return Exported(name, names, {}, error, event["refused"], notes)
-    source = {"artifact": event["artifact"], "lowered": event["lowered"], "program": name}
+        return Exported(name, names, {}, error, bool(event["refused"]), notes)
+    lowered = event["lowered"]
+    fields = {"devices": int(lowered["devices"]), "shardy": bool(lowered["shardy"])}
+    free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}
+    source = {"artifact": str(event["artifact"]), "lowered": fields | free, "program": name}
     return Exported(name, names, source, notes=notes)
 
 
@@ -201,6 +220,8 @@ def _reason(event: Event, session: Session) -> str:
     """Return how the process of a file ended that should not have."""
     if event["event"] == "gone":
         return memory_limit.process_ending(event)
+    if event["event"] != "end":
+        return "its process wrote what is no event"
     return session.redact.text(str(event.get("detail") or ""))
 
 

@@ -1,0 +1,318 @@
+"""Programs of the user's are lowered as a TPU would see them, and each failure is told as it is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import tpustarter
+from tests.support.stub_compiler import SAMPLES, make_compiler
+from tpustarter import locations
+from tpustarter.machine import tpus
+from tpustarter.machine.machine import Machine
+from tpustarter.machine.memory import available_bytes
+from tpustarter.rehearsal import lowering, own_code
+from tpustarter.rehearsal.own_code import Exported, Warned
+from tpustarter.rehearsal.run import Rehearsal, Request
+
+BAD = SAMPLES / "rehearsal_bad"
+GIB = 2**30
+ANSWERED = "it asks where it runs, and was answered `tpu`"
+KINDS = "it asks for the kind of device: each kind of TPU has its own program here"
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
+def lower(
+    stub: str, name: str, *names: str, timeout_s: float = 60.0, env: dict[str, str] | None = None
+) -> list[Exported]:
+    """Return what the programs of a sample file are lowered to, with this Python as the user's."""
+    session = Rehearsal(Request(ids=("jax.every_device",), compiler=stub))._session(
+        locations.run_folder()
+    )
+    env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
+    session = replace(session, python=Path(sys.executable), env=env)
+    code = own_code.read(str(BAD / f"{name}.py"), ())
+    topologies = [tpus.topology(tpu) for tpu in names or ("v5e-8",)]
+    events = lowering.export(code, session, topologies, timeout_s, lambda _: None)
+    return [event for event in events if isinstance(event, Exported)]
+
+
+def rehearse(stub: str, **asked: Any) -> Rehearsal:
+    """Rehearse with this Python as the user's; returns what came of it."""
+    asked = {"tpus": ("v5e-8",), "jobs": 1, "python": sys.executable, **asked}
+    rehearsal = Rehearsal(Request(compiler=stub, **asked))
+    for _ in rehearsal.events():
+        pass
+    return rehearsal
+
+
+def is_product(exported: Exported) -> bool:
+    """Tell whether a program multiplies, as those of `asks.py` do on a TPU alone."""
+    return b"dot_general" in Path(exported.source["artifact"]).read_bytes()
+
+
+def test_a_program_that_asks_where_it_runs_is_answered_tpu(stub: str) -> None:
+    """Every way to ask takes the TPU's side, says so, and differs by kind only where it matters."""
+    found = lower(stub, "asks", "v5e-8", "v6e-8")
+    by_name: dict[str, list[Exported]] = {}
+    for exported in found:
+        by_name.setdefault(exported.program, []).append(exported)
+    both = ("v5e-8", "v6e-8")
+
+    assert [] == [exported.error for exported in found if exported.error]
+    assert [] == [exported.program for exported in found if not is_product(exported)]
+    assert {name: [one.tpus for one in several] for name, several in by_name.items()} == {
+        "backend": [both], "platform": [both], "loaded": [both], "silent": [both],
+        "kind": [("v5e-8",), ("v6e-8",)], "kernel": [("v5e-8",), ("v6e-8",)],
+    }  # fmt: skip
+    assert {(ANSWERED,)} == {by_name[name][0].notes for name in ("backend", "platform", "loaded")}
+    assert {(KINDS,)} == {by_name[name][0].notes for name in ("kind", "kernel")}
+
+
+def asks(x: Any) -> Any:
+    """Return a product on a TPU, and something else elsewhere."""
+    return x @ x if jax.default_backend() == "tpu" else x - 1
+
+
+def test_asking_in_this_process_leaves_no_trace(stub: str) -> None:
+    """The Python API lowers for a TPU; the same function then runs here as on a CPU."""
+    jitted, x = jax.jit(asks), np.ones((4, 4), np.float32)
+    before = jax.default_backend, jax.devices, jax.config.jax_traceback_filtering
+    answer = tpustarter.rehearse(jitted, x, tpu="v5e-8", compiler=stub)
+
+    assert (ANSWERED,) == answer.notes
+    assert (jitted(x) == 0).all()
+    assert before == (jax.default_backend, jax.devices, jax.config.jax_traceback_filtering)
+    assert "cpu" == jax.devices()[0].platform == jax.default_backend()
+
+
+def test_a_mesh_round_a_yield_is_in_force_and_titles_are_unique(stub: str) -> None:
+    """Each program is lowered while the file's function waits inside its `with`."""
+    found = lower(stub, "meshes")
+
+    assert [None] * 3 == [exported.error for exported in found]
+    assert ["step", "step(f32[128,128])", "step(f32[128,128]) #2"] == [
+        exported.program for exported in found
+    ]
+
+
+def test_a_tpu_named_twice_is_one(stub: str) -> None:
+    """Two names of one TPU are asked for once, in the order they came."""
+    names = ("v6e-8", "v5litepod-8", "V5E-8", "v6e-8")
+    rehearsal = Rehearsal(Request(ids=("jax.every_device",), compiler=stub, tpus=names))
+
+    assert ["v6e-8", "v5e-8"] == [topology.name for topology in rehearsal.topologies]
+
+
+def test_whose_error_it_is_decides_what_it_is_called(stub: str) -> None:
+    """Only JAX refuses; an error without words has its line; a time-out costs what follows."""
+    found = lower(stub, "broken", "v5e-8", "v6e-8", timeout_s=4.0)
+    told = {exported.program: (exported.refused, exported.error or "") for exported in found}
+
+    assert [(True, "no_rule")] == [(one[0], name) for name, one in told.items() if one[0]]
+    assert "NotImplementedError: this kind of attention" in told["not_written"][1]
+    assert told["no_words"][1].endswith(
+        "AssertionError without a message, raised by `assert x.shape == (3,)`"
+    )
+    assert told["cannot_say"][1].endswith("Unspeakable: no message that can be shown")
+    assert "not lowered within 4 s, so nothing after it was tried" == told["sleeps"][1]
+    assert "never_reached" not in told
+    assert {("v5e-8", "v6e-8")} == {exported.tpus for exported in found}
+
+
+def test_what_takes_more_than_arrays_is_lowered_with_the_rest_held_fixed(stub: str) -> None:
+    """A `jit` of a library's own, and a plain function, with a function among the arguments."""
+    wrapped, plain = lower(stub, "wrapped")
+
+    assert (None, None) == (wrapped.error, plain.error)
+    assert [2, 3] == [len(one.source["lowered"]["free_arguments"]) for one in (wrapped, plain)]
+    assert "what it donates is not seen here" in wrapped.notes[0]
+    assert () == plain.notes
+
+
+def test_a_script_that_asks_and_traces(stub: str) -> None:
+    """`trace` counts, the TPU's side is compiled, the CPU's is run, and both are said."""
+    rehearsal = rehearse(stub, script=(str(BAD / "script_asks.py"),))
+    titles = [result["program"] for result in rehearsal.results]
+
+    assert rehearsal.script_error is None
+    assert ("script_asks.py:6",) == rehearsal.asked
+    assert {"traced": 1, "asks": 1, "never": 0} == {
+        one.name: one.calls for one in rehearsal.functions if one.name != "again"
+    }
+    assert [ANSWERED] == next(
+        one["notes"] for one in rehearsal.results if one["program"] == "asks(f32[8,8])"
+    )
+    assert "again(f32[8,8])" in titles
+    assert "again(f32[8,8]) at script_asks.py:30" in titles
+
+
+LIBRARY = """
+import jax
+helper = jax.jit(lambda x: x)
+used = jax.jit(lambda x: x)
+"""
+
+
+def test_functions_of_a_library_that_nobody_called_are_left_out(tmp_path: Path, stub: str) -> None:
+    """A library jits much when it is imported; its functions count once they are called."""
+    library = tmp_path / "lib/site-packages/a_library.py"
+    library.parent.mkdir(parents=True)
+    library.write_text(LIBRARY)
+    script = tmp_path / "train.py"
+    script.write_text(
+        f"import sys; sys.path.append({str(library.parent)!r})\nimport a_library\n"
+        "a_library.used(1.0)\n"
+    )
+    rehearsal = rehearse(stub, script=(str(script),))
+
+    assert [("a_library.py:4", 1)] == [
+        (Path(one.where).name, one.calls) for one in rehearsal.functions
+    ]
+
+
+SCRIPTS = {
+    # what it does: its text, the words of the report
+    "missing module": ("import a_module_that_is_missing", "ModuleNotFoundError: No module named"),
+    "failed assert": ("import jax\nassert jax is None", "raised by `assert jax is None`"),
+    "only eager work": ("import jax.numpy as jnp\njnp.ones(3) + 1", "nothing to compile"),
+    "nothing": ("", "nothing to compile"),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_that_jits_nothing_says_why(name: str, tmp_path: Path, stub: str) -> None:
+    """Its own error is the answer, with the Python it ran in, for one TPU and for many."""
+    from tpustarter.rehearsal import rehearsal_text
+
+    text, words = SCRIPTS[name]
+    script = tmp_path / "train.py"
+    script.write_text(text + "\n")
+    for names in (("v5e-8",), ("v5e-8", "v6e-8")):
+        rehearsal = rehearse(stub, script=(str(script),), tpus=names)
+        report = " ".join(rehearsal_text.render(rehearsal).split())
+
+        assert 3 == rehearsal.exit_code
+        assert words in report
+        assert (str(rehearsal.script_python) in report) == ("nothing to" not in words)
+
+
+CONSTANT = """
+import jax, jax.numpy as jnp
+table = {"rows": jnp.ones((40, 1024, 1024))}
+def step(x):
+    return x @ table["rows"][3] + table["rows"].sum()
+"""
+
+
+def test_a_large_constant_is_named_before_it_is_compiled(tmp_path: Path, stub: str) -> None:
+    """The warning comes first, and stands beside the answer."""
+    file = tmp_path / "train.py"
+    file.write_text(CONSTANT)
+    request = Request(ids=(f"{file}:step",), arguments=("f32[1024,1024]",), tpus=("v5e-8",),
+                      compiler=stub, python=sys.executable)  # fmt: skip
+    rehearsal = Rehearsal(request)
+    events = list(rehearsal.events())
+    (warned,) = [event for event in events if isinstance(event, Warned)]
+    (result,) = rehearsal.results
+    words = "it captures 160 MiB of constants, `table['rows']` f32[40,1024,1024]: the compiler may"
+
+    assert "step" == warned.program
+    assert warned.text.startswith(words)
+    assert [warned.text] == result["notes"]
+    kinds = [type(event).__name__ for event in events]
+    assert kinds.index("Warned") < kinds.index("Rehearsed")
+
+
+HUNGRY = """
+import time
+import jax
+def step(x):
+    taken = bytearray(512 * 2**20)  # pages of zeros are resident once they are written
+    time.sleep(30)
+    return x
+def programs(devices):
+    x = (jax.ShapeDtypeStruct((8,), "float32"),)
+    yield "fine", lambda x: x, x
+    yield "hungry", step, x
+"""
+
+
+def test_what_takes_too_much_memory_is_ended_and_said(tmp_path: Path, stub: str) -> None:
+    """The supervisor ends it long before its time is up; what was lowered before still counts."""
+    file = tmp_path / "train.py"
+    file.write_text(HUNGRY)
+    rehearsal = rehearse(stub, ids=(str(file),), memory_limit_bytes=GIB // 2)
+    told = {one["program"]: (one["status"], one["reason"] or "") for one in rehearsal.results}
+
+    assert "compiles" == told["fine"][0]
+    assert "error" == told["hungry"][0]
+    assert "this machine's memory: a rehearsal may take 0.50 GiB in all" in told["hungry"][1]
+    assert 3 == rehearsal.exit_code
+
+
+FORGED = [
+    {"event": "exported"},
+    {"event": "exported", "program": "x", "tpus": 3, "notes": []},
+    {"event": "exported", "program": "x", "tpus": [], "notes": [], "artifact": "", "lowered": 1},
+    {"event": "lowering"},
+    {"event": "warning"},
+    {"event": "called", "function": {"name": 1}},
+    {"event": "end"},
+    {"event": "promoted"},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=json.dumps)
+def test_a_forged_event_of_the_users_code_is_no_verdict(
+    forged: dict[str, Any], stub: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends as an error without an answer, in a file and in a script, and breaks nothing."""
+    monkeypatch.setenv("FORGED", json.dumps(forged))
+    file = str(BAD / "forges.py")
+    for asked in ({"ids": (file,)}, {"script": (file,)}):
+        code = rehearse(stub, **asked).exit_code
+        # A file says itself which program it lowers: one more costs nothing.
+        assert code == (0 if forged == {"event": "lowering"} and "ids" in asked else 3)
+
+
+MEMINFO = "MemTotal: 8000000 kB\nMemAvailable:    4000000 kB\n"
+MACHINES = {
+    # files of the machine: bytes that are available
+    "no groups": ({"proc/meminfo": MEMINFO}, 4096000000),
+    "nothing": ({}, None),
+    "a container": ({"proc/meminfo": MEMINFO, "proc/self/cgroup": "0::/\n",
+                     "sys/fs/cgroup/memory.max": "1000\n", "sys/fs/cgroup/memory.current": "700\n",
+                     "sys/fs/cgroup/memory.stat": "anon 5\ninactive_file 100\n"}, 400),
+    "no limit": ({"proc/meminfo": MEMINFO, "proc/self/cgroup": "0::/a/b\n",
+                  "sys/fs/cgroup/a/memory.max": "max\n"}, 4096000000),
+    "the limit of a parent": ({"proc/meminfo": MEMINFO, "proc/self/cgroup": "0::/a/b\n",
+                               "sys/fs/cgroup/a/memory.max": "500\n",
+                               "sys/fs/cgroup/a/memory.current": "700\n"}, 0),
+    "the first version": ({"proc/self/cgroup": "5:cpu,memory:/a\n",
+                           "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "90\n",
+                           "sys/fs/cgroup/memory/a/memory.usage_in_bytes": "60\n"}, 30),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_memory_that_is_available(name: str, tmp_path: Path) -> None:
+    """What the machine has left, or less where a container has a limit."""
+    files, expected = MACHINES[name]
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    assert expected == available_bytes(Machine(tmp_path, {}))
