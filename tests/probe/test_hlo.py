@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tpustarter
@@ -109,6 +109,7 @@ for title, (program, *arguments) in programs.items():
     layout = text.partition("entry_computation_layout={")[2]
     print(json.dumps({
         "title": title,
+        "complete": read.complete,
         "arguments": [value.laid_out_bytes for value in read.arguments],
         "outputs": [value.laid_out_bytes for value in read.outputs],
         "tuple of arguments": layout.startswith("(("),
@@ -142,6 +143,7 @@ LAYOUTS = st.tuples(
 )
 
 
+@settings(deadline=None)
 @given(
     kind=st.sampled_from(["f32", "bf16", "s4", "pred", "c128"]),
     dims=st.lists(st.integers(0, 5000), min_size=3, max_size=3),
@@ -245,6 +247,31 @@ def test_memory_passed_on_is_not_counted_again() -> None:
     ] == [(value.name, value.laid_out_bytes) for value in values]
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "true_computation=%a, false_computation=%b",
+        "branch_computations={%a, %b}",
+    ],
+)
+def test_the_branches_of_a_conditional_run(written: str) -> None:
+    """However the branches are written, what is made in them takes memory."""
+    branches = "".join(
+        f"%{name} (p: f32[9]) -> f32[] {{\n  %p = f32[9]{{0}} parameter(0)\n"
+        f"  %new.{name} = f32[9]{{0}} negate(%p)\n"
+        f"  ROOT %r.{name} = f32[]{{:T(128)}} reduce(%new.{name})\n}}\n\n"
+        for name in "ab"
+    )
+    program = hlo.read(
+        f"HloModule m\n\n{branches}ENTRY %e (x: f32[9]) -> f32[] {{\n"
+        "  %x = f32[9]{0} parameter(0)\n"
+        f"  ROOT %c = f32[] conditional(%x, %x, %x), {written}\n}}\n"
+    )
+
+    assert ["new.a", "new.b"] == sorted(value.name for value in program.values)
+    assert program.complete
+
+
 def test_dots_have_the_types_that_are_multiplied() -> None:
     """Products are found in fused computations, with the precision they ask for."""
     fused = (
@@ -284,12 +311,14 @@ def test_nothing_is_an_empty_program() -> None:
     assert hlo.read("") == hlo.Program("", (), (), (), (), (), 0, ())
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
     """No text raises."""
     hlo.read(text)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_any_broken_text_can_be_read(data: st.DataObject) -> None:
     """Real texts with pieces cut out, doubled or put elsewhere do not raise."""
@@ -338,6 +367,7 @@ def test_sizes_are_those_of_the_compiler(name: str, tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr[-2000:]
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert len(rows) == 18
+    assert all(row["complete"] for row in rows)
     for row in rows:
         for kind in ("argument", "output"):
             sizes = row[f"{kind}s"]

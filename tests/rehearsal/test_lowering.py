@@ -156,7 +156,7 @@ def test_a_script_that_asks_and_traces(stub: str) -> None:
         one["notes"] for one in rehearsal.results if one["program"] == "asks(f32[8,8])"
     )
     assert "again(f32[8,8])" in titles
-    assert "again(f32[8,8]) at script_asks.py:30" in titles
+    assert "again(f32[8,8]) at script_asks.py:29" in titles
 
 
 LIBRARY = """

@@ -12,7 +12,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tpustarter.probe.hlo_memory import arguments_of, layouts, new_arrays, owners, running_parts
+from tpustarter.probe.hlo_memory import (
+    arguments_of,
+    called,
+    layouts,
+    new_arrays,
+    owners,
+    running_parts,
+)
 from tpustarter.probe.hlo_module import (
     KEYS,
     NAME,
@@ -103,6 +110,9 @@ class Program:
     loops: int
     kernels: tuple[str, ...]
     """Targets of the custom calls that are hand-written kernels, each once."""
+    complete: bool = False
+    """Whether the text was there from its first line to its last: what is absent from a text that
+    ends early may be absent from that alone."""
 
 
 def read(text: str, largest: int = 8) -> Program:
@@ -138,6 +148,9 @@ def read(text: str, largest: int = 8) -> Program:
         dots=_dots(computations.values()),
         loops=sum(line.op == "while" for line in lines),
         kernels=tuple(dict.fromkeys(target for line in lines if (target := _kernel(line)))),
+        complete=bool(header and entry.lines)
+        and text.rstrip().endswith("\n}")
+        and all(called(line) <= computations.keys() for line in lines),
     )
 
 

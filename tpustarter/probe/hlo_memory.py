@@ -19,7 +19,8 @@ _STEPS = 16
 """How far the memory of a result is followed from instruction to instruction."""
 
 # Linear, as those of `hlo_module`.
-_RUNS = re.compile(r"\b(?:body|condition|(?:true|false)computation_of|to_apply)=%([\w.-]+)")
+_CALLS = re.compile(r"\b(?:body|calls|condition|(?:true|false)_computation|to_apply)=%([\w.-]+)")
+_RUNS = re.compile(r"\b(?:body|condition|(?:true|false)_computation|to_apply)=%([\w.-]+)")
 _ALIAS = re.compile(r"(?:, )?\{(\d*)(?:,[^{}]*)?\}: \((\d+), \{[^{}]*\}\)")
 _GROUP = re.compile(r'"indices":\[([^\[\]]*)\]')
 
@@ -60,6 +61,16 @@ def _aliases(line: Line) -> dict[int, int]:
     return aliases
 
 
+def called(line: Line) -> set[str]:
+    """Return the computations that an instruction names, those it is made of too."""
+    attributes = line.rest.partition(", metadata={")[0]
+    return {*_CALLS.findall(attributes), *_branches(attributes)}
+
+
+def _branches(attributes: str) -> list[str]:
+    return NAME.findall(attributes.partition("branch_computations={")[2].partition("}")[0])
+
+
 def running_parts(entry: Computation, others: Mapping[str, Computation]) -> list[Computation]:
     """Return the computations that are not part of one instruction, beginning with the entry."""
     running = [entry]
@@ -69,10 +80,9 @@ def running_parts(entry: Computation, others: Mapping[str, Computation]) -> list
             if line.op not in {"while", "conditional", "call"}:
                 continue
             attributes = line.rest.partition(", metadata={")[0]
-            branches = attributes.partition("branch_computations={")[2].partition("}")[0]
-            called = {*_RUNS.findall(attributes), *NAME.findall(branches)} - visited
-            visited |= called
-            running += [others[name] for name in sorted(called) if name in others]
+            run = {*_RUNS.findall(attributes), *_branches(attributes)} - visited
+            visited |= run
+            running += [others[name] for name in sorted(run) if name in others]
     return running
 
 

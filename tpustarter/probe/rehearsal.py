@@ -20,18 +20,20 @@ from typing import Any
 from tpustarter.probe import hlo, refusals
 from tpustarter.probe.finding import clip, describe, message
 
-FORMAT = 1
+FORMAT = 2
 """Raised when a stored result would say something else than a fresh one."""
 LARGEST = 8
 """Values in memory that are named, biggest first."""
+
+ENDS_EARLY = "the compiler's text of the program ends early"
+MISSING = f"{ENDS_EARLY}: arrays, collectives, loops and kernels may be missing here"
 
 Emit = Callable[[Mapping[str, Any]], None]
 
 GIB = 2.0**30
 _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_NEEDED = re.compile(
-    r"\(([\d.]+)([KMGT]?)\) exceeds available HBM|Used ([\d.]+)([KMGT]?) of .* hbm"
-)
+_FIGURE = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([KMGT]?)"
+_NEEDED = re.compile(rf"\({_FIGURE}\) exceeds available HBM|Used {_FIGURE} of [^\n]* hbm")
 
 _topologies: dict[str, Any] = {}
 
@@ -240,9 +242,7 @@ def _refusal(error: Exception) -> dict[str, Any]:
 def _memory(text: str) -> dict[str, int]:
     """Return bytes needed and available from the compiler's words; empty for another refusal."""
     match = _NEEDED.search(text)
-    limit = re.search(
-        r"available HBM \(([\d.]+)([KMGT]?)\)|Used [\d.]+[KMGT]? of ([\d.]+)([KMGT]?)", text
-    )
+    limit = re.search(rf"available HBM \({_FIGURE}\)|Used [\d.]{{1,30}}[KMGT]? of {_FIGURE}", text)
     if "RESOURCE_EXHAUSTED" not in text or not match or not limit:
         return {}
     needed = _bytes(*(match.group(1, 2) if match[1] else match.group(3, 4)))
@@ -294,6 +294,7 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
         "bytes_accessed": cost.get("bytes accessed"),
         "compiler_model_seconds": seconds,
         "compiler_model_reason": why,
+        **({} if read.complete else {"key": None, "notes": [MISSING]}),
     }
 
 
@@ -309,6 +310,7 @@ def _model_seconds(
     """Return the compiler's own estimate where it means something, else why it does not."""
     seconds = cost.get("optimal_seconds")
     reasons = (
+        (not read.complete, ENDS_EARLY),
         (devices > 1, "it prices no link between devices"),
         (read.loops > 0, "it counts the body of a loop once"),
         (bool(read.kernels), "it does not know what a hand-written kernel costs"),

@@ -256,7 +256,8 @@ def failure(
 
 def noted(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
     """Return a result with what is to be known beside it, if there is something."""
-    return {**result, "notes": list(notes)} if notes else result
+    both = [*notes, *result.get("notes", ())]
+    return {**result, "notes": both} if both else result
 
 
 def exit_reason(event: Event, text: str) -> str:

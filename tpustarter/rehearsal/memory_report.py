@@ -13,7 +13,7 @@ MOST_BYTES = 4 * 2**20
 MOST_BUFFERS = 8
 
 _UNITS = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = r"([\d.]+)([BKMGT])"
+_SIZE = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([BKMGT])"
 _TOTAL = re.compile(rf"Used {_SIZE} of {_SIZE} hbm\. Exceeded hbm capacity by {_SIZE}")
 _PART = re.compile(rf"^ +(reserved|program|arguments) +{_SIZE}", re.MULTILINE)
 _NEXT = re.compile(r"^[IWEF]\d{4} [\d:.]+ ", re.MULTILINE)

@@ -276,7 +276,7 @@ def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
     wasteful = {
         f"{buffer['shape']}: {size(buffer['asked_bytes'])} asked for, "
         f"{size(buffer['laid_out_bytes'])} taken by its tiles "
-        f"({buffer['laid_out_bytes'] / buffer['asked_bytes']:.0f} x)"
+        f"({buffer['laid_out_bytes'] / max(1, buffer['asked_bytes']):.0f} x)"
         for buffer in buffers
         if buffer["laid_out_bytes"] >= WASTE_BYTES
         and buffer["laid_out_bytes"] >= WASTE * max(1, buffer["asked_bytes"])

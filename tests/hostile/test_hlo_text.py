@@ -1,0 +1,150 @@
+"""Texts of the compiler that are cut, shuffled or forged: no traceback, no wrong claim, no wait."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.places import TESTS
+from tpustarter.machine import tpus
+from tpustarter.probe import hlo
+from tpustarter.probe import rehearsal as probe
+from tpustarter.rehearsal import memory_report, rehearsal_text
+
+SAMPLES = {path.stem: path.read_text() for path in sorted((TESTS / "samples/hlo").glob("*.txt"))}
+REPORT = (TESTS / "samples/memory_report.txt").read_text()
+WHOLE = SAMPLES.keys() - {"collectives"}
+"""That one was cut to what its test needs: computations that it names are not in it."""
+LONGEST_S = 2.0
+"""Processor time for one text of some kilobytes; most take a thousandth of it."""
+
+PIECES = st.sampled_from(
+    ["HloModule m, entry_computation_layout={(f32[8]{0})->f32[8]{0}}\n",
+     "\nENTRY %e (x: f32[8]) {\n",
+     "\n}\n", "  %a = f32[8]{0:T(128)} parameter(0)\n", "  ROOT %b = f32[8]{0} add(%a, %a)\n",
+     "  %w = f32[9]{0} while(%a), condition=%c, body=%b", ", calls=%f", "\n%f (x: s4[3]) {\n",
+     "  %f = (f32[2], bf16[9,9]{1,0:T(8,128)(2,1)}) fusion(%a)", "FileNames\n1 \"a.py\"\n",
+     "  %d = f32[2]{0} dot(%a, %b), operand_precision={highest,nonsense}\n",
+     ", metadata={op_name=\"",
+     "  %k = f32[2] custom-call(%a), custom_call_target=\"tpu_custom_call\", metadata={}\n", "f32[",
+     "  %r = f32[4] all-reduce-done(%r), channel_id=1\n", "{", "}", "(", ")", "\"", "%", "=", "-1",
+     "99999999999999999999", "\x00", "\u0663", "<=", "S(1)", "T(0)", "E(1)", ",", " ", "\n"]
+)  # fmt: skip
+SOUP = st.lists(PIECES | st.text(max_size=5), max_size=60).map("".join)
+
+
+def read(text: str) -> hlo.Program:
+    """Return what a text says, and fail where it takes too long; load of others does not count."""
+    began = time.thread_time()
+    program = hlo.read(text)
+    assert time.thread_time() - began < LONGEST_S
+    return program
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_a_whole_text_is_known_as_one(name: str) -> None:
+    """What a real compiler wrote is complete, with or without the last line's end."""
+    text = SAMPLES[name]
+
+    assert read(text).complete
+    assert read(text) == read(text.rstrip())
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_text_that_ends_early_passes_for_a_whole_one(name: str) -> None:
+    """Wherever it ends, also between two computations: nothing is concluded from what is absent."""
+    text = SAMPLES[name]
+    ends = {0, *(at for at, sign in enumerate(text) if sign in "\n})"), *range(0, len(text), 41)}
+    wrong = [end for end in sorted(ends) if end < len(text.rstrip()) and read(text[:end]).complete]
+
+    assert [] == wrong
+    seconds, why = probe._model_seconds({"optimal_seconds": 1.0}, read(text[: len(text) // 2]), 1)
+    assert (None, probe.ENDS_EARLY) == (seconds, why)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(SAMPLES)), st.data())
+def test_a_text_without_its_head_is_incomplete(name: str, data: st.DataObject) -> None:
+    """A log may have lost its beginning."""
+    text = SAMPLES[name]
+
+    assert not read(text[data.draw(st.integers(1, len(text))) :]).complete
+
+
+def executable(text: str) -> Any:
+    """Return what stands for a compiled program with such a text."""
+    names = ("argument", "output", "alias", "temp", "generated_code")
+    stats = SimpleNamespace(**{f"{name}_size_in_bytes": 1 for name in names})
+    return SimpleNamespace(
+        get_compiled_memory_stats=lambda: stats,
+        hlo_modules=lambda: [SimpleNamespace(to_string=lambda: text)],
+        cost_analysis=lambda: {"optimal_seconds": 1.0, "flops": 1e9, "bytes accessed": 1e9},
+    )
+
+
+def render(**fields: Any) -> str:
+    """Return the report about one program."""
+    topology = tpus.topology("v5e-8")
+    result: dict[str, Any] = {
+        "program": "step", "check": None, "tpu": "v5e-8", "topology": "v5e:2x4", "reason": None,
+        "detail": "", "seconds": 0.1, "cached": False, "hbm_limit_bytes": 2**34, "devices": 1,
+    }  # fmt: skip
+    rehearsal: Any = SimpleNamespace(
+        topologies=[topology], results=[result | fields], skipped=[], functions=[], asked=(),
+        script_error=None, script_python=None, runs_script=False, stopped_by=None,
+    )  # fmt: skip
+    return rehearsal_text.render(rehearsal, verbose=True)
+
+
+@settings(deadline=None, max_examples=300)
+@given(SOUP)
+def test_whatever_the_text_says_there_is_a_report(text: str) -> None:
+    """Parts of real texts in any order break neither the reader nor the report."""
+    program = read(text)
+    facts = probe._facts(executable(text), 1)
+    report = render(status="compiles", **facts)
+
+    assert all(value.asked_bytes >= 0 <= value.laid_out_bytes for value in program.values)
+    assert program.complete or facts["compiler_model_seconds"] is None
+    assert program.complete or probe.ENDS_EARLY in " ".join(report.split())
+    assert report.replace("\n", "").isprintable()
+
+
+FIGURES = st.sampled_from(
+    ["1.5G", "1.2.3G", "...G", "9" * 400 + "G", "0B", "-1K", "1.G", "\u0663G", "G"]
+)
+PHRASES = st.sampled_from(
+    ["Used {} of {} hbm. Exceeded hbm capacity by {}.", "\n  program  {}", "\n  arguments {}",
+     "\n==========\n  1. Size: {}\n     Shape: f32[8]{{0}}\n     Unpadded size: {}\n",
+     "\n     XLA label: x",
+     "RESOURCE_EXHAUSTED: ({}) exceeds available HBM ({})", "\nOutput size {}; shares {}", "\n"]
+)  # fmt: skip
+WORDS = st.builds(str.format, PHRASES, FIGURES, FIGURES, FIGURES)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(WORDS | st.text(max_size=9), max_size=12).map("".join))
+def test_whatever_the_compiler_says_of_memory_is_read(text: str) -> None:
+    """Figures that are none are no figures, and no array of no bytes breaks the report."""
+    memory, fields = probe._memory(text), memory_report.read(text)
+
+    assert all(value >= 0 for value in memory.values())
+    render(status="does-not-fit", **({"hbm_bytes": 1} | memory | fields))
+
+
+@settings(deadline=None)
+@given(st.integers(0, len(REPORT)), st.integers(0, len(REPORT)))
+def test_a_report_that_is_cut_is_read(start: int, end: int) -> None:
+    """A part of a real report has the same figures as the whole, or none."""
+    whole, part = (
+        memory_report.read(REPORT),
+        memory_report.read(REPORT[min(start, end) : max(start, end)]),
+    )
+
+    assert part.get("hbm_bytes") in (None, whole["hbm_bytes"])
+    assert part.get("excess_bytes") in (None, whole["excess_bytes"])
