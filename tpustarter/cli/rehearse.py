@@ -49,7 +49,7 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
     default=600,
     show_default=True,
     metavar="S",
-    help="Seconds for one program.",
+    help="Seconds to lower one program, and to compile it.",
 )
 @click.option("--fresh", is_flag=True, help="Ask the compiler again where an answer is stored.")
 @click.option("--beside-tpu", is_flag=True, help="Go on on a machine that has TPU chips.")
@@ -75,10 +75,18 @@ def rehearse(
     --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices, and compiles each
     function it gives to jax.jit for the TPU as well, when it meets new shapes. Not seen: pmap,
     operations outside jit, functions that call back into Python. The script's own output goes
-    to stderr.
+    to stderr. The script hears that it runs on a CPU, and the report says where it asked.
+
+    A file of yours, and what a script jits, is lowered as a TPU would see it: questions for the
+    backend or the kind of device are answered for the TPU, and a note says that they were asked.
+
+    A large array that a program captures is named before it is compiled. All that is started
+    here may take 80 % of the memory that is available at the start; more is ended.
 
     The answer: does it compile, does it fit into the memory of a device, what takes the memory.
-    Nothing is run, so nothing here counts as verified.
+    Nothing is run, so nothing here counts as verified. Exit codes: 0 all compile, 1 something
+    does not fit or is refused by JAX or the compiler, 3 no answer: your code failed, nothing was
+    given to jax.jit, the time was up, or the memory.
     """
     if listing:
         _list()
