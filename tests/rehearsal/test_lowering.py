@@ -14,13 +14,13 @@ import pytest
 
 import tpustarter
 from tests.support.stub_compiler import SAMPLES, make_compiler
-from tpustarter import locations
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
 from tpustarter.rehearsal import lowering, own_code
 from tpustarter.rehearsal.own_code import Exported, Warned
 from tpustarter.rehearsal.run import Rehearsal, Request
+from tpustarter.running import run_folder
 
 BAD = SAMPLES / "rehearsal_bad"
 GIB = 2**30
@@ -39,7 +39,7 @@ def lower(
 ) -> list[Exported]:
     """Return what the programs of a sample file are lowered to, with this Python as the user's."""
     session = Rehearsal(Request(ids=("jax.every_device",), compiler=stub))._session(
-        locations.run_folder()
+        run_folder.make()
     )
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
     session = replace(session, python=Path(sys.executable), env=env)

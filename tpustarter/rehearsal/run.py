@@ -150,7 +150,8 @@ class Rehearsal:
             yield from self._events(self._session(folder))
 
     def _has_error(self) -> bool:
-        return any(result["status"] == "error" for result in self.results)
+        failed = any(result["status"] == "error" for result in self.results)
+        return failed or self.script_error is not None
 
     def _events(self, session: Session) -> Iterator[Event]:
         tasks = list(self._tasks_of_checks())
