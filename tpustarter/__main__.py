@@ -12,6 +12,8 @@ import os
 import signal
 import sys
 
+from tpustarter import early_end
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,9 +126,7 @@ def _end_early(number: int, _: object) -> None:
         if getattr(sys.stdout, "begun", False):
             sys.stdout.flush()  # what was written may wait there
         else:
-            from tpustarter.problem import early_end
-
-            os.write(1, early_end(sys.argv[1:], code).encode())
+            os.write(1, early_end.output(sys.argv[1:], code).encode())
     finally:  # whatever was being imported or written just then
         os._exit(code)
 

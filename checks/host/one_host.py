@@ -12,13 +12,9 @@ ESTIMATE_S = 0.1
 LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
-UNKNOWN = (
-    "`tpustarter check host.metadata -v` says what the metadata server answers; where this is the "
-    "only host, `export TPU_WORKER_HOSTNAMES=localhost` says so"
-)
+UNKNOWN = "`tpustarter check host.metadata -v` shows why; `export TPU_WORKER_HOSTNAMES=localhost` if alone"
 CONTRADICTION = (
-    "compare with `gcloud compute tpus tpu-vm describe NAME --zone=ZONE`; if a host of the slice "
-    "is missing, delete the TPU and create it again"
+    "`gcloud compute tpus tpu-vm describe NAME --zone=ZONE`; create it again if one is gone"
 )
 
 

@@ -119,6 +119,10 @@ BROKEN = (
     "def broken(*_): raise ZeroDivisionError('no')\n"
     "content.read_checks = content.read_lessons = broken\nsys.argv = ['tpustarter', {!r}]"
 )
+FEW_FILES = (
+    "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))\n"
+    "sys.argv = ['tpustarter', 'check', 'host.space']"
+)
 CASES: list[tuple[int, str, Way]] = [
     (0, "checks pass", samples("host.passes")),
     (0, "checks warn", samples("host.warns")),
@@ -145,6 +149,7 @@ CASES: list[tuple[int, str, Way]] = [
     (69, "no TPU", samples("host.passes", "--require", "tpu")),
     (70, "a bug in `check`", program(BROKEN.format("check"))),
     (70, "a bug in `learn`", program(BROKEN.format("learn"))),
+    (71, "a process may open few files", program(FEW_FILES)),
     (74, "a full disk behind stdout", to_full_disk("check", "host.space")),
     (74, "a full disk behind --version", to_full_disk("--version")),
     (74, "a full disk behind --junit", command("check", "host.space", "--junit", "/dev/full")),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.drive_broken_tui import BREAKS
+from tests.support.drive_broken_tui import BREAKS, LIMITS
 from tests.support.listening import until_it_listens
 from tests.support.terminal import Terminal, terminal
 from tpustarter import locations
@@ -227,3 +227,12 @@ def test_what_breaks_outside_the_handlers_is_a_bug(name: str, tmp_path: Path) ->
         assert_ended(tty, 70)
         assert b"error: tpustarter itself broke: " in tty.written
     assert 1 == len(list(locations.state().glob("bug-*.md")))
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_machine_without_threads_is_told_as_one(name: str) -> None:
+    """The app cannot read keys or draw without one: exit 71, and the terminal as it was."""
+    with terminal(name, drive="drive_broken_tui.py") as tty:
+        assert_ended(tty, 71)
+        assert b"allows no more processes and threads" in tty.written
+    assert not list(locations.state().glob("bug-*.md"))
