@@ -12,10 +12,8 @@ ESTIMATE_S = 0.1
 LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
-UNKNOWN = "`tpustarter check host.metadata -v` shows why; `export TPU_WORKER_HOSTNAMES=localhost` if alone"
-CONTRADICTION = (
-    "`gcloud compute tpus tpu-vm describe NAME --zone=ZONE`; create it again if one is gone"
-)
+UNKNOWN = "`tpustarter check host.metadata -v`; alone, `export TPU_WORKER_HOSTNAMES=localhost`"
+CONTRADICTION = "`gcloud compute tpus tpu-vm describe NAME --zone=ZONE` lists its hosts"
 
 
 def run(machine: host.Machine | None = None):
