@@ -59,7 +59,7 @@ LISTS = st.one_of(
     VALUES,
     st.binary(max_size=100),
 )
-FUZZ = settings(max_examples=100, deadline=5000, suppress_health_check=[HealthCheck.too_slow])
+FUZZ = settings(max_examples=50, deadline=5000, suppress_health_check=[HealthCheck.too_slow])
 
 
 def said_of(path: Path, read: Callable[[Path], object]) -> str:

@@ -1,15 +1,16 @@
 """Settings x checks: whatever a setting of JAX or XLA changes, no check blames the machine for it.
 
-All settings on the whole suite: `python -m tests.support.settings`, an hour on two cores.
+What changes no claim is set four at a time here. Each alone, and on the whole suite:
+`python -m tests.support.settings`, an hour on two cores.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support.settings import READ, SENSITIVE, TOGETHER, Setting, is_blamed, run
+from tests.support.settings import READ, SENSITIVE, TOGETHER, Setting, in_groups, is_blamed, run
 
-SETTINGS = [*READ, TOGETHER]
+SETTINGS = [*in_groups(READ, size=4), TOGETHER]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])

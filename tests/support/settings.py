@@ -120,6 +120,29 @@ TOGETHER = Setting(
     QUIET | _flags(ELSEWHERE) | _flags(list(LIBTPU), "LIBTPU_INIT_ARGS"),
 )
 
+CHANGING = (
+    "JAX_AUTO_PCAST", "JAX_CHECK_STATIC_INDICES", "JAX_DISABLE_JIT", "JAX_ENABLE_CUSTOM_PRNG",
+    "JAX_ERROR_CHECKING_BEHAVIOR_DIVIDE", "JAX_ERROR_CHECKING_BEHAVIOR_NAN",
+    "JAX_ERROR_CHECKING_BEHAVIOR_OOB", "JAX_EXPLICIT_X64_DTYPES", "JAX_NO_EXECUTION",
+    "JAX_NO_TRACING", "JAX_TRANSFER_GUARD", "xla_cpu_enable_fast_math", "all of fast math",
+    "xla_disable_all_hlo_passes", "xla_disable_hlo_passes", "xla_enable_hlo_passes_only",
+)  # fmt: skip
+"""Those that change a claim on a CPU, as `main` shows (jax 0.10.2)."""
+
+
+def in_groups(settings: Sequence[Setting], size: int) -> list[Setting]:
+    """Return each setting that changes claims by itself, and the others some at a time."""
+    alone = [setting for setting in settings if setting.name in CHANGING]
+    options = [setting for setting in settings if setting.name in OPTIONS.keys() - {*CHANGING}]
+    flags = [setting.name for setting in settings if setting.name in FLAGS.keys() - {*CHANGING}]
+    groups = [options[start : start + size] for start in range(0, len(options), size)]
+    together = [
+        Setting(" ".join(setting.name for setting in group),
+                {name: value for setting in group for name, value in setting.env.items()})
+        for group in groups
+    ]  # fmt: skip
+    return [*alone, *together, Setting(" ".join(flags), _flags(flags))]
+
 
 def run(setting: Setting, checks: Sequence[str], *, devices: int | None = None) -> dict[str, Any]:
     """Run checks by the installed command under one setting; returns its document."""
