@@ -65,7 +65,7 @@ def opening(run: Run) -> str:
     lines = wrap(visible(line), "", hang=" " * 7)
     if target.get("settings") and run.level != "static":
         names = ", ".join(target["settings"])
-        text = f"with   {names} set; `tpustarter check host.environment -v` says what that does"
+        text = f"with   {names} set; `tpustarter check host.environment -v` explains"
         lines += wrap(visible(text), "", hang=" " * 7)
     if target["others"] and not names:
         lines += [f"also   {visible(interpreter)}" for interpreter in target["others"]]
