@@ -12,7 +12,7 @@ ESTIMATE_S = 0.1
 LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
-UNKNOWN = "`tpustarter check host.metadata -v`; alone, `export TPU_WORKER_HOSTNAMES=localhost`"
+UNKNOWN = "if this host is alone, `export TPU_WORKER_HOSTNAMES=localhost`; else see host.metadata"
 CONTRADICTION = "`gcloud compute tpus tpu-vm describe NAME --zone=ZONE` lists its hosts"
 
 

@@ -132,7 +132,7 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     if sum(modes) > bool(options.exercise):
         raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
     chosen = options.python is not None or options.devices is not None
-    if chosen and not (options.running or options.exercise):
+    if chosen and not options.running and options.exercise is None:
         raise click.UsageError("--python and --devices go with --run, or with an exercise")
 
 
