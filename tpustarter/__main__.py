@@ -12,14 +12,12 @@ import os
 import signal
 import sys
 
-from tpustarter import early_end
+from tpustarter.problem import ExitCode, Problem, early_end, of_limit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from tpustarter.problem import Problem
 
 
 def main() -> None:
@@ -59,7 +57,6 @@ def _run() -> Any:
 
 def _code_of(run: Callable[[], Any]) -> int:
     """Return the exit code of a run, after showing the error that ended it."""
-    from tpustarter.problem import ExitCode, Problem, of_limit
     from tpustarter.terminal import UnwrittenError
 
     try:
@@ -103,12 +100,14 @@ def _tell(text: str) -> None:
 def _unwritten(error: OSError) -> int:
     """Say that stdout took not all there was to say; nothing is tried again while Python exits."""
     import errno
+    import stat
 
-    from tpustarter.problem import ExitCode
-
+    is_device = stat.S_ISCHR(os.fstat(1).st_mode)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.EPIPE:
         return ExitCode.PIPE  # whoever read it has seen enough
+    if error.errno == errno.EIO and is_device:
+        return ExitCode.TERMINATED  # the terminal is gone, and its signal was ignored
     _tell(f"error: cannot write to stdout: {error.strerror or error}")
     return ExitCode.OUTPUT
 
@@ -121,12 +120,12 @@ def _end_at_signals() -> None:
 
 
 def _end_early(number: int, _: object) -> None:
-    code = 130 if number == signal.SIGINT else 143  # those of `ExitCode`
+    code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
     try:
         if getattr(sys.stdout, "begun", False):
             sys.stdout.flush()  # what was written may wait there
         else:
-            os.write(1, early_end.output(sys.argv[1:], code).encode())
+            os.write(1, early_end(sys.argv[1:], code).encode())
     finally:  # whatever was being imported or written just then
         os._exit(code)
 
@@ -147,7 +146,6 @@ def _wants_screen() -> bool:
 def _bug(error: Exception) -> int:
     """Write a report that can be pasted, and say where it is."""
     from tpustarter import bug
-    from tpustarter.problem import ExitCode
 
     what, where = bug.write(error)
     _tell(f"error: tpustarter itself broke: {what}\n\nhint: {where}")

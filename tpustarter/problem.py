@@ -1,10 +1,12 @@
-"""The one exception shown to users, and what the exit codes mean."""
+"""The one exception shown to users, and what the exit codes mean.
+
+It is imported before signals are followed, so it imports nothing that takes long.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
-
-from tpustarter.machine import limits
 
 
 class ExitCode(IntEnum):
@@ -76,5 +78,32 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
 
 def of_limit(error: BaseException) -> Problem | None:
     """Return a limit of this machine that is behind an error; None for any other error."""
+    from tpustarter.machine import limits
+
     limit = limits.behind(error)
     return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
+
+
+SCHEMAS = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup"}
+"""What a command prints with `--json`; a report where it is not here."""
+
+
+def schema_of(words: Sequence[str]) -> str:
+    """Return the name of the document that a command line asks for with `--json`."""
+    command = next((word for word in words if word in SCHEMAS), "")
+    return f"tpustarter.{SCHEMAS.get(command, 'report')}/1"
+
+
+def early_end(words: Sequence[str], code: int) -> str:
+    """Return what stands on stdout for a run that a signal ended before there was a result.
+
+    It is a JSON line where the command line asks for JSON, and nothing otherwise.
+    """
+    if not {"--json", "--ndjson"} & {*words}:
+        return ""
+    event = '"event": "error", ' if "--ndjson" in words else ""
+    what = "stopped by a signal before there was a result"
+    return (
+        f'{{{event}"schema": "{schema_of(words)}", "error": {{"what": "{what}", "hint": null}}, '
+        f'"exit_code": {code}}}\n'
+    )

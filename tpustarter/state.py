@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tpustarter import files, locations
+from tpustarter import locations
 
 MAX_BYTES = 64 * 1024 * 1024
 """A larger file is none of ours."""
@@ -62,4 +62,4 @@ def save(name: str, value: dict[str, Any]) -> None:
     """Replace what was saved as `name`, all of it or nothing; raises Problem on a full disk."""
     file = path(name)
     with locations.writing(file):
-        files.replace(file, json.dumps(value, indent=1).encode())
+        locations.replace(file, json.dumps(value, indent=1).encode())

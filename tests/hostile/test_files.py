@@ -19,7 +19,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tpustarter import files
+from tpustarter import locations
+from tpustarter.problem import Problem
 
 WRITERS = {
     "check": ["check", "host.space", "--junit"],
@@ -120,7 +121,7 @@ def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
     """What the link leads to is what is written, for those who could read it before."""
     _linked(tmp_path / "result")
     (tmp_path / "real").chmod(0o640)
-    files.write(tmp_path / "result", "text")
+    locations.write(tmp_path / "result", "text")
 
     assert (tmp_path / "result").is_symlink()
     assert "text" == (tmp_path / "real").read_text()
@@ -138,7 +139,7 @@ def test_a_pipe_whose_reader_comes_later_gets_all_of_it(tmp_path: Path) -> None:
 
     reader = threading.Thread(target=take)
     reader.start()
-    files.write(tmp_path / "pipe", "x" * 10**6)
+    locations.write(tmp_path / "pipe", "x" * 10**6)
     reader.join()
 
     assert [10**6] == [len(text) for text in taken]
@@ -148,11 +149,11 @@ def test_a_pipe_whose_reader_sleeps_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is opened, and nobody takes what is in it."""
-    monkeypatch.setattr(files, "WAIT_S", 0.5)
+    monkeypatch.setattr(locations, "PIPE_WAIT_S", 0.5)
     _fifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    with pytest.raises(files.Problem, match=r"nobody has read it for 0\.5 s"):
-        files.write(tmp_path / "pipe", "x" * 10**6)
+    with pytest.raises(Problem, match=r"nobody has read it for 0\.5 s"):
+        locations.write(tmp_path / "pipe", "x" * 10**6)
     os.close(reader)
 
 

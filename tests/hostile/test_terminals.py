@@ -201,6 +201,16 @@ def test_a_terminal_that_goes_away(seconds: float, heard: bool) -> None:
     assert not list(locations.state().glob("bug-*"))
 
 
+def test_a_terminal_that_went_away_before_the_start() -> None:
+    """Where the hang-up is ignored nobody tells: there is no screen, and no line can be written."""
+    with terminal(TPUSTARTER_TEST="start-without-terminal") as tty:
+        while b"ready" not in tty.written:
+            tty.read(0.1)
+        tty.close()
+
+        assert 143 == tty.process.wait(20)
+
+
 def test_a_terminal_that_takes_no_more_output() -> None:
     """What waits to be written keeps no signal from ending it, and lines are taken again."""
     with terminal(columns=300, lines=100, TPUSTARTER_TEST="give-up-soon") as tty:

@@ -11,17 +11,22 @@ import os
 import signal
 import sys
 import termios
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 if __name__ == "__main__":
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # a hang-up of this terminal is ours to hear
-    if os.environ.get("TPUSTARTER_TEST") == "ignore-hang-up":
+    if os.environ.get("TPUSTARTER_TEST") in ("ignore-hang-up", "start-without-terminal"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from tpustarter import __main__
     from tpustarter.tui import launch
 
+    if os.environ.get("TPUSTARTER_TEST") == "start-without-terminal":
+        print("ready", flush=True)  # noqa: T201  to the test
+        while sys.stdin.isatty():
+            time.sleep(0.01)
     if os.environ.get("TPUSTARTER_TEST") == "give-up-soon":
         launch.GIVE_UP_S = 3.0
     content, sys.argv = [Path(folder) for folder in sys.argv[1:]], sys.argv[:1]

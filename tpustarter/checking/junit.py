@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from tpustarter import files
+from tpustarter import locations
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.text import finding_line, headline
 from tpustarter.checking.verdict import verdict, verified_on
@@ -37,7 +37,7 @@ def write_error(what: str, path: Path) -> None:
 
 
 def _write(root: ET.Element, path: Path) -> None:
-    files.write(path, ET.tostring(root, encoding="utf-8", xml_declaration=True).decode())
+    locations.write(path, ET.tostring(root, encoding="utf-8", xml_declaration=True).decode())
 
 
 def suite(run: Run) -> ET.Element:

@@ -14,8 +14,7 @@ from tpustarter.cli.learn import learn
 from tpustarter.cli.overview import overview
 from tpustarter.cli.rehearse import rehearse
 from tpustarter.cli.setup import setup
-from tpustarter.early_end import schema_of
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.problem import ExitCode, Problem, schema_of
 from tpustarter.version import __version__
 
 

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import click
 
-from tpustarter import content, files
+from tpustarter import content, locations
 from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.content import Lesson, LessonPath
@@ -181,7 +181,7 @@ def _write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
             code=ExitCode.USAGE,
         )
     text = notebook.text(lesson)
-    files.write(file, text)
+    locations.write(file, text)
     click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 

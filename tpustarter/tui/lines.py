@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 
 from textual.content import Content
@@ -37,9 +38,9 @@ def word(status: str, text: str, width: int = 0) -> Content:
 class Lines(Visual):
     """Visual made of lines that are laid out anew for every width."""
 
+    @abstractmethod
     def lines(self, width: int) -> list[Content]:
         """Return the lines; none is wider than `width`."""
-        raise NotImplementedError
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002
         """Return the whole width."""
