@@ -196,7 +196,7 @@ class Lesson:
     """One lesson: its header and its Markdown."""
 
     id: str
-    """Track and name: `lessons/jax/03-precision.md` is `jax/precision`."""
+    """Track and name: `lessons/jax/13-precision.md` is `jax/precision`."""
     path: Path
     header: dict[str, Any]
     text: str
