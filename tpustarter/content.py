@@ -183,7 +183,7 @@ def _unknown_check(pattern: str, ids: list[str], level: str) -> Problem:
 
 
 HEADER: dict[str, type] = {
-    "title": str, "minutes": int, "needs": dict, "checks": list, "next": str, "sources": list,
+    "title": str, "minutes": int, "needs": dict, "checks": list, "sources": list,
     "profile": str, "steps": list, "exercises": list,
 }  # fmt: skip
 """Keys of a lesson's header, and what each holds; a list holds texts, steps aside."""
@@ -212,8 +212,15 @@ class Lesson:
     @property
     def framework(self) -> str | None:
         """Return the import name of the framework it needs, or None."""
-        name = self._needs.get("framework")
-        return str(name) if name else None
+        return next(iter(self.frameworks), None)
+
+    @property
+    def frameworks(self) -> dict[str, str]:
+        """Return that name with the oldest version it runs on; empty for any that is supported."""
+        named = self._needs.get("framework")
+        versions = {name: str(version) for name, version in self._needs.items()
+                    if name not in ("framework", "packages")}  # fmt: skip
+        return versions or ({str(named): ""} if named else {})
 
     @property
     def packages(self) -> list[str]:
@@ -278,23 +285,21 @@ class LessonPath:
     who: str
     """One sentence about who it is for."""
     lessons: tuple[str, ...]
-    """Ids of lessons, in order."""
+    """Ids of lessons, in order; in the file the id of a path above stands for its lessons."""
 
 
 def read_paths(folder: Path | None = None) -> list[LessonPath]:
     """Return the paths in `paths.yml`, in order; raises Problem naming what cannot be used."""
     file = (folder or locations.content("lessons")) / "paths.yml"
     try:
-        entries = read_yaml(locations.read_text(file))
-        return [
-            LessonPath(
-                str(entry["id"]),
-                str(entry["title"]),
-                str(entry["who"]),
-                tuple(str(lesson) for lesson in entry["lessons"]),
-            )
-            for entry in entries
-        ]
+        paths: list[LessonPath] = []
+        for entry in read_yaml(locations.read_text(file)):
+            earlier = {path.id: path.lessons for path in paths}
+            path_id, title, who = (str(entry[key]) for key in ("id", "title", "who"))
+            names = [str(name) for name in entry["lessons"]]
+            lessons = [lesson for name in names for lesson in earlier.get(name, (name,))]
+            paths.append(LessonPath(path_id, title, who, tuple(lessons)))
+        return paths
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the paths in `{file}`: {error}") from error
     except (KeyError, TypeError) as error:

@@ -329,35 +329,6 @@ def test_the_linter_sees_the_folder_as_a_whole(tmp_path: Path) -> None:
         assert said in told
 
 
-CHAINS = {
-    "several starts": ({"a": "b", "b": "", "c": ""}, "no `next` leads to made/a, made/c"),
-    "two lead to one": ({"a": "c", "b": "c", "c": ""}, "`made/c`: the `next` of 2 lessons leads"),
-    "a ring aside": ({"a": "", "b": "c", "c": "b"}, "does not reach made/b, made/c"),
-}
-
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_the_linter_tells_where_the_chain_of_next_breaks(name: str, tmp_path: Path) -> None:
-    """A lesson that nothing leads to, or that two lead to, is named."""
-    chain, said = CHAINS[name]
-    for lesson, following in chain.items():
-        path = make_lesson(tmp_path, "", name=f"01-{lesson}").path
-        header = f"checks: []\nnext: made/{following}" if following else "checks: []"
-        path.write_text(path.read_text().replace("checks: []", header))
-
-    assert [line for line in lint.everything(tmp_path) if said in line]
-
-
-def test_a_whole_chain_of_next_is_no_complaint(tmp_path: Path) -> None:
-    """One lesson leads to the next, and the last one nowhere."""
-    for lesson, following in (("a", "b"), ("b", "")):
-        path = make_lesson(tmp_path, "", name=f"01-{lesson}").path
-        header = f"checks: []\nnext: made/{following}" if following else "checks: []"
-        path.write_text(path.read_text().replace("checks: []", header))
-
-    assert not [line for line in lint.everything(tmp_path) if "`next`" in line]
-
-
 def test_the_linter_tells_of_a_glossary_that_cannot_be_read(tmp_path: Path) -> None:
     """It is named, and so is the link to it."""
     lesson = make_lesson(tmp_path, "[x](../glossary.md#x)\n")

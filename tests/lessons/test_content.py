@@ -94,17 +94,6 @@ def test_the_linter_has_nothing_to_say() -> None:
     assert [] == lint.everything()
 
 
-def test_the_path_of_lessons_reaches_every_one() -> None:
-    """Following `next` from the first lesson shows each lesson once."""
-    by_id = {lesson.id: lesson for lesson in content.read_lessons()}
-    path, lesson = [], by_id["start/what-a-tpu-is"]
-    while lesson and lesson.id not in path:
-        path.append(lesson.id)
-        lesson = by_id.get(lesson.header.get("next", ""))
-
-    assert sorted(by_id) == sorted(path)
-
-
 def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:
     """Tracks and paths with links; `pytest --golden` writes it anew."""
     file = locations.content("lessons") / "README.md"

@@ -281,6 +281,7 @@ def unusable(
     others: Iterable[str],
     *,
     asked: bool,
+    oldest: str = "",
 ) -> Blocked | None:
     """Return why nothing is started of a framework that is installed; null where it may be.
 
@@ -290,10 +291,11 @@ def unusable(
         installed: Versions by import name; that of jaxlib too.
         others: Other Pythons that have a framework, each as `path: name version`.
         asked: Whether the user asked for something that needs it.
+        oldest: The oldest version that will do; empty for the oldest supported one.
     """
     version = installed[framework]
-    if frameworks.is_too_old(framework, version):
-        oldest = frameworks.OLDEST[framework]
+    if frameworks.is_too_old(framework, version, oldest):
+        oldest = oldest or frameworks.OLDEST[framework]
         what = f"{framework} {version} in {python} is too old, {oldest} or newer is needed"
         hint = "`tpustarter setup jax` makes an environment with a newer one"
     elif framework == "jax" and "jaxlib" not in installed:

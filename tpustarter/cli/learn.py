@@ -192,6 +192,8 @@ def _show_path() -> None:
     lessons = {lesson.id: lesson for lesson in content.read_lessons()}
     paths = content.read_paths()
     path = _find_path(paths)
+    if path is None:
+        raise Problem("there are no paths here", hint="install tpustarter again")
     records = progress.read().lessons
     following = progress.next_lesson(path.lessons)
     click.echo(visible(f"{path.title}. {path.who}"))
@@ -292,7 +294,8 @@ def _list(lessons: list[Lesson]) -> None:
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
     paths = content.read_paths()
-    following = progress.next_lesson(_find_path(paths).lessons) if paths else None
+    path_here = _find_path(paths)
+    following = progress.next_lesson(path_here.lessons) if path_here else None
     records = progress.read().lessons
     tracks: dict[str, list[Lesson]] = {}
     for lesson in lessons:
@@ -314,22 +317,26 @@ def _list(lessons: list[Lesson]) -> None:
     click.echo(f"\nRead one: tpustarter learn {following or lessons[0].id}")
 
 
-def _find_path(paths: list[LessonPath]) -> LessonPath:
-    """Return the path that fits this machine: the first one where there is a TPU."""
+def _find_path(paths: list[LessonPath]) -> LessonPath | None:
+    """Return the path that the learner follows: the one chosen, or for this kind of machine."""
+    from tpustarter.learning import course
     from tpustarter.machine import host
 
-    path_id = "fresh-tpu-vm" if host.platform_hint(host.Machine()) == "tpu" else "laptop"
-    return next((path for path in paths if path.id == path_id), paths[0])
+    return course.path_to_follow(paths, on_tpu=host.platform_hint(host.Machine()) == "tpu")
 
 
 def _print(lessons: list[Lesson]) -> None:
-    from tpustarter.learning import lesson_text, progress
+    from tpustarter.learning import course, lesson_text, progress
 
     records = progress.read().lessons
+    paths = content.read_paths()
+    path = _find_path(paths)
     for number, lesson in enumerate(lessons):
         if number:
             click.echo()
-        for line in lesson_text.render(lesson, records.get(lesson.id, progress.LessonProgress())):
+        known = records.get(lesson.id, progress.LessonProgress())
+        following = course.lesson_after(lesson.id, path, paths)
+        for line in lesson_text.render(lesson, known, following):
             click.echo(visible(line))
 
 

@@ -7,6 +7,8 @@ from typing import Any, Literal, cast
 
 from tpustarter.checking.results import Blocked, Reason
 from tpustarter.learning.blocks import Block
+from tpustarter.learning.drawings import Drawing
+from tpustarter.learning.drawings import parse as parse_drawings
 from tpustarter.learning.expected import Expected, mismatch
 from tpustarter.learning.output import BlockOutput
 from tpustarter.redact import Redactor
@@ -30,6 +32,8 @@ class BlockResult:
     output: str = ""
     expected: str | None = None
     """What it should have printed here; None where the lesson does not say."""
+    drawings: tuple[Drawing, ...] = ()
+    """What it left to be drawn."""
 
 
 def skipped(block: Block, blocked: Blocked) -> BlockResult:
@@ -67,6 +71,7 @@ def judged(
         status="fail" if difference else "pass",
         detail=redact.text(difference or ""),
         ran_on=_parse_ran_on(end.get("ran_on")),
+        drawings=parse_drawings(end.get("drawings"), redact.text),
     )
 
 

@@ -36,7 +36,7 @@ class Expected:
 def mismatch(expected: Expected, printed: str) -> str | None:
     """Return None when the printed text is what was expected, else the first line that differs.
 
-    `...` matches the rest of a line, and a line that is only `...` any number of lines.
+    `...` matches anything in a line, and a line that is only `...` any number of lines.
     """
     expected_lines, actual_lines = _text_lines(expected.text), _text_lines(printed)
     # After `...` there are several places to go on from: all of them are followed.
@@ -75,29 +75,36 @@ def _shorten(line: str) -> str:
 
 def _matches(expected: str, actual: str, rtol: float | None) -> bool:
     """Return whether one line matches; both come without trailing whitespace."""
-    is_prefix = expected.endswith("...")
-    expected = expected[:-3] if is_prefix else expected
-    if rtol is None:
-        return actual == expected or (is_prefix and f"{actual} ".startswith(expected))
-    texts, numbers = NUMBER.split(expected), NUMBER.findall(expected)
-    actual_texts, actual_numbers = NUMBER.split(actual), NUMBER.findall(actual)
-    if is_prefix:
-        actual_texts, actual_numbers = actual_texts[: len(texts)], actual_numbers[: len(numbers)]
-    if len(texts) != len(actual_texts) or len(numbers) != len(actual_numbers):
-        return False
-    pairs = zip(map(_collapse_spaces, texts), map(_collapse_spaces, actual_texts), strict=True)
-    *inner, (last, actual_last) = pairs
-    space = " " if last and expected.endswith(" ") else ""  # `_collapse_spaces` took it away
-    return (
-        all(expected_text == actual_text for expected_text, actual_text in inner)
-        and (f"{actual_last} ".startswith(last + space) if is_prefix else actual_last == last)
-        and all(
-            math.isclose(float(expected_number), float(actual_number), rel_tol=rtol)
-            for expected_number, actual_number in zip(numbers, actual_numbers, strict=True)
-        )
+    expected = expected if rtol is None else expected.strip()
+    pattern = ".*?".join(_pattern(piece, rtol) for piece in expected.split("..."))
+    actual = actual if rtol is None else actual.strip()
+    match = re.fullmatch(pattern, f"{actual} " if expected.endswith("...") else actual)
+    numbers = NUMBER.findall(expected) if rtol is not None else []
+    return match is not None and all(
+        math.isclose(float(number), float(actual_number), rel_tol=rtol or 0)
+        for number, actual_number in zip(numbers, match.groups(), strict=True)
     )
 
 
-def _collapse_spaces(text: str) -> str:
-    """Return text without the spaces that arrays put beside numbers to align them."""
-    return " ".join(text.split())
+def _pattern(piece: str, rtol: float | None) -> str:
+    """Return what matches a piece: as it stands, or any numbers with its words between them."""
+    if rtol is None:
+        return re.escape(piece)
+    texts = NUMBER.split(piece)
+    last = len(texts) - 1
+    number = f"({NUMBER.pattern})"
+    return number.join(
+        _words_pattern(text, after_number=place > 0, before_number=place < last)
+        for place, text in enumerate(texts)
+    )
+
+
+def _words_pattern(text: str, *, after_number: bool, before_number: bool) -> str:
+    """Return what matches words, whatever spaces arrays put beside numbers to align them."""
+    any_spaces, some_spaces = r"\s*", r"\s+"
+    words = some_spaces.join(map(re.escape, text.split()))
+    if not words:
+        return any_spaces if after_number or before_number else some_spaces * bool(text)
+    left = any_spaces if after_number else some_spaces * text[0].isspace()
+    right = any_spaces if before_number else some_spaces * text[-1].isspace()
+    return left + words + right

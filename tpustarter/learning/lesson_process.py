@@ -206,7 +206,8 @@ class LessonSession:
         started_at = time.monotonic()
         name = block.file or f"{self.lesson.id}, block {block.id}"
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
-                    "alone": block.alone, "file": name})  # fmt: skip
+                    "alone": block.alone, "file": name,
+                    "plot": block.plot, "x": block.x, "show": block.show})  # fmt: skip
         if self._stopped:  # stop() came before there was a process to stop
             probe.interrupt()
         while True:

@@ -12,6 +12,7 @@ from tpustarter.checking.text import closing, place
 from tpustarter.checking.verdict import verified_on, without_verdict
 from tpustarter.content import Lesson
 from tpustarter.learning.block_results import BlockResult, Status
+from tpustarter.learning.drawings import words
 from tpustarter.learning.output import Output
 from tpustarter.learning.practice import Began, Event, Finished, Opened, Practice
 from tpustarter.problem import ExitCode
@@ -56,7 +57,8 @@ class Shown:
             return [*first, "", visible(f"Lesson {lesson.id}: {lesson.title}")]
         if isinstance(event, Began):
             return [f"Block {event.block.id}, line {event.block.line}"]
-        return ending(event.result)
+        pictures = [visible(line) for drawing in event.result.drawings for line in words(drawing)]
+        return [*(f"{_INDENT}{line}" for line in pictures), *ending(event.result)]
 
 
 def wrapped(text: str) -> list[str]:
@@ -156,7 +158,6 @@ def _lesson_fields(lesson: Lesson, practice: Practice) -> dict[str, Any]:
         "title": lesson.title,
         "minutes": lesson.header.get("minutes"),
         "checks": lesson.header.get("checks", []),
-        "next": lesson.header.get("next"),
         "status": next(
             (status for status in _WORST_FIRST if any(r.status == status for r in block_results)),
             "skip",

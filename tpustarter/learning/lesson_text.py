@@ -15,7 +15,7 @@ from typing import Any
 
 from tpustarter import locations
 from tpustarter.content import Lesson
-from tpustarter.learning.blocks import Block, parse
+from tpustarter.learning.blocks import Block, Figure, parse
 from tpustarter.learning.expected import Expected
 from tpustarter.learning.markdown import anchor, tokens
 from tpustarter.learning.progress import LessonProgress
@@ -46,14 +46,19 @@ class _RenderState:
     """Anchors in the glossary that were linked, with the glossary's path as it was linked."""
 
 
-def render(lesson: Lesson, progress: LessonProgress) -> Iterator[str]:
-    """Yield the lines of a lesson, with what the learner did so far."""
+def render(lesson: Lesson, progress: LessonProgress, following: str | None = None) -> Iterator[str]:
+    """Yield the lines of a lesson, with what the learner did so far, and the lesson after it."""
     state = _RenderState(lesson.path.parent)
     yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
-    parts = parse(lesson)
+    parts, fold = parse(lesson), ""
     for part in parts:
+        if part.fold != fold:
+            fold = part.fold
+            yield from ("", f"Section: {fold}" if fold else "End of this section.")
         if part.block:
             yield from _render_block(part.block, progress.status(part.block))
+        elif part.figure:
+            yield from _render_figure(part.figure)
         elif part.quiz:
             yield from _render_question(part.quiz)
         else:
@@ -65,17 +70,28 @@ def render(lesson: Lesson, progress: LessonProgress) -> Iterator[str]:
     for name in lesson.header.get("exercises") or ():
         track = lesson.id.partition("/")[0]
         yield from ("", f"Exercise: tpustarter learn --exercise {track}/{name}")
-    if following := lesson.header.get("next"):
+    if following:
         yield from ("", f"Next: tpustarter learn {following}")
 
 
 def _render_block(block: Block, status: str | None) -> Iterator[str]:
     status_text = f", {_STATUS_TEXTS[status]}" if status in _STATUS_TEXTS else ""
-    yield from ("", f"Code, block {block.id}{status_text}:", "")
+    kind = "Your turn, block" if block.is_try else "Code, block"
+    yield from ("", f"{kind} {block.id}{status_text}:", "")
     yield from _indent(block.code)
+    if block.plot:
+        over = f" over {block.x}" if block.x else ""
+        yield from ("", f"Plots {', '.join(block.plot)}{over}.")
+    if block.show:
+        yield from ("", f"Shows which devices hold {', '.join(block.show)}.")
     for expected in block.expected:
         yield from ("", *_announce(expected), "")
         yield from _indent(expected.text)
+
+
+def _render_figure(figure: Figure) -> Iterator[str]:
+    yield from ("", *wrap(f"Figure: {figure.caption}", "", ""), "")
+    yield from _indent(figure.text)
 
 
 def _render_question(quiz: Quiz) -> Iterator[str]:
@@ -186,6 +202,8 @@ def _link_target(address: str, state: _RenderState) -> str:
     name, _, heading = address.partition("#")
     if address.startswith("https://"):
         return f" ({address})"
+    if name.startswith("exercises/"):
+        return f" (tpustarter learn --exercise {state.folder.name}/{Path(name).stem})"
     if name.endswith("glossary.md"):
         state.linked_words[heading] = name
         return ""

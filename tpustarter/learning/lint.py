@@ -49,7 +49,6 @@ def everything(folder: Path | None = None) -> list[str]:
         *unreadable,
         *messages,
         *_lint_paths(folder, [lesson.id for lesson in lessons]),
-        *_lint_chain(lessons),
         *claim_messages,
     ]
 
@@ -69,7 +68,7 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
     commands = documented.read(lessons[0].path.parents[1]) if lessons else []
     for lesson in lessons:
         rules: list[Callable[[], Complaints]] = [
-            lambda lesson=lesson: _lint_header(lesson, check_ids, set(ids)),
+            lambda lesson=lesson: _lint_header(lesson, check_ids),
             lambda lesson=lesson: _lint_blocks(lesson),
             lambda lesson=lesson: _lint_links(lesson.path, lesson.text, lesson.first_line),
             lambda lesson=lesson: _lint_prose(lesson),
@@ -94,7 +93,7 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
     return messages
 
 
-def _lint_header(lesson: Lesson, check_ids: set[str], lesson_ids: set[str]) -> Complaints:
+def _lint_header(lesson: Lesson, check_ids: set[str]) -> Complaints:
     header = lesson.header
     yield from _lint_keys(header)
     minutes = header.get("minutes")
@@ -105,9 +104,6 @@ def _lint_header(lesson: Lesson, check_ids: set[str], lesson_ids: set[str]) -> C
         if check not in check_ids:
             yield 1, f"there is no check `{check}`"
     yield from _lint_proofs(header.get("steps"), check_ids)
-    following = header.get("next")
-    if isinstance(following, str) and following not in lesson_ids:
-        yield 1, f"the next lesson `{following}` does not exist"
     for source in _strings(header.get("sources")):
         if not source.startswith("https://"):
             yield 1, f"the source `{source}` is no public address"
@@ -130,8 +126,11 @@ def _lint_needs(needs: Any) -> Complaints:
             names, allowed = [str(value)], tuple(interpreters.FRAMEWORKS)
         elif key == "packages" and isinstance(value, list):
             names, allowed = _strings(value), tuple(interpreters.PACKAGES)
+        elif key in interpreters.FRAMEWORKS and re.fullmatch(r"\d+(\.\d+)*", str(value)):
+            continue
         else:
-            yield 1, f"`needs` has `{key}: {value}`, expected `framework`, and a list of `packages`"
+            allowed_keys = "`framework`, or one with its oldest version, and a list of `packages`"
+            yield 1, f"`needs` has `{key}: {value}`, expected {allowed_keys}"
             continue
         for name in names:
             if name not in allowed:
@@ -254,22 +253,3 @@ def _lint_paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:
             for lesson_id in sorted(known_ids - on_a_path)
         ),
     ]
-
-
-def _lint_chain(lessons: Sequence[Lesson]) -> Iterator[str]:
-    """Yield what breaks the one chain of `next`, which leads through every lesson once."""
-    following = {lesson.id: str(lesson.header.get("next", "")) for lesson in lessons}
-    sources = [lesson for lesson in following.values() if lesson]
-    for lesson in sorted(set(sources)):
-        if sources.count(lesson) > 1:
-            yield f"`{lesson}`: the `next` of {sources.count(lesson)} lessons leads here"
-    starts = sorted(set(following) - set(sources))
-    if len(starts) > 1:
-        yield f"no `next` leads to {', '.join(starts)}: one of them is the first lesson"
-    reached: set[str] = set()
-    lesson = starts[0] if len(starts) == 1 else ""
-    while lesson in following and lesson not in reached:
-        reached.add(lesson)
-        lesson = following[lesson]
-    if reached and (missed := sorted(set(following) - reached)):
-        yield f"the chain of `next` does not reach {', '.join(missed)}"

@@ -7,14 +7,18 @@ Source of the format: https://nbformat.readthedocs.io/en/latest/format_descripti
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from tpustarter import locations
 from tpustarter.content import Lesson
-from tpustarter.learning import exercises
-from tpustarter.learning.blocks import Block, Part, parse
+from tpustarter.learning import drawings, exercises
+from tpustarter.learning.blocks import Block, Figure, Part, parse
 from tpustarter.learning.quiz import Quiz
 
 DEVICES = """\
@@ -23,7 +27,27 @@ import os
 
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
 """
-_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?!https://)[^)#\s]*)(#[^)\s]*)?\)")
+PLOT = """\
+import matplotlib.pyplot as plt
+
+
+def _plot(series, places, label):
+    axes = plt.subplots(figsize=(7, 3))[1]
+    for name, values in series.items():
+        if isinstance(values, dict):
+            axes.barh(list(values), [float(value) for value in values.values()], label=name)
+        else:
+            along = range(len(values)) if places is None else list(places)
+            axes.plot(along, [float(value) for value in values], label=name)
+    axes.set_xlabel(label)
+    axes.legend()
+    plt.show()
+
+
+_plot({{{series}}}, {places}, "{label}")
+"""
+"""Draws what a fence says with `plot=`."""
+_LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?!https://)[^)#\s]*)(#[^)\s]*)?\)")
 """A link to another lesson, to a heading or to the glossary: none of them is in the notebook."""
 _LESSON = re.compile(r"(?:\.\./)?(?:([\w-]+)/)?\d+-([\w-]+)\.md")
 
@@ -50,8 +74,15 @@ def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
     track = lesson.id.partition("/")[0]
     if lesson.framework == "jax":
         yield _code_cell(DEVICES)
-    for part in parse(lesson):
-        yield from _part_cells(part, track)
+    for fold, parts in groupby(parse(lesson), lambda part: part.fold):
+        cells = [cell for part in parts for cell in _part_cells(part, track, lesson.path.parent)]
+        if not fold:
+            yield from cells
+        elif all(cell["cell_type"] == "markdown" for cell in cells):
+            inside = "\n\n".join(cell["source"] for cell in cells)
+            yield _markdown_cell(f"<details><summary>{fold}</summary>\n\n{inside}\n\n</details>")
+        else:  # a cell that runs cannot be folded
+            yield from (_markdown_cell(f"## {fold}"), *cells)
     for exercise in exercises.read(lesson):
         yield _markdown_cell(f"## Exercise: {exercise.title}\n\n{exercise.task}")
         cell = _code_cell(_without_docstring(exercise.gap) + exercise.judged)
@@ -66,20 +97,49 @@ def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
         )
 
 
-def _part_cells(part: Part, track: str) -> Iterator[dict[str, Any]]:
+def _part_cells(part: Part, track: str, folder: Path) -> Iterator[dict[str, Any]]:
     if part.block:
-        yield _code_cell(part.block.code)
+        cell = _code_cell(part.block.code)
+        if part.block.is_try:  # "Run all" goes on behind it
+            cell["metadata"] = {"tags": ["raises-exception"]}
+        yield cell
         if part.block.expected:
             yield _markdown_cell(_expected_text(part.block))
+        if not part.block.is_try:
+            yield from map(_code_cell, _drawing_code(part.block))
     elif part.quiz:
         yield _markdown_cell(_question_text(part.quiz))
+    elif part.figure:
+        yield _markdown_cell(_figure_text(part.figure, folder))
     else:
         yield _markdown_cell(_LINK.sub(lambda match: _unlink(match, track), part.text))
+
+
+def _drawing_code(block: Block) -> Iterator[str]:
+    """Yield what draws here what the tutor draws by itself."""
+    if block.plot:
+        series = ", ".join(f'"{name}": {name}' for name in block.plot)
+        label = drawings.readable(block.x)
+        yield PLOT.format(series=series, places=block.x or None, label=label)
+    for name in block.show:
+        yield f"import jax\n\njax.debug.visualize_array_sharding({name})"
+
+
+def _figure_text(figure: Figure, folder: Path) -> str:
+    """Return a figure as its picture, which the notebook brings along, or as its text."""
+    try:
+        picture = locations.read_text(folder / figure.file).encode()
+    except (OSError, ValueError):
+        return f"```text\n{figure.text}\n```\n\n*{figure.caption}*"
+    address = f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"
+    return f"![{figure.caption}]({address})\n\n*{figure.caption}*"
 
 
 def _unlink(match: re.Match[str], track: str) -> str:
     """Return a link as its words, and the command that shows what it leads to."""
     words, target = match[1], _LESSON.fullmatch(match[2])
+    if match[2].startswith("exercises/"):
+        return f"**{words}** (at the end of this notebook)"
     return f"{words} (`tpustarter learn {target[1] or track}/{target[2]}`)" if target else words
 
 

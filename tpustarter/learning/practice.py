@@ -115,7 +115,7 @@ class Practice:
         if self.run.stopped_by is None:
             yield Began(block)
             is_rerun = False
-            for item in session.run(block, above=self._usable_blocks(session.lesson)):
+            for item in session.run(block, block.proof, above=self._usable_blocks(session.lesson)):
                 if self.run.stopped_by is not None:  # stop() may have come before the block began
                     session.stop()
                 if isinstance(item, RunsFirst):
@@ -132,13 +132,15 @@ class Practice:
         """Return the blocks whose names the next one may use, with their code."""
         results = self.results[lesson.id]
         usable = [name for name, result in results.items() if result.status in ("pass", "fail")]
-        return [(block, block.code) for block in self.blocks[lesson.id] if block.id in usable]
+        return [(block, block.code) for block in self.blocks[lesson.id]
+                if block.id in usable and not block.is_try]  # fmt: skip
 
     def _record(self, event: Finished) -> None:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
         try:
-            progress.block_ended(lesson, event.block, result)
+            if not event.block.is_try:  # its answer ran, and not the learner's
+                progress.block_ended(lesson, event.block, result)
         except Problem as problem:
             self.not_kept = problem
         used_no_device = result.status == "pass" and result.ran_on is None  # no device was asked

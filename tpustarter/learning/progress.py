@@ -69,7 +69,7 @@ def code_hash(block: Block) -> str:
 
 
 def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
-    """Remember how a block ended; the lesson is done once all its blocks have passed.
+    """Remember how a block ended; the lesson is done once all but its optional ones have passed.
 
     A block that was not run to its end changes nothing.
     """
@@ -86,7 +86,10 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
         fields = lessons.setdefault(lesson.id, {})
         blocks = fields["blocks"] = {**_dicts(fields.get("blocks")), block.id: entry}
         progress = LessonProgress(None, blocks)
-        if all(progress.status(lesson_block) == "pass" for lesson_block in blocks_of(lesson)):
+        if all(
+            lesson_block.is_optional or progress.status(lesson_block) == "pass"
+            for lesson_block in blocks_of(lesson)
+        ):
             fields["done"] = _date(fields.get("done")) or _now()
 
     _update(change)

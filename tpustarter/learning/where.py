@@ -84,7 +84,10 @@ def _find_missing(
     if lesson.framework:
         if not interpreters.missing(["jaxlib"], prefix, env):
             installed["jaxlib"] = "unknown"
-        unusable = plan.unusable(lesson.framework, shown_path, installed, names, asked=True)
+        unusable = plan.unusable(
+            lesson.framework, shown_path, installed, names,
+            asked=True, oldest=lesson.frameworks[lesson.framework],
+        )  # fmt: skip
         if unusable:
             return unusable
     missing = interpreters.missing(lesson.packages, prefix, env)

@@ -85,11 +85,14 @@ def versions() -> dict[str, Any]:
     }
 
 
-def is_too_old(name: str, version: str) -> bool:
-    """Return whether a version is older than the oldest supported one; false for no version."""
+def is_too_old(name: str, version: str, oldest: str = "") -> bool:
+    """Return whether a version is older than one, else than the oldest supported one.
+
+    What is no version is not: nothing can be said of it.
+    """
     match = re.match(r"\d+(\.\d+)*", version)
-    oldest = OLDEST.get(name)
-    return match is not None and oldest is not None and _numbers(match[0]) < _numbers(oldest)
+    oldest = oldest or OLDEST.get(name, "0")
+    return match is not None and _numbers(match[0]) < _numbers(oldest)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

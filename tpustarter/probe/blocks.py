@@ -13,6 +13,7 @@ import types
 from typing import Any
 
 from tpustarter.machine import frameworks
+from tpustarter.probe.drawn import drawings
 from tpustarter.probe.target import target
 
 _program = types.ModuleType("__main__")
@@ -36,7 +37,7 @@ def run(command: dict[str, Any]) -> dict[str, Any]:
     ran_on = None
     if frameworks.is_initialised("jax"):
         ran_on = frameworks.ran_on("jax", virtual=target().virtual)
-    return {"outcome": "done", "ran_on": ran_on}
+    return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
 
 
 def _restore_streams() -> None:

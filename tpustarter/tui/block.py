@@ -13,6 +13,7 @@ from textual.widgets import Static, TextArea
 
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
+from tpustarter.learning.drawings import Drawing, draw
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import word
 from tpustarter.tui.plain import Tail, plain, plain_source
@@ -21,6 +22,8 @@ from tpustarter.tui.reading import coloured
 _LABELS = {
     "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
 }  # fmt: skip
+FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
+"""Of a drawing."""
 _EARLIER_LABELS = {
     "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
     "changed": "changed since you ran it",
@@ -82,6 +85,9 @@ class BlockView(Vertical, can_focus=True):
         output = Static("", classes="output")
         output.display = False
         yield output
+        drawing = Static("", classes="drawing")
+        drawing.display = False
+        yield drawing
         yield Static("", classes="expected")
 
     def on_mount(self) -> None:
@@ -167,7 +173,7 @@ class BlockView(Vertical, can_focus=True):
         self._executed_code, self._is_gone = self.exact_code, False
         output = self.query_one(".output", Static)
         output.update("")
-        output.display = False
+        output.display = self.query_one(".drawing").display = False
         self.add_class("-running")
         self.remove_class("-fail")
 
@@ -192,9 +198,18 @@ class BlockView(Vertical, can_focus=True):
         """Show how it ended."""
         self.is_busy, self.result = False, result
         self.remove_class("-running")
-        self.set_class(result.status in ("fail", "error"), "-fail")
+        self.set_class(result.status in ("fail", "error") and not self.block.is_try, "-fail")
+        self._show_drawings(result.drawings)
         self._show_status()
         self._show_expected()
+
+    def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
+        """Draw what it left, as wide as there is room."""
+        width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
+        text = "\n\n".join(plain(draw(drawing, width)) for drawing in drawings)
+        widget = self.query_one(".drawing", Static)
+        widget.update(Content(text))
+        widget.display = bool(text)
 
     def follow(self, *, has_run: bool) -> None:
         """Say whether the names it made are still there."""
@@ -213,7 +228,7 @@ class BlockView(Vertical, can_focus=True):
             text = (
                 "edited, not run yet"
                 if self.is_edited
-                else _EARLIER_LABELS.get(self._earlier_status or "", "not run yet")
+                else _EARLIER_LABELS.get(self._earlier_status or "", self._invitation)
             )
             return Content.styled(f"{text}  ", "dim")
         if result.status == "notrun":
@@ -222,10 +237,17 @@ class BlockView(Vertical, can_focus=True):
         details += "; its process has ended" if self._is_gone else ""
         if result.status == "pass":
             return word("pass", "pass") + details
+        if result.status == "fail" and self.block.is_try:
+            return word("warn", "not yet") + details + _reason(result)
         if result.status == "fail" and self.is_edited:
             return Content(f"ran{details}; it prints something else now")
         heading = Content.styled("\nprinted:" if result.status == "fail" else "", "dim")
         return word(result.status, _LABELS[result.status]) + details + _reason(result) + heading
+
+    @property
+    def _invitation(self) -> str:
+        """What is said of it before it ran."""
+        return "your turn: e changes it, Ctrl+R runs it" if self.block.is_try else "not run yet"
 
     def _expected(self) -> Content:
         """Return what it should print: everywhere before a run, elsewhere after one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import cast
 
 from textual.containers import VerticalScroll
@@ -12,7 +13,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.markdown import MarkdownBlock
 
+from tpustarter.learning.blocks import Part
 from tpustarter.tui.block import BlockView
+from tpustarter.tui.folded import FigureView, Fold
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.question import QuestionView
@@ -35,8 +38,14 @@ class LessonPage(VerticalScroll):
 
     @property
     def views(self) -> list[BlockView]:
-        """Its blocks, in order."""
-        return list(self.query(BlockView))
+        """Its blocks, in order, those that are folded away left out."""
+        return [view for view in self.query(BlockView) if not _is_folded(view)]
+
+    @property
+    def fold(self) -> Fold | None:
+        """The folded part that a key opens: the first in sight that is closed, else the first."""
+        folds = [fold for fold in self.query(Fold) if self.region.overlaps(fold.region)]
+        return next(iter([*(fold for fold in folds if fold.collapsed), *folds]), None)
 
     @property
     def edited(self) -> BlockView | None:
@@ -62,7 +71,8 @@ class LessonPage(VerticalScroll):
     @property
     def asked(self) -> QuestionView | None:
         """The question that a digit answers: the first one in sight that waits, else the first."""
-        views = [view for view in self.query(QuestionView) if self.region.overlaps(view.region)]
+        views = [view for view in self.query(QuestionView)
+                 if self.region.overlaps(view.region) and not _is_folded(view)]  # fmt: skip
         return next(iter([*(view for view in views if not view.is_answered), *views]), None)
 
     def neighbour(self, step: int) -> BlockView:
@@ -108,26 +118,44 @@ class LessonPage(VerticalScroll):
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""
         letters = _letters(line)
-        for widget in self.query("MarkdownBlock, BlockView, QuestionView") if letters else ():
-            is_view = isinstance(widget, BlockView | QuestionView)
+        kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
+        for widget in self.query(kinds) if letters else ():
+            is_view = isinstance(widget, BlockView | QuestionView | FigureView)
             text = widget.text if is_view else cast("MarkdownBlock", widget).source
             if letters in _letters(text or ""):
+                for fold in widget.ancestors:
+                    if isinstance(fold, Fold):
+                        fold.collapsed = False
                 self.scroll_to_widget(widget, top=True, animate=False)
                 return
 
 
 def _widgets(opened: Opened, edits: Mapping[str, str], platform: str) -> Iterator[Widget]:
-    for piece in opened.pieces():
-        if isinstance(piece, str):
-            yield Static(Content.styled(piece, "dim"), classes="hint")
-        elif piece.quiz:
-            yield QuestionView(piece.quiz)
-        elif piece.block:
-            before, edited = opened.known.status(piece.block), edits.get(piece.block.id)
-            yield BlockView(piece.block, before=before, platform=platform, edited=edited)
+    for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
+        widgets = [_widget(piece, opened, edits, platform) for piece in pieces]
+        if fold:
+            yield Fold(fold, *widgets)
         else:
-            yield LessonText(plain_source(piece.text))
+            yield from widgets
     yield Static(opened.ending(), id="ending")
+
+
+def _widget(piece: Part, opened: Opened, edits: Mapping[str, str], platform: str) -> Widget:
+    if piece.quiz:
+        return QuestionView(piece.quiz)
+    if piece.block:
+        before, edited = opened.known.status(piece.block), edits.get(piece.block.id)
+        return BlockView(piece.block, before=before, platform=platform, edited=edited)
+    if piece.figure:
+        return FigureView(piece.figure)
+    if piece.kind == "hint":
+        return Static(Content.styled(piece.text, "dim"), classes="hint")
+    return LessonText(plain_source(piece.text))
+
+
+def _is_folded(widget: Widget) -> bool:
+    """Return whether a widget stands in a part that is closed."""
+    return any(isinstance(parent, Fold) and parent.collapsed for parent in widget.ancestors)
 
 
 def _letters(text: str) -> str:

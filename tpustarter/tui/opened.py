@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.content import Content
 
 from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.learning import blocks, exercises, progress
+from tpustarter.learning import blocks, course, exercises, progress
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.exercises import state as states
@@ -21,6 +21,9 @@ from tpustarter.tui.tutor import Tutor
 
 TRY_IT = "Tab to a block, e to change it, Ctrl+R to run it."
 """Stands below the heading of this name: a lesson says what to try, and not with which keys."""
+EXERCISE = "p opens it: a program with a gap, judged whenever you save it."
+"""Stands below a link to an exercise."""
+_TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/[\w-]+\.py\)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -45,16 +48,20 @@ class Opened:
         """Whether anything in it can be run."""
         return any(part.block for part in self.parts)
 
-    def pieces(self) -> Iterator[Part | str]:
-        """Yield its parts, with what to press below the heading that asks to try something."""
+    def pieces(self) -> Iterator[Part]:
+        """Yield its parts, with what to press where it asks to try something."""
         for part in self.parts:
-            match = re.search(r"^## Try it\n", part.text, re.MULTILINE)
-            if part.block or not match or not self.has_blocks:
+            match = _TRY_IT.search(part.text) if part.kind == "markdown" else None
+            if match is None:
                 yield part
                 continue
-            yield Part("markdown", part.text[: match.end()])
-            yield TRY_IT
-            yield Part("markdown", part.text[match.end() :])
+            is_exercise = match[1] is not None
+            heading = f"\n\n**{match[1]}**" if is_exercise else match[0]
+            yield replace(part, text=part.text[: match.start()] + heading)
+            if is_exercise or self.has_blocks:
+                yield replace(part, kind="hint", text=EXERCISE if is_exercise else TRY_IT)
+            if rest := part.text[match.end() :].strip("\n"):
+                yield replace(part, text=rest)
 
     def ending(self) -> Content:
         """Return what one can do at the end."""
@@ -76,17 +83,10 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
-    path = app.path_of(content.read_paths(app.lessons))
-    following = _after(lesson, path.lessons if path else (), {item.id: item for item in lessons})
+    paths = content.read_paths(app.lessons)
+    next_id = course.lesson_after(lesson.id, app.path_of(paths), paths)
+    following = next((item for item in lessons if item.id == next_id), None)
     lesson_progress = progress.read().lessons.get(lesson.id, progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
     return Opened(lesson, parts, following, lesson_progress, refers, lesson_exercises)
-
-
-def _after(lesson: Lesson, order: tuple[str, ...], lessons: dict[str, Lesson]) -> Lesson | None:
-    """Return the lesson that follows on the path, else the one the lesson itself names."""
-    if lesson.id in order:
-        later_ids = order[order.index(lesson.id) + 1 :]
-        return next((lessons[name] for name in later_ids if name in lessons), None)
-    return lessons.get(str(lesson.header.get("next")))

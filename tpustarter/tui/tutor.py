@@ -17,6 +17,7 @@ from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
 from tpustarter.content import LessonPath
+from tpustarter.learning import course
 from tpustarter.machine.machine import Machine
 from tpustarter.tui import messages, settings
 from tpustarter.tui.keys import SequentialKeys
@@ -103,13 +104,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
 
     def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
         """Return the path to follow: the one chosen, else the one for this kind of machine."""
-        paths_by_id = {path.id: path for path in paths}
-        default_id = "laptop" if self.on_tpu is False else "fresh-tpu-vm"
-        return (
-            paths_by_id.get(self.choices.path or default_id)
-            or paths_by_id.get(default_id)
-            or next(iter(paths_by_id.values()), None)
-        )
+        on_tpu = self.on_tpu is not False
+        return course.path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
 
     def show_place(self, where: str, *, on_tpu: bool) -> None:
         """Say what the machine is, once that is known."""

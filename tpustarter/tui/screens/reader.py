@@ -46,8 +46,9 @@ that `r` runs; Tab goes to the next one.
 * A block uses names of **the blocks above it**: those that have not run in the process as they
   stand run first, up to the first one that breaks.
 * **Esc** stops what runs, and ends the process.
-* A **question** is answered with the digit of an answer; each says why. **p** opens the lesson's
-  exercise, a program with a gap.
+* A **question** is answered with the digit of an answer; each says why. A block that says **your
+  turn** asks you to change it with `e`; its answer is folded below, and `o` opens it. **p** opens
+  the lesson's exercise, a program with a gap.
 * **e** lets you change the code: Esc ends typing, `r` runs it, `u` brings the lesson's code back.
   What you changed is kept until you quit. A lesson counts as done when its own code, unchanged,
   printed what it should.
@@ -63,6 +64,7 @@ that `r` runs; Tab goes to the next one.
         Binding("e", "edit", "edit", tooltip="change the block's code here"),
         Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
         Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
+        Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
         Binding("n", "next", "next", tooltip="tpustarter learn"),
         Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
         Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
@@ -152,7 +154,8 @@ that `r` runs; Tab goes to the next one.
         self._clock = self.set_interval(1.0, self._tick)
         self._tick()
         self.refresh_bindings()
-        codes = [(item.block, item.exact_code) for item in views[: views.index(view) + 1]]
+        above = [item for item in views[: views.index(view)] if not item.block.is_try]
+        codes = [(item.block, item.exact_code) for item in (*above, view)]
         self._play(self._opened.lesson, codes, self._inbox)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
@@ -165,15 +168,16 @@ that `r` runs; Tab goes to the next one.
         """Run the last of some blocks; the others stand above it."""
         app = self.tutor
         *above, (block, code) = codes
-        unchanged = {item.id: item for item, source in codes if source == item.code}
+        counting = {item.id: item for item, source in codes
+                    if item.is_try or source == item.code}  # fmt: skip
 
         def make() -> LessonSession:
             return LessonSession(lesson, machine=app.machine, devices=app.choices.devices)
 
         def events() -> Iterator[Output | RunsFirst | BlockResult]:
             for event in app.live.run(lesson.id, make, block, code, above):
-                if isinstance(event, BlockResult) and event.id in unchanged:
-                    progress.block_ended(lesson, unchanged[event.id], event)
+                if isinstance(event, BlockResult) and event.id in counting:
+                    progress.block_ended(lesson, counting[event.id], event)
                 yield event
 
         try:
@@ -333,6 +337,12 @@ that `r` runs; Tab goes to the next one.
     def _remember_answer(self, quiz: str, *, is_right: bool) -> None:
         progress.quiz_answered(self.lesson, quiz, is_right=is_right)
 
+    def action_fold(self) -> None:
+        """Open the folded part in sight, or close it."""
+        if fold := self._page.fold:
+            fold.turn()
+            self._page.mark_soon()
+
     def action_words(self) -> None:
         """Show what the words mean, and where links lead."""
         if self._opened:
@@ -365,6 +375,8 @@ that `r` runs; Tab goes to the next one.
             return bool(opened_lesson and opened_lesson.checks) and not running
         if action == "next":
             return bool(opened_lesson and opened_lesson.following) and not running
+        if action == "fold":
+            return page.fold is not None and not editing
         if action == "answer":
             return page.asked is not None and not editing
         if action == "exercise":

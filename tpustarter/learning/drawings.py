@@ -1,0 +1,202 @@
+"""What a block left to be drawn: curves, bars, and which device holds which part of an array.
+
+It comes from another process as plain numbers. Here it becomes a drawing for the terminal, or
+words for those who read without one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tpustarter.learning.layouts import Layout, draw_layout, layout_of, layout_words
+
+TICKS = 5
+"""Numbers along an axis at most."""
+HEIGHT = 14
+"""Lines of a plot of curves."""
+SMALLEST_CHANGE = 0.02
+"""Of its range: what a curve must gain or lose from its first to its last number to be a trend."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Curves over one axis."""
+
+    x_name: str
+    """The variable along the axis; empty where it only counts."""
+    x: tuple[float, ...]
+    series: dict[str, tuple[float | None, ...]]
+    """By variable; None stands for what is no finite number."""
+    count: int
+    """How many numbers each had before some were left out."""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Numbers by name."""
+
+    name: str
+    """The variable."""
+    bars: dict[str, float | None]
+
+
+Drawing = Lines | Bars | Layout
+
+
+def parse(value: Any, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
+    """Return the drawings of an event; what is none is left out: a block may have written it.
+
+    Args:
+        value: What came from the process.
+        clean: Takes secrets out of a text.
+    """
+    entries = cast("list[Any]", value) if isinstance(value, list) else []
+    drawings = (_drawing_of(fields, clean) for fields in entries)
+    return tuple(drawing for drawing in drawings if drawing)
+
+
+def _drawing_of(fields: Any, clean: Callable[[str], str]) -> Drawing | None:
+    makers: dict[str, Callable[[dict[str, Any], Callable[[str], str]], Drawing]] = {
+        "lines": _lines_of, "bars": _bars_of, "layout": layout_of,
+    }  # fmt: skip
+    try:
+        return makers[fields["kind"]](fields, clean)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+
+
+def _lines_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Lines:
+    x = tuple(float(value) for value in fields["x"]["values"])
+    series = {clean(str(name)): tuple(map(_number, values))
+              for name, values in fields["series"].items()}  # fmt: skip
+    if not series or any(len(numbers) != len(x) for numbers in series.values()):
+        raise ValueError("curves of different lengths")
+    return Lines(clean(str(fields["x"]["name"])), x, series, int(fields["count"]))
+
+
+def _bars_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Bars:
+    bars = {clean(str(label)): _number(value) for label, value in fields["bars"].items()}
+    return Bars(clean(str(fields["name"])), bars)
+
+
+def _number(value: Any) -> float | None:
+    number = math.nan if value is None else float(value)
+    return number if math.isfinite(number) else None
+
+
+def draw(drawing: Drawing, width: int) -> str:
+    """Return lines of text at most `width` columns wide."""
+    if isinstance(drawing, Layout):
+        return "\n".join(draw_layout(drawing, width))
+    if not _has_numbers(drawing):
+        return "\n".join(words(drawing))
+    plot = _draw_bars if isinstance(drawing, Bars) else _draw_lines
+    return "\n".join(line.rstrip() for line in plot(cast("Any", drawing), width).split("\n"))
+
+
+def _has_numbers(drawing: Lines | Bars) -> bool:
+    columns = (
+        [tuple(drawing.bars.values())] if isinstance(drawing, Bars) else drawing.series.values()
+    )
+    return any(number is not None for column in columns for number in column)
+
+
+def _draw_lines(lines: Lines, width: int) -> str:
+    figure: Any = importlib.import_module("plotext")  # it has no types
+    figure.clear_figure()
+    figure.theme("clear")
+    figure.plotsize(width, HEIGHT)
+    for number, (name, values) in enumerate(lines.series.items()):
+        points = [(x, y) for x, y in zip(lines.x, values, strict=True) if y is not None]
+        marker = ("braille", "x", "o", "+")[number % 4]
+        label = readable(name) if len(lines.series) > 1 else None
+        figure.plot([x for x, _ in points], [y for _, y in points], marker=marker, label=label)
+    if len(lines.series) == 1:
+        figure.title(readable(next(iter(lines.series))))
+    figure.xlabel(readable(lines.x_name))
+    values = [value for column in lines.series.values() for value in column if value is not None]
+    for ticks, numbers in ((figure.xticks, lines.x), (figure.yticks, values)):
+        places = _ticks(min(numbers), max(numbers))
+        ticks(places, [f"{place:g}" for place in places])
+    return str(figure.uncolorize(figure.build())).rstrip("\n")
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return some round numbers between two: multiples of 1, 2 or 5 times a power of ten."""
+    span = high - low
+    if not 0 < span < math.inf:
+        return [low]
+    power = 10.0 ** math.floor(math.log10(span / TICKS))
+    step = next(power * factor for factor in (1, 2, 5, 10) if span / (power * factor) <= TICKS)
+    first = math.ceil(low / step)
+    return [step * count for count in range(first, math.floor(high / step) + 1)]
+
+
+def _draw_bars(bars: Bars, width: int) -> str:
+    """Return a bar for each number; plotext's have two decimals, and small ones would read 0."""
+    values = {label: value or 0.0 for label, value in bars.bars.items()}
+    label_width = max(map(len, values))
+    numbers = {label: _short(bars.bars[label]) for label in values}
+    room = max(1, width - label_width - max(map(len, numbers.values())) - 4)
+    most = max(*values.values(), 0.0) or 1.0
+    rows = [f"  {readable(bars.name)}"]
+    for label, value in values.items():
+        eighths = round(8 * room * max(value, 0.0) / most)
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+        rows.append(f"{label:<{label_width}}  {bar} {numbers[label]}")
+    return "\n".join(rows)
+
+
+def words(drawing: Drawing) -> list[str]:
+    """Return what a drawing shows, as sentences."""
+    if isinstance(drawing, Layout):
+        return layout_words(drawing)
+    if isinstance(drawing, Bars):
+        rows = ", ".join(f"{label} {_short(value)}" for label, value in drawing.bars.items())
+        return [f"Bars of {readable(drawing.name)}: {rows}."]
+    over = f" over {readable(drawing.x_name)}" if drawing.x_name else ""
+    return [
+        f"Curve of {readable(name)}{over}, {_trend(drawing.x, values)}."
+        for name, values in drawing.series.items()
+    ]
+
+
+def _trend(x: Sequence[float], values: Sequence[float | None]) -> str:
+    """Return range and trend of a curve."""
+    numbers = [
+        (place, number) for place, number in zip(x, values, strict=True) if number is not None
+    ]
+    if not numbers:
+        return "without a finite number"
+    first, last = numbers[0][1], numbers[-1][1]
+    (least_x, least), (most_x, most) = (
+        min(numbers, key=lambda item: item[1]), max(numbers, key=lambda item: item[1]),
+    )  # fmt: skip
+    change = (last - first) / (most - least) if most > least else 0.0
+    verb = "falls" if change < -SMALLEST_CHANGE else "rises" if change > SMALLEST_CHANGE else "goes"
+    text = f"{len(numbers)} numbers: it {verb} from {_short(first)} to {_short(last)}"
+    if not math.isclose(least, min(first, last)):
+        text += f", lowest {_short(least)} at {_short(least_x)}"
+    if not math.isclose(most, max(first, last)):
+        text += f", highest {_short(most)} at {_short(most_x)}"
+    missing = len(values) - len(numbers)
+    return text + (f"; {missing} are not finite" if missing else "")
+
+
+def readable(name: str) -> str:
+    """Return the name of a variable as words: `train_loss` is `train loss`, per is a slash."""
+    return name.replace("_per_", "/").replace("_", " ")
+
+
+def _short(number: float | None) -> str:
+    return (
+        "not finite"
+        if number is None
+        else f"{number:.3g}"
+        if abs(number) < 1e3
+        else f"{number:.4g}"
+    )

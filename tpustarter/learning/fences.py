@@ -1,0 +1,138 @@
+"""Finds what of a lesson is more than text: fences that run or judge, figures, folded parts.
+
+Each has lines of its own in the file. What they mean together is found in `blocks.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tpustarter.content import Lesson
+from tpustarter.learning.markdown import tokens
+from tpustarter.problem import Problem
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+"""What a block, a question or a figure may be called."""
+_VARIABLES = re.compile(r"[A-Za-z_]\w*(,[A-Za-z_]\w*){0,3}")
+"""Names of up to four variables, with commas."""
+_LABEL = re.compile(r"\*([^*]+?):?\*")
+_FOLD = re.compile(r"<details><summary>([^<>]+)</summary>\s*")
+_FIGURE = re.compile(r"<!--\n(`{3,})figure( by-hand)?\n(.*?)\n\1\n-->\s*", re.DOTALL)
+_RUN = {"id", "timeout", "plot", "x", "show"}
+_OPTIONS = {"run": _RUN, "try": _RUN, "answer": {"of"}, "output": {"of", "on", "rtol"},
+            "quiz": {"id"}}  # fmt: skip
+"""What may stand behind the first words of a fence."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Something of a lesson that is not text, as it stands in the file."""
+
+    kind: str
+    """`run`, `try`, `answer`, `output`, `quiz`, `figure`, `fold`, or `unfold` where one ends."""
+    values: dict[str, str]
+    """Its options; of a figure `caption`, `file` and, where somebody drew it, `by-hand`."""
+    content: str
+    """What stands in it; of a fold its summary."""
+    start: int
+    """Its first line, counted from 0 in the lesson's text."""
+    end: int
+    """The line after its last."""
+    label: str = ""
+    """What stands above an output's fence of where it holds; empty where nothing does."""
+    top: int = -1
+    """The first line that belongs to it: its label's, or `start`."""
+
+
+def problem(lesson: Lesson, line: int, what: str) -> Problem:
+    """Return the error of a line, counted from 0 in the lesson's text."""
+    return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")
+
+
+def find(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
+    """Yield what is more than text, in order; raises Problem for what is broken."""
+    image: tuple[int, dict[str, str]] | None = None
+    for token in tokens("\n".join(lines)):
+        if token.type == "fence":
+            fence = _read_fence(lesson, lines, token)
+        elif token.type == "html_block":
+            fence = _read_html(token, image)
+        else:
+            fence = None
+        if fence and token.level > 0:
+            raise problem(
+                lesson, fence.start, "a fence that runs must not stand in a list or a quote"
+            )
+        if fence:
+            yield fence
+        if token.type == "inline":
+            image = _only_image(token)
+
+
+def _read_fence(lesson: Lesson, lines: list[str], token: Any) -> Fence | None:
+    start, end = cast("tuple[int, int]", token.map)
+    last = lines[end - 1].strip(" \t>")
+    if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
+        raise problem(lesson, start, "a fence is opened and never closed")
+    words = token.info.split()
+    kind = words[0] if words[:1] in (["output"], ["quiz"]) else "".join(words[1:2])
+    if kind not in _OPTIONS or (kind == "answer" and words[0] != "python"):
+        return None
+    if kind in ("run", "try") and words[0] != "python":
+        raise problem(lesson, start, f"only `python` runs, found `{words[0]}`")
+    options = words[1 if kind in ("output", "quiz") else 2 :]
+    values = _parse_values(lesson, start, kind, options)
+    label = _find_label(lines[:start]) if kind == "output" else ""
+    return Fence(kind, values, token.content, start, end, label, start - 2 if label else start)
+
+
+def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for word in options:
+        key, equals, value = word.partition("=")
+        if key not in _OPTIONS[kind] or not equals or not value or key in values:
+            allowed = ", ".join(f"{option}=" for option in sorted(_OPTIONS[kind]))
+            raise problem(lesson, start, f"found `{word}` on the fence, expected once: {allowed}")
+        if key in ("plot", "x", "show") and not _VARIABLES.fullmatch(value):
+            raise problem(lesson, start, f"`{word}` names no variables of the block")
+        values[key] = value
+    if "x" in values and ("plot" not in values or "," in values["x"]):
+        raise problem(lesson, start, "`x=` names one variable, and needs `plot=`")
+    name = values.get("id", values.get("of"))
+    if name and not NAME.fullmatch(name):
+        raise problem(lesson, start, f"`{name}` is no name: small letters, digits and hyphens are")
+    return values
+
+
+def _find_label(above: list[str]) -> str:
+    """Return what the paragraph that ends these lines says of the output below it."""
+    stands_alone = len(above) > 1 and not above[-1].strip() and not "".join(above[-3:-2]).strip()
+    match = _LABEL.fullmatch(above[-2].strip()) if stands_alone else None
+    return match[1] if match else ""
+
+
+def _read_html(token: Any, image: tuple[int, dict[str, str]] | None) -> Fence | None:
+    """Return a fold, the end of one, or a figure: an image with its text in a comment below."""
+    start, end = cast("tuple[int, int]", token.map)
+    if match := _FOLD.fullmatch(token.content):
+        return Fence("fold", {}, " ".join(match[1].split()), start, end, top=start)
+    if token.content.strip() == "</details>":
+        return Fence("unfold", {}, "", start, end, top=start)
+    match = _FIGURE.fullmatch(token.content)
+    if match and image:
+        line, values = image
+        values = {**values, "by-hand": "yes"} if match[2] else values
+        return Fence("figure", values, match[3], line, end, top=line)
+    return None
+
+
+def _only_image(token: Any) -> tuple[int, dict[str, str]] | None:
+    """Return the image that a paragraph is, with the line it stands in."""
+    children: list[Any] = token.children or []
+    if len(children) != 1 or children[0].type != "image":
+        return None
+    values = {"caption": str(children[0].content), "file": str(children[0].attrs["src"])}
+    return cast("tuple[int, int]", token.map)[0], values

@@ -1,0 +1,130 @@
+"""Hands out what a block left behind to be drawn, as plain numbers and short texts.
+
+Nothing is drawn here, and no plotting library is imported: the Python under test stays as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+MOST_NUMBERS = 2000
+"""Numbers that leave a block at most, all series together."""
+MOST_BARS = 40
+MOST_DEVICES = 256
+MOST_NAME = 60
+"""Characters of a name that leave."""
+
+
+def drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what is to be drawn of a block: its plot, then its arrays.
+
+    Args:
+        command: `plot` and `show` name variables, `x` one or none.
+        names: The variables of the block.
+
+    Raises:
+        ValueError: a variable is not there, or is not what can be drawn.
+    """
+    plotted = list(command.get("plot", ()))
+    plots = [_plot(plotted, str(command.get("x", "")), names)] if plotted else []
+    return plots + [_layout(name, _named(name, names)) for name in command.get("show", ())]
+
+
+def _named(name: str, names: Mapping[str, Any]) -> Any:
+    if name not in names:
+        raise ValueError(f"`{name}` is to be drawn, and the block made no such variable")
+    return names[name]
+
+
+def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    values = {name: _named(name, names) for name in plotted}
+    if len(values) == 1 and isinstance(values[plotted[0]], Mapping):
+        return _bars(plotted[0], values[plotted[0]])
+    series = {name: _numbers(name, value) for name, value in values.items()}
+    places = _numbers(x, _named(x, names)) if x else list(range(len(series[plotted[0]])))
+    lengths = {name: len(numbers) for name, numbers in series.items()}
+    if set(lengths.values()) != {len(places)} or not places:
+        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"a plot needs as many numbers in each: found {told}, x {len(places)}")
+    kept = _evenly(len(places), MOST_NUMBERS // (1 + len(series)))
+    return {
+        "kind": "lines",
+        "x": {"name": x, "values": [places[index] for index in kept]},
+        "series": {
+            name: [numbers[index] for index in kept] for name, numbers in series.items()
+        },
+        "count": len(places),
+    }  # fmt: skip
+
+
+def _bars(name: str, table: Mapping[Any, Any]) -> dict[str, Any]:
+    if not 0 < len(table) <= MOST_BARS:
+        raise ValueError(f"`{name}` has {len(table)} bars, expected 1 to {MOST_BARS}")
+    bars = {str(label)[:MOST_NAME]: _number(name, value) for label, value in table.items()}
+    return {"kind": "bars", "name": name, "bars": bars}
+
+
+def _numbers(name: str, value: Any) -> list[float | None]:
+    is_sequence = hasattr(value, "__len__") and not hasattr(value, "keys")
+    if not is_sequence or isinstance(value, (str, bytes)):
+        raise ValueError(f"`{name}` is a {type(value).__name__}, and no sequence of numbers")
+    if getattr(value, "ndim", 1) != 1:
+        raise ValueError(f"`{name}` has {value.ndim} axes, expected one")
+    items = value.tolist() if hasattr(value, "tolist") else value
+    return [_number(name, item) for item in items]
+
+
+def _number(name: str, value: Any) -> float | None:
+    """Return a number; None for one that is not finite, which JSON does not have."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` holds what is no number: {error}") from None
+    return number if math.isfinite(number) else None
+
+
+def _evenly(count: int, most: int) -> list[int]:
+    """Return which of some places are kept: the first, the last, and evenly between."""
+    if count <= most:
+        return list(range(count))
+    return [round(place * (count - 1) / (most - 1)) for place in range(most)]
+
+
+def _layout(name: str, array: Any) -> dict[str, Any]:
+    """Return which device holds which part of a `jax.Array`."""
+    sharding = getattr(array, "sharding", None)
+    if sharding is None or not hasattr(sharding, "devices_indices_map"):
+        raise ValueError(f"`{name}` is a {type(array).__name__}, expected a jax.Array")
+    shape = [int(size) for size in array.shape]
+    held = sorted(sharding.devices_indices_map(array.shape).items(), key=lambda item: item[0].id)
+    numbers_each = 1 + 2 * len(shape)
+    kept = held[: min(MOST_DEVICES, MOST_NUMBERS // numbers_each)]
+    spec = getattr(sharding, "spec", None)
+    mesh = getattr(getattr(sharding, "mesh", None), "shape", {})
+    return {
+        "kind": "layout",
+        "name": name,
+        "dtype": str(array.dtype),
+        "shape": shape,
+        "spec": "" if spec is None else _spec_text(spec),
+        "mesh": {str(axis)[:MOST_NAME]: int(size) for axis, size in mesh.items()},
+        "count": len(held),
+        "parts": [
+            {"device": device.id, "index": [_bounds(part, size) for part, size
+                                            in zip(index, shape, strict=True)]}
+            for device, index in kept
+        ],
+    }  # fmt: skip
+
+
+def _bounds(part: slice, size: int) -> list[int]:
+    start, stop, _ = part.indices(size)
+    return [start, stop]
+
+
+def _spec_text(spec: Any) -> str:
+    """Return a specification as it is typed: `P('data', None)`."""
+    axes = ", ".join(repr(axis) for axis in spec)
+    return f"P({axes})"[:MOST_NAME]
