@@ -273,7 +273,7 @@ BROKEN = {
     ),
     "check": ("checks: []", "checks: [jax.nope]", "there is no check `jax.nope`"),
     "proof": ("checks: []", "checks: []\nsteps: [{proof: jax.nope}]", "to prove a step"),
-    "next": ("checks: []", "checks: []\nnext: made/nope", "`made/nope` does not exist"),
+    "needs-version": ("needs: {}", "needs: {jax: new}", "`needs` has `jax: new`, expected"),
     "source": ("https://docs.python.org/3/", "ftp://x", "is no public address"),
     "heading": ("# Sample", "# Another", "the first heading is not the title"),
     "link": ("END", "[x](nowhere.md)", "the link `nowhere.md` leads nowhere"),

@@ -14,6 +14,8 @@ from typing import Any, cast
 
 from tpustarter.learning.layouts import Layout, draw_layout, layout_of, layout_words
 
+LARGEST = 1e100
+"""Beyond it a number counts as not finite: differences of such would overflow."""
 TICKS = 5
 """Numbers along an axis at most."""
 HEIGHT = 14
@@ -85,7 +87,7 @@ def _bars_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Bars:
 
 def _number(value: Any) -> float | None:
     number = math.nan if value is None else float(value)
-    return number if math.isfinite(number) else None
+    return number if abs(number) < LARGEST else None  # false for NaN
 
 
 def draw(drawing: Drawing, width: int) -> str:

@@ -13,6 +13,7 @@ _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _RULE = re.compile(r"^\s*\|?[\s:|-]*--[\s:|-]*$")
 _OPENING = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+")
 _LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)")
+_TAG = re.compile(r"^\s*<!--$|^\s*-->$|</?(?:details|summary)>")
 _CODE = re.compile(r"(`[^`]+`)")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(\S|\S[^*]*\S)\1(?![\w*])")
 
@@ -72,6 +73,7 @@ def plain(line: str) -> str:
     """Return a line of Markdown without its marks; nothing is left of a table's rule."""
     if _RULE.match(line):
         return ""
+    line = _TAG.sub("", line)
     line = _LINK.sub(r"\1", _OPENING.sub("", line.strip()))
     words = "".join(
         part[1:-1] if part.startswith("`") else _EMPHASIS.sub(r"\2", part)

@@ -1,0 +1,175 @@
+"""What blocks leave to be drawn: plain numbers out of the process, drawings and words here."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.made_lessons import make_lesson, run_lesson
+from tpustarter.learning.drawings import Bars, Lines, draw, parse, words
+from tpustarter.learning.layouts import Layout
+from tpustarter.probe import drawn
+
+LINES = {"kind": "lines", "x": {"name": "step", "values": [0, 1, 2]}, "count": 3,
+         "series": {"train_loss": [3.0, 2.0, 1.0]}}  # fmt: skip
+BARS = {"kind": "bars", "name": "tflops_per_s", "bars": {"NumPy": 0.05, "8 devices": 0.1}}
+LAYOUT: dict[str, Any] = {
+    "kind": "layout", "name": "x", "dtype": "float32", "shape": [8, 8], "count": 4,
+    "spec": "P('data', 'model')", "mesh": {"data": 2, "model": 2},
+    "parts": [{"device": 2 * row + column, "index": [[4 * row, 4 * row + 4],
+                                                     [4 * column, 4 * column + 4]]}
+              for row in range(2) for column in range(2)],
+}  # fmt: skip
+
+
+def parsed(*fields: Any) -> Any:
+    """Return drawings as they come from another process."""
+    return parse(json.loads(json.dumps(fields)), str)
+
+
+def test_numbers_leave_a_block_and_no_more_of_them_than_promised() -> None:
+    """Long curves are thinned evenly, with their ends; what is not finite is no number."""
+    loss = np.linspace(9.0, 1.0, 10_000)
+    command = {"plot": ["loss", "other"], "x": "step"}
+    (fields,) = drawn.drawings(
+        command, {"loss": loss, "other": [math.nan] * 10_000, "step": range(10_000)}
+    )
+
+    numbers = [*fields["x"]["values"], *fields["series"]["loss"], *fields["series"]["other"]]
+    assert len(numbers) <= drawn.MOST_NUMBERS
+    assert (0.0, 9999.0) == (fields["x"]["values"][0], fields["x"]["values"][-1])
+    assert (9.0, 1.0) == (fields["series"]["loss"][0], fields["series"]["loss"][-1])
+    assert set(fields["series"]["other"]) == {None}
+    assert "NaN" not in json.dumps(fields)
+
+
+UNFIT: dict[str, tuple[dict[str, Any], str]] = {
+    "missing": ({}, "made no such variable"),
+    "text": ({"y": "abc"}, "no sequence of numbers"),
+    "one number": ({"y": 3.0}, "no sequence of numbers"),
+    "words": ({"y": ["a"]}, "holds what is no number"),
+    "two axes": ({"y": np.ones((2, 2))}, "has 2 axes, expected one"),
+    "none": ({"y": []}, "a plot needs as many numbers in each"),
+    "too many bars": ({"y": {str(n): n for n in range(99)}}, "has 99 bars"),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_cannot_be_drawn_is_said(name: str) -> None:
+    """It is an error of the block, with the variable's name."""
+    variables, what = UNFIT[name]
+
+    with pytest.raises(ValueError, match=what):
+        drawn.drawings({"plot": ["y"]}, variables)
+
+
+def test_a_sharding_leaves_as_who_holds_what(tmp_path: Path) -> None:
+    """It is taken from the array itself, in the process that has it."""
+    code = (
+        "import jax\nimport jax.numpy as jnp\n"
+        "mesh = jax.make_mesh((2, 4), ('data', 'model'))\n"
+        "spec = jax.sharding.PartitionSpec('data', 'model')\n"
+        "x = jax.device_put(jnp.ones((8, 8)), jax.sharding.NamedSharding(mesh, spec))\n"
+        "loss = [3.0, 2.0]\n"
+    )
+    text = f"```python run id=one plot=loss show=x\n{code}```\n"
+    lesson = make_lesson(tmp_path, text, needs="{framework: jax}")
+    result = run_lesson(lesson)["one"]
+
+    curve, layout = result.drawings
+    assert isinstance(curve, Lines)
+    assert (3.0, 2.0) == curve.series["loss"]
+    assert isinstance(layout, Layout)
+    assert ((8, 8), {"data": 2, "model": 4}, 8) == (layout.shape, layout.mesh, layout.count)
+    assert ((4, 8), (6, 8)) == layout.parts[7]
+
+
+def test_a_variable_that_is_not_there_breaks_the_block(tmp_path: Path) -> None:
+    """Whoever plots what the block no longer makes is told."""
+    result = run_lesson(make_lesson(tmp_path, "```python run id=one plot=loss\nx = 1\n```\n"))[
+        "one"
+    ]
+
+    assert ("error", "exception") == (result.status, result.reason)
+    assert "`loss` is to be drawn, and the block made no such variable" in result.detail
+
+
+def test_curves_are_drawn_within_the_width_and_told_in_words() -> None:
+    """Range and trend are what the words say."""
+    (lines,) = parsed(LINES)
+
+    text = draw(lines, 60)
+    assert "train loss" in text
+    assert "step" in text
+    assert max(map(len, text.split("\n"))) <= 60
+    assert ["Curve of train loss over step, 3 numbers: it falls from 3 to 1."] == words(lines)
+
+
+def test_bars_are_as_long_as_their_numbers() -> None:
+    """The longest takes the room there is."""
+    (bars,) = parsed(BARS)
+    _, first, second = draw(bars, 40).split("\n")
+
+    assert isinstance(bars, Bars)
+    assert abs(2 * first.count("█") - second.count("█")) <= 1 < 8 < second.count("█")
+    assert max(map(len, (first, second))) <= 40
+    assert ["Bars of tflops/s: NumPy 0.05, 8 devices 0.1."] == words(bars)
+
+
+def test_a_grid_says_which_device_holds_which_part() -> None:
+    """Rows and columns are those of the array."""
+    (layout,) = parsed(LAYOUT)
+
+    assert draw(layout, 74).split("\n") == [
+        "x: float32[8, 8], P('data', 'model') on a mesh of data=2, model=2",
+        "the devices that hold each part:",
+        "      0:4   4:8",
+        "    ┌─────┬─────┐",
+        "0:4 │  0  │  1  │",
+        "    ├─────┼─────┤",
+        "4:8 │  2  │  3  │",
+        "    └─────┴─────┘",
+    ]
+    assert words(layout)[1] == "Each of 4 devices holds a part of 4 x 4."
+
+
+def test_an_array_of_three_axes_or_many_parts_is_a_list() -> None:
+    """A grid has two axes, and the screen an end."""
+    deep = {**LAYOUT, "shape": [8, 8, 2], "parts": [
+        {**part, "index": [*part["index"], [0, 2]]} for part in LAYOUT["parts"]]}  # fmt: skip
+    many = {**LAYOUT, "shape": [64], "count": 64, "parts": [
+        {"device": number, "index": [[number, number + 1]]} for number in range(64)]}  # fmt: skip
+
+    assert "  [0:4, 4:8, 0:2] on device 1" in draw(parsed(deep)[0], 74)
+    assert "  ... 48 further parts" in draw(parsed(many)[0], 74)
+
+
+STRANGE: list[Any] = [
+    None, 7, "lines", [], [None], [{}], [{"kind": "lines"}], [{**LINES, "x": 3}],
+    [{**LINES, "series": {"a": [1]}}], [{**LINES, "series": {}}], [{**BARS, "bars": {"a": "b"}}],
+    [{**LAYOUT, "parts": []}], [{**LAYOUT, "parts": [{"device": 0, "index": [[0, 1]]}]}],
+    [{**LAYOUT, "mesh": 3}], [{**LAYOUT, "shape": "8"}], [{"kind": "gif"}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))
+def test_what_a_block_forged_is_left_out(value: Any) -> None:
+    """An event is text from elsewhere."""
+    assert parse(value, str) == ()
+
+
+def test_hostile_numbers_and_names_break_no_drawing() -> None:
+    """Equal, huge, absent and single numbers; names with secrets in them are cleaned."""
+    for values in ([0.0, 0.0], [1e308, -1e308], [None, None], [5.0], [1e-300, 2e-300]):
+        place = list(range(len(values)))
+        series = {"series": {"a": values}, "x": {"name": "", "values": place}}
+        (lines,) = parsed({**LINES, **series})
+        assert draw(lines, 50)
+        assert words(lines)
+    (bars,) = parse([{**BARS, "bars": {"token": -1.0}}], lambda text: text.replace("token", "[x]"))
+    assert "[x]" in draw(bars, 50)

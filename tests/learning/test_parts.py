@@ -1,0 +1,197 @@
+"""Parts of a lesson beside text and blocks: what asks to be changed, folds, figures, paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_lessons import HEADER, fence, make_lesson, make_session
+from tpustarter import content
+from tpustarter.content import LessonPath
+from tpustarter.learning import blocks, course, lesson_text, lint, markdown, notebook, progress
+from tpustarter.learning.practice import Practice
+from tpustarter.problem import Problem
+
+FIRST_LINE = HEADER.count("\n") + 1
+TRY = """\
+```python try id=turn
+print(...)
+```
+
+```output of=turn
+42
+```
+
+<details><summary>Answer</summary>
+
+It is known.
+
+```python answer of=turn
+print(42)
+```
+
+</details>
+
+After.
+"""
+FIGURE = """\
+![Two devices side by side.](../figures/two.svg)
+
+<!--
+```figure
+┌───┬───┐
+│ 0 │ 1 │
+└───┴───┘
+```
+-->
+"""
+
+
+def test_a_block_that_asks_to_be_changed_has_its_answer_folded(tmp_path: Path) -> None:
+    """The answer is what proves the output, and is read and not run."""
+    parts = blocks.parse(make_lesson(tmp_path, TRY))
+    block = next(part.block for part in parts if part.block)
+
+    assert [("markdown", ""), ("block", ""), ("markdown", "Answer"), ("markdown", "")] == [
+        (part.kind, part.fold) for part in parts
+    ]
+    assert ("print(...)\n", "print(42)\n") == (block.code, block.proof)
+    assert block.is_try
+    assert block.is_optional
+    assert parts[2].text == "It is known.\n\n```python\nprint(42)\n```"
+
+
+def test_the_gate_runs_the_answer_and_the_learner_keeps_the_task(tmp_path: Path) -> None:
+    """A wrong answer fails the run; progress is not made by an answer that the lesson brings."""
+    lesson = make_lesson(tmp_path, fence("print(1)", "1") + TRY)
+    practice = Practice([lesson])
+    list(practice.events())
+
+    assert {"one": "pass", "turn": "pass"} == {
+        name: result.status for name, result in practice.results[lesson.id].items()
+    }
+    known = progress.read().lessons[lesson.id]
+    assert known.done
+    assert ["one"] == list(known.blocks)
+
+    wrong = make_lesson(tmp_path, TRY.replace("print(42)", "print(41)"), name="02-wrong")
+    practice = Practice([wrong])
+    list(practice.events())
+    result = practice.results[wrong.id]["turn"]
+    assert ("fail", "line 1: found `41`, expected `42`") == (result.status, result.detail)
+
+
+def test_what_is_folded_is_no_gate(tmp_path: Path) -> None:
+    """A lesson is done without the blocks of a folded part, and those run like others."""
+    old = fence("print(2)", "2", name="old")
+    folded = f"<details><summary>Older tutorials</summary>\n\n{old}</details>\n"
+    lesson = make_lesson(tmp_path, fence("print(1)", "1") + folded)
+    one, old_block = blocks.blocks_of(lesson)
+
+    assert (False, True) == (one.is_optional, old_block.is_optional)
+    session = make_session(lesson)
+    *_, result = session.run(one)
+    session.close()
+    progress.block_ended(lesson, one, result)  # type: ignore[arg-type]
+    assert progress.is_done(lesson.id)
+
+
+def test_a_figure_is_its_text_in_the_terminal_and_its_picture_elsewhere(tmp_path: Path) -> None:
+    """The text stands in a comment, so that GitHub shows the picture alone."""
+    lesson = make_lesson(tmp_path, FIGURE)
+    (figure,) = blocks.figures_of(lesson)
+
+    assert figure.text == "┌───┬───┐\n│ 0 │ 1 │\n└───┴───┘"
+    assert ("Two devices side by side.", "../figures/two.svg") == (figure.caption, figure.file)
+    assert FIRST_LINE == figure.line
+    shown = list(lesson_text.render(lesson, progress.LessonProgress()))
+    assert "Figure: Two devices side by side." in shown
+    assert "    │ 0 │ 1 │" in shown
+    assert "│ 0 │ 1 │" in notebook.text(lesson)
+    picture = tmp_path / "figures/two.svg"
+    picture.parent.mkdir()
+    picture.write_text("<svg/>")
+    assert "data:image/svg+xml;base64,PHN2Zy8+" in notebook.text(lesson)
+
+
+def test_a_search_finds_what_is_folded_and_no_tags(tmp_path: Path) -> None:
+    """Summaries and figures are text; comments and tags are not."""
+    lines = [line for _, line in markdown.plain_lines(make_lesson(tmp_path, FIGURE + TRY))]
+
+    assert "Answer" in lines
+    assert "│ 0 │ 1 │" in lines
+    assert not [line for line in lines if "<" in line or "-->" in line]
+
+
+BROKEN = {
+    "no answer": ("```python try id=a\nx\n```\n", 0, "`a` is to be changed, and has no `answer"),
+    "an answer of none": ("```python answer of=a\nx\n```\n", 0, "an answer of `a`, and no `try`"),
+    "two answers": (TRY + "```python answer of=turn\nx\n```\n", 19, "an answer of `turn`, and no"),
+    "an answer of a block": (
+        fence("x") + "```python answer of=one\nx\n```\n", 4, "an answer of `one`, and no `try`",
+    ),
+    "a fold in a fold": (
+        "<details><summary>A</summary>\n\n<details><summary>B</summary>\n", 2, "inside that of `A`",
+    ),
+    "a fold left open": ("<details><summary>A</summary>\n\nText.\n", 3, "never closed"),
+    "a fold never opened": ("</details>\n", 0, "closes nothing"),
+    "a variable": ("```python run id=a plot=x.y\nx\n```\n", 0, "`plot=x.y` names no variables"),
+    "too many": ("```python run id=a show=a,b,c,d,e\nx\n```\n", 0, "names no variables"),
+    "x alone": ("```python run id=a x=step\nx\n```\n", 0, "needs `plot=`"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_is_named_with_its_line(name: str, tmp_path: Path) -> None:
+    """One sentence with file and line."""
+    text, line, what = BROKEN[name]
+
+    with pytest.raises(Problem) as caught:
+        blocks.parse(make_lesson(tmp_path, text))
+
+    assert f"01-sample.md`, line {FIRST_LINE + line}: " in caught.value.what
+    assert what in caught.value.what
+
+
+def test_what_a_version_is_too_old_for_is_said_and_not_run(tmp_path: Path) -> None:
+    """The lesson names the oldest JAX it runs on; with none, every supported one will do."""
+    lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs='{jax: "99.1"}')
+    session = make_session(lesson)
+
+    assert ("jax", {"jax": "99.1"}) == (lesson.framework, lesson.frameworks)
+    assert [] == [line for line in lint.lint([lesson], set()) if "needs" in line]
+    assert session.blocked
+    assert "is too old, 99.1 or newer is needed" in session.blocked.what
+    assert {"jax": ""} == make_lesson(tmp_path, "", needs="{framework: jax}").frameworks
+
+
+PATHS = [
+    LessonPath("laptop", "L", "W.", ("a/one", "a/two")),
+    LessonPath("trouble", "T", "W.", ("a/two", "a/three")),
+]
+
+
+def test_what_comes_next_is_what_the_path_says() -> None:
+    """The path one follows counts, then the first that has the lesson; at an end nothing comes."""
+    laptop, trouble = PATHS
+
+    assert course.lesson_after("a/one", laptop, PATHS) == "a/two"
+    assert course.lesson_after("a/two", laptop, PATHS) is None
+    assert course.lesson_after("a/two", trouble, PATHS) == "a/three"
+    assert course.lesson_after("a/one", trouble, PATHS) == "a/two"
+    assert course.lesson_after("a/nope", laptop, PATHS) is None
+    assert laptop == course.path_to_follow(PATHS, on_tpu=False)
+    assert trouble == course.path_to_follow(PATHS, on_tpu=False, chosen="trouble")
+    assert laptop == course.path_to_follow(PATHS, on_tpu=True, chosen="gone")
+
+
+def test_the_id_of_a_path_stands_for_its_lessons(tmp_path: Path) -> None:
+    """What several paths share is written once, above them."""
+    first = "- {id: core, title: C, who: W., lessons: [a/one, a/two]}\n"
+    second = "- {id: laptop, title: L, who: W., lessons: [a/zero, core, a/three]}\n"
+    (tmp_path / "paths.yml").write_text(first + second)
+    core, laptop = content.read_paths(tmp_path)
+
+    assert ("a/one", "a/two") == core.lessons
+    assert ("a/zero", "a/one", "a/two", "a/three") == laptop.lessons
