@@ -122,7 +122,7 @@ def test_lessons_name_no_command_that_is_not_there() -> None:
         ("minutes: .nan", "`minutes` in the header is a float"),
         ("checks: host.chips", "`checks` in the header is a str, expected list"),
         ("checks: [2026-01-01]", "`checks` in the header is no list of texts"),
-        ("next: 2026-01-01", "`next` in the header is a date"),
+        ("profile: 2026-01-01", "`profile` in the header is a date"),
         ("title: &a [*a]", "aliases"),
         ("a: &a [1, 1]\nb: &b [*a, *a]\nchecks: [*b, *b]", "aliases"),
         (f"title: {'[' * 100_000}", "more than 20 levels"),

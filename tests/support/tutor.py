@@ -70,14 +70,11 @@ def write_lessons(folder: Path, **lessons: str) -> Path:
     """Write lessons by name into the track `start`, with a path over all of them."""
     texts = lessons or {"hello": HELLO, "hangs": HANGS}
     (folder / "start").mkdir(parents=True, exist_ok=True)
-    names = list(texts)
     for number, (name, text) in enumerate(texts.items(), 1):
         header = f"title: {name.title()}\nminutes: 2\nneeds: {{}}\nchecks: [host.passes]\n"
-        following = names[number] if number < len(names) else None
-        header += f"next: start/{following}\n" if following else ""
         path = folder / "start" / f"{number:04}-{name}.md"
         path.write_text(f"---\n{header}sources: [https://example.com/a]\n---\n\n{text}")
-    ids = "".join(f"\n    - start/{name}" for name in names)
+    ids = "".join(f"\n    - start/{name}" for name in texts)
     entry = "- id: {}\n  title: {}\n  who: Somebody.\n  lessons:" + ids + "\n"
     paths = entry.format("laptop", "I only have a laptop") + entry.format("other", "Another path")
     (folder / "paths.yml").write_text(paths)

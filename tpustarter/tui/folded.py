@@ -16,20 +16,19 @@ class Fold(Collapsible):
     """A part that is opened by a key or a click, such as an answer."""
 
     def __init__(self, summary: str, *widgets: Widget) -> None:
+        self._summary = visible(summary)
         super().__init__(
-            *widgets, title=f"{visible(summary)}  (o opens it)", classes="fold",
+            *widgets, title=f"{self._summary}  (o opens it)", classes="fold",
             collapsed_symbol=">", expanded_symbol="v",
         )  # fmt: skip
-        self._summary = visible(summary)
 
     def turn(self) -> None:
         """Open it, or close it again."""
         self.collapsed = not self.collapsed
 
-    def on_collapsible_toggled(self, event: Collapsible.Toggled) -> None:
+    def watch_collapsed(self, collapsed: bool) -> None:  # noqa: FBT001  the signature of Textual
         """Say what the key does now."""
-        event.stop()
-        self.title = f"{self._summary}  (o {'opens' if self.collapsed else 'closes'} it)"
+        self.title = f"{self._summary}  (o {'opens' if collapsed else 'closes'} it)"
 
 
 class FigureView(Vertical):

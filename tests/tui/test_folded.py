@@ -1,0 +1,139 @@
+"""What a lesson shows beside text and code: figures, plots, answers that are folded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.learning import progress
+
+LESSON = """# Hello
+
+![Two devices side by side.](../figures/two.svg)
+
+<!--
+```figure
+┌───┬───┐
+│ 0 │ 1 │
+└───┴───┘
+```
+-->
+
+```python run id=curve plot=loss x=step
+loss, step = [3, 2, 1], [0, 10, 20]
+```
+
+```output of=curve
+```
+
+```python try id=turn
+print("answer", 41)
+```
+
+```output of=turn
+answer 42
+```
+
+<details><summary>The answer</summary>
+
+Everybody knows it.
+
+```python answer of=turn
+print("answer", 42)
+```
+
+```python run id=old
+print("older")
+```
+
+```output of=old
+older
+```
+
+</details>
+
+[Exercise: Sum the rows](exercises/rows.py)
+"""
+
+
+def test_a_figure_is_its_text_with_a_caption(tmp_path: Path) -> None:
+    """The comment around it is not shown."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "│ 0 │ 1 │" in seen
+            assert "Two devices side by side." in seen
+            assert "<!--" not in seen
+            assert "figures/two.svg" not in seen
+
+    run(journey)
+
+
+def test_a_block_that_ran_shows_its_plot(tmp_path: Path) -> None:
+    """With the names of its variables along the axes."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            assert "loss" not in (await press(pilot, "enter")).replace("loss, step =", "")
+            lines = (await press(pilot, "r")).split("\n")
+            title = next(n for n, line in enumerate(lines) if line.strip(" █│").strip() == "loss")
+            assert "┌" in lines[title + 1]
+            assert any(line.strip(" █│").strip() == "step" for line in lines)
+
+    run(journey)
+
+
+def test_a_try_says_not_yet_and_then_that_it_is_right(tmp_path: Path) -> None:
+    """The first line that differs is the feedback; the block as shipped is nobody's failure."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            seen = await press(pilot, "enter", "tab")
+            assert "your turn: e changes it, Ctrl+R runs it" in seen
+            seen = await press(pilot, "r")
+            assert "not yet" in seen
+            assert "line 1: found `answer 41`, expected `answer 42`" in seen
+            assert "FAIL" not in seen
+            await press(pilot, "e", *["backspace"] * 3, "2", ")")
+            seen = await press(pilot, "escape", "r")
+            assert "not yet" not in seen
+            assert "pass" in seen
+            assert progress.read().lessons["start/hello"].blocks["turn"]["status"] == "pass"
+
+    run(journey)
+
+
+def test_what_is_folded_opens_with_a_key_and_is_skipped_before(tmp_path: Path) -> None:
+    """Tab goes to no block that cannot be seen."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "The answer  (o opens it)" in seen
+            assert "Everybody knows it." not in seen
+            views = pilot.app.screen._page.views
+            assert ["curve", "turn"] == [view.block.id for view in views]
+            seen = await press(pilot, "o")
+            assert "Everybody knows it." in seen
+            assert "The answer  (o closes it)" in seen
+            seen = await press(pilot, "tab", "tab", "tab", "r")
+            assert "older" in seen.split("prints:")[-1] or "pass" in seen
+            seen = await press(pilot, "o")
+            assert "Everybody knows it." not in seen
+
+    run(journey)
+
+
+def test_an_exercise_in_the_text_says_which_key_opens_it(tmp_path: Path) -> None:
+    """A link to a file would lead nowhere here."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "end")
+            seen = on_screen(pilot.app)
+            assert "Exercise: Sum the rows" in seen
+            assert "p opens it" in seen
+            assert "exercises/rows.py" not in seen
+
+    run(journey)
