@@ -22,7 +22,7 @@ from tests.support.places import REPOSITORY
 from tpustarter import content
 from tpustarter.content import Lesson
 from tpustarter.learning import lesson_run, progress
-from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.blocks import blocks_of, figures_of
 from tpustarter.learning.practice import Practice
 from tpustarter.machine import host
 from tpustarter.terminal import WIDTH
@@ -83,19 +83,23 @@ def test_every_block_of_a_lesson_does_what_it_says_on_eight_cpu_devices(lesson: 
 
 
 def test_every_lesson_is_printed_as_plain_text() -> None:
-    """No drawn lines, no Markdown links, code announced and indented, nothing too wide by prose."""
+    """Lines are drawn in announced figures alone; no links, code announced, no prose too wide."""
     done = learn("--all")
     lessons = content.read_lessons()
 
     assert 0 == done.returncode
-    assert done.stdout.isascii() or not re.search("[\u2500-\u259f\x1b]", done.stdout)
     assert "](" not in done.stdout
     for lesson in lessons:
         assert f"Lesson: {lesson.title}" in done.stdout
         for block in blocks_of(lesson):
-            assert f"Code, block {block.id}:" in done.stdout
+            kind = "Your turn, block" if block.is_try else "Code, block"
+            assert f"{kind} {block.id}:" in done.stdout
+        for figure in figures_of(lesson):
+            assert f"Figure: {figure.caption}"[:WIDTH].rpartition(" ")[0] in done.stdout
+    assert "\x1b" not in done.stdout
     prose = [line for line in done.stdout.splitlines() if not line.startswith("    ")]
     assert all(len(line) <= WIDTH for line in prose if "http" not in line)
+    assert not re.search("[\u2500-\u259f]", "\n".join(prose))
     assert "Expected output on a TPU" in done.stdout
     assert "(tpustarter learn jax/first-arrays)" in done.stdout
     assert "* HBM: " in done.stdout

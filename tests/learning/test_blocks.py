@@ -353,9 +353,11 @@ def test_the_paths_lead_through_lessons_that_exist() -> None:
     titles = [path.title for path in content.read_paths()]
 
     assert [
+        "Your first day",
         "I have a fresh TPU VM",
-        "I got a TRC grant",
         "I only have a laptop",
+        "I use Colab",
+        "I got a TRC grant",
         "I come from PyTorch or CUDA",
         "I follow an old tutorial",
         "My TPU does not work",
