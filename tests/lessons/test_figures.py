@@ -1,0 +1,201 @@
+"""The figures of the lessons: each has its SVG, and the drawing of one from text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests import figures
+from tests.support.figure_svg import draw
+from tpustarter import content, locations
+from tpustarter.content import Lesson
+
+SVG = "{http://www.w3.org/2000/svg}"
+CAPTION = "Two chips send to each other."
+TEXT = "┌───┐\n│ 0 │\n└───┘\n"
+
+
+def lay_out(folder: Path, text: str = TEXT, caption: str = CAPTION, **given: str) -> Lesson:
+    """Write a lesson with one figure; returns it as it is read."""
+    words = {"file": "../figures/two-chips.svg", "info": "figure", "between": "\n\n<!--\n"} | given
+    path = folder / "lessons" / "jax" / "01-two.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"---\ntitle: Two\n---\n\n# Two\n\n![{caption}]({words['file']}){words['between']}"
+        f"```{words['info']}\n{text}```\n-->\n"
+    )
+    return content.read_lesson(path)
+
+
+def wrong(lesson: Lesson) -> list[str]:
+    """Return what is wrong with the figures of one lesson."""
+    return figures.problems([lesson], lesson.path.parents[1] / "figures")
+
+
+def draw_all(lesson: Lesson) -> list[str]:
+    """Draw the figures of one lesson; returns what was written."""
+    return figures.write([lesson], lesson.path.parents[1] / "figures")
+
+
+def test_every_figure_has_its_svg_and_fits() -> None:
+    """On GitHub and in a notebook stands what stands in the terminal."""
+    folder = locations.content("lessons") / "figures"
+
+    assert figures.problems(content.read_lessons(), folder) == []
+
+
+def test_no_svg_reaches_out_or_is_large() -> None:
+    """GitHub shows them under a policy that loads nothing, and each is a few KB."""
+    for path in (locations.content("lessons") / "figures").glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        tags = {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(text).iter()}
+
+        assert not tags & {"script", "image", "foreignObject", "a"}, path.name
+        assert not re.search(r"@import|url\((?!#)|(?<!xmlns=\")https?:", text), path.name
+        assert "prefers-color-scheme:dark" in text, path.name
+        assert len(text) < 24_000, path.name
+
+
+def test_a_figure_is_drawn_once(tmp_path: Path) -> None:
+    """It is missing, then written, then up to date; a change of text or caption shows."""
+    lesson = lay_out(tmp_path)
+    assert [
+        "jax/01-two.md:7: two-chips.svg is missing: run tests/figures.py",
+    ] == wrong(lesson)
+
+    assert ["two-chips.svg"] == draw_all(lesson)
+    assert [] == wrong(lesson)
+    assert [] == draw_all(lesson)
+
+    for changed in (
+        lay_out(tmp_path, TEXT.replace("0", "1")),
+        lay_out(tmp_path, caption="A b c d."),
+    ):
+        assert ["out of date" in one for one in wrong(changed)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"text": "─" * 75 + "\n"}, "75 columns, 74 at most"),
+        ({"caption": "Two chips"}, "the caption is no sentence"),
+        ({"caption": "See [two](chips) and more."}, "the caption is no sentence"),
+        ({"file": "../figures/Two_chips.svg"}, "expected ../figures/NAME.svg"),
+        ({"file": "two-chips.svg"}, "expected ../figures/NAME.svg"),
+        ({"text": "a\tb\n"}, "not one column wide"),
+        ({"text": "図\n"}, "not one column wide"),
+        ({"text": "a --> b\n"}, "ends the comment"),
+        ({"between": "\n\nWords.\n\n<!--\n"}, "in no comment right below its image"),
+    ],
+)
+def test_what_is_no_sound_figure_is_named(tmp_path: Path, given: dict[str, str], said: str) -> None:
+    """Each of its mistakes is found once, with file and line."""
+    lesson = lay_out(tmp_path, **given)
+    draw_all(lesson)
+
+    found = [one for one in wrong(lesson) if said in one]
+
+    assert len(found) == 1
+    assert found[0].startswith(("jax/01-two.md:7: ", "01-two.md: "))
+
+
+def test_a_figure_is_shown_by_one_lesson_and_every_svg_by_some(tmp_path: Path) -> None:
+    """Two figures of one name, and an SVG that no lesson shows, are found."""
+    lesson = lay_out(tmp_path)
+    draw_all(lesson)
+    folder = tmp_path / "lessons" / "figures"
+    (folder / "stray.svg").write_text("")
+
+    found = figures.problems([lesson, lesson], folder)
+
+    assert [
+        "jax/01-two.md:7: `two-chips` is already the figure of jax/01-two.md:7",
+        "figures/stray.svg: no lesson shows it",
+    ] == found
+
+
+def test_one_drawn_by_hand_is_kept_and_names_its_text(tmp_path: Path) -> None:
+    """The script leaves it alone; a text that has changed since, or no XML, is found."""
+    lesson = lay_out(tmp_path, info="figure by-hand")
+    path = tmp_path / "lessons" / "figures" / "two-chips.svg"
+    path.parent.mkdir()
+    (figure,) = figures.figures_of(lesson)
+    svg = (
+        f'<svg xmlns="{SVG[1:-1]}"><title>{CAPTION}</title><metadata>{figure.mark}</metadata></svg>'
+    )
+    path.write_text(svg)
+
+    assert [] == draw_all(lesson)
+    assert svg == path.read_text()
+    assert [] == wrong(lesson)
+
+    assert "for another text" in wrong(lay_out(tmp_path, TEXT * 2, info="figure by-hand"))[0]
+    path.write_text(svg.replace("Two", "Three"))
+    assert "needs the caption" in wrong(lesson)[0]
+    path.write_text(svg[:-3])
+    assert "is no XML" in wrong(lesson)[0]
+
+
+def paths(text: str, kind: str = "line") -> set[str]:
+    """Return the pieces of the paths of a kind, in a drawing of a text at the origin."""
+    found = ElementTree.fromstring(draw(text, CAPTION)).iterfind(f"{SVG}path[@class='{kind}']")
+    return {piece for path in found for piece in re.split(r"(?=M)", path.attrib["d"]) if piece}
+
+
+def test_a_box_is_four_lines_through_its_corners() -> None:
+    """Lines of neighbouring characters are one, and meet in the middles of the corners."""
+    assert {
+        "M20.5 25.5H56.5", "M20.5 63.5H56.5", "M20.5 25.5V63.5", "M56.5 25.5V63.5",
+    } == paths("┌───┐\n│   │\n└───┘")  # fmt: skip
+
+
+def test_a_double_box_is_two_boxes() -> None:
+    """The outer lines go round the inner ones, and a cross has four corners."""
+    assert {"M18.5 23.5H31.5", "M22.5 27.5H27.5"} <= paths("╔╗\n╚╝")
+    assert {"M16 23.5H18.5", "M22.5 23.5H25", "M18.5 16V23.5", "M22.5 27.5V35"} <= paths("╬")
+
+
+def test_every_character_of_lines_and_blocks_is_drawn() -> None:
+    """None is left to a font, and none reaches out of its cell."""
+    for character in map(chr, range(0x2500, 0x25A0)):
+        root = ElementTree.fromstring(draw(character, CAPTION))
+        drawn = [
+            float(place)
+            for path in root.iterfind(f"{SVG}path")
+            for place in re.findall(r"[MLHV]([\d.]+)", path.attrib["d"])
+        ]
+
+        assert root.find(f"{SVG}text") is None, character
+        assert drawn, character
+        assert 16 <= min(drawn) <= max(drawn) <= 35, character
+
+
+def test_blocks_are_areas() -> None:
+    """A bar of whole and partial blocks is as long as it says, shades are lighter."""
+    assert {"M16 16h22.5v19h-22.5z"} == paths("██▌", "area")
+    assert 'opacity="0.5"' in draw("▒", CAPTION)
+    assert {"M16 16h18v38h-18z"} == paths("██\n██", "area")
+
+
+def test_words_have_their_place_whatever_the_font() -> None:
+    """Each run of words has its column and its width; marks of the text are escaped."""
+    root = ElementTree.fromstring(draw("│ a<b and c  d ≥ 2\n", "Caption of <all>."))
+    texts = [
+        (one.attrib["x"], one.attrib["textLength"], one.text) for one in root.iter(f"{SVG}text")
+    ]
+
+    assert [
+        ("34", "81", "a<b and c"), ("133", "9", "d"), ("151", "9", "≥"), ("169", "9", "2"),
+    ] == texts  # fmt: skip
+    assert root.findtext(f"{SVG}title") == "Caption of <all>."
+
+
+def test_an_arrow_continues_its_line() -> None:
+    """There is no gap between a line and the head that ends it."""
+    assert {"M16 25.5H36"} == paths("──→")
+    assert {"M20.5 16V46"} == paths("│\n↓")
+    assert {"M20.5 16V46"} == paths("│\n▼")
+    assert set() == paths("▼")
