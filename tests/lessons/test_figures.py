@@ -199,3 +199,10 @@ def test_an_arrow_continues_its_line() -> None:
     assert {"M20.5 16V46"} == paths("│\n↓")
     assert {"M20.5 16V46"} == paths("│\n▼")
     assert set() == paths("▼")
+
+
+def test_lines_reach_a_dot() -> None:
+    """A chip drawn as a dot has its links, and none where a line only passes by."""
+    assert {"M25 25.5H43", "M20.5 30.5V54"} == paths("■──\n│")
+    assert {"M16 23.5H25", "M16 27.5H25"} == paths("═■")
+    assert {"M29.5 16V35"} == paths("■│")

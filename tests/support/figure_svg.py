@@ -41,7 +41,7 @@ _OPPOSITE = {"u": "d", "d": "u", "l": "r", "r": "l"}
 _SHADES = {"░": 0.25, "▒": 0.5, "▓": 0.75}
 _ARROWS = {"←": "l", "→": "r", "↑": "u", "↓": "d", "↔": "lr", "↕": "ud"}
 _HEADS = {"◀": "l", "◄": "l", "▶": "r", "►": "r", "▲": "u", "▼": "d"}
-_DOTS = {"●": "mark", "○": "line", "■": "mark", "□": "line"}
+_DOTS = {"●": "area", "○": "line", "■": "area", "□": "line"}
 _WORDS = re.compile(r"[!-ÿ]+(?: [!-ÿ]+)*|[^\s\0]")
 """A run of words; a character that a font may lack is a run of its own."""
 
@@ -112,7 +112,7 @@ class _Shapes:
     def add(self, character: str, left: float, top: float, around: dict[str, str]) -> None:
         """Draw one character whose cell begins here; `around` are those on its four sides."""
         if "─" <= character <= "╿":
-            self._add_box(unicodedata.name(character), left, top)
+            self._add_box(_box_name(character), left, top)
         elif "▀" <= character <= "▟":
             self._add_block(character, left, top)
         elif character in _ARROWS:
@@ -123,10 +123,7 @@ class _Shapes:
             has_shaft = bool(follows) and "─" <= follows <= "╿"
             self._add_arrow(side, left, top, around, has_shaft=has_shaft)
         elif character in _DOTS:
-            x, y = left + MIDDLE_X, top + MIDDLE_Y
-            dot = f"M{_n(x - 4)} {_n(y)}a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"
-            square = f"M{_n(x - 4)} {_n(y - 4)}h8v8h-8z"
-            self.paths[_DOTS[character]].append(dot if character in "●○" else square)
+            self._add_dot(character, left, top, around)
 
     def _line(
         self, kind: str, side: str, point: tuple[float, float], span: tuple[float, float]
@@ -137,9 +134,8 @@ class _Shapes:
         start, end = sorted((base + sign * span[0], base + sign * span[1]))
         self.lines[kind, "h" if side in "lr" else "v", place].append((start, end))
 
-    def _add_box(self, name: str, left: float, top: float) -> None:
+    def _add_box(self, words: str, left: float, top: float) -> None:
         x, y = left + MIDDLE_X, top + MIDDLE_Y
-        words = name.removeprefix("BOX DRAWINGS ")
         dashes = next((number for dash, number in _DASHES.items() if dash in words), 0)
         if "DIAGONAL" in words:
             rising = f"M{_n(left)} {_n(top + ROW)}L{_n(left + COLUMN)} {_n(top)}"
@@ -148,7 +144,7 @@ class _Shapes:
             self.paths["line"] += [falling] if "UPPER LEFT" in words or "CROSS" in words else []
             self.paths["line"] += [rising] if "CROSS" in words else []
             return
-        arms = _read_arms(re.sub(r"\w+ DASH ", "", words))
+        arms = _read_arms(words)
         if dashes:
             self._add_dashes(arms, dashes, left, top)
         elif " ARC " in words:
@@ -207,6 +203,19 @@ class _Shapes:
                 start = 0 if len(sides) == 2 else -edge
                 self._line("line", side, (x, y), (start, sign * back))
 
+    def _add_dot(self, character: str, left: float, top: float, around: dict[str, str]) -> None:
+        x, y = left + MIDDLE_X, top + MIDDLE_Y
+        circle = f"M{_n(x - 4)} {_n(y)}a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"
+        square = f"M{_n(x - 4)} {_n(y - 4)}h8v8h-8z"
+        self.paths[_DOTS[character]].append(circle if character in "●○" else square)
+        for side, other in around.items():  # lines that lead here reach it
+            if other and "─" <= other <= "╿":
+                weight = _read_arms(_box_name(other)).get(_OPPOSITE[side], 0)
+                end = MIDDLE_X if side in "lr" else MIDDLE_Y
+                for place in {0: (), 2: (-GAP, GAP)}.get(weight, (0,)):
+                    moved = (x, y + place) if side in "lr" else (x + place, y)
+                    self._line("line", side, moved, (5, end))
+
     def _add_block(self, character: str, left: float, top: float) -> None:
         right, low = left + COLUMN, top + ROW
         x, y = left + MIDDLE_X, top + MIDDLE_Y
@@ -256,11 +265,16 @@ class _Shapes:
         return found
 
 
+def _box_name(character: str) -> str:
+    """Return what Unicode calls a line, such as `LIGHT DOWN AND RIGHT`."""
+    return unicodedata.name(character).removeprefix("BOX DRAWINGS ")
+
+
 def _read_arms(words: str) -> dict[str, int]:
     """Return the weight of each side's line, from a name such as `DOWN HEAVY AND LEFT LIGHT`."""
     arms: dict[str, int] = {}
     weight = 1
-    for part in words.split(" AND "):
+    for part in re.sub(r"\w+ DASH ", "", words).split(" AND "):
         found = part.split()
         weight = next((_WEIGHTS[word] for word in found if word in _WEIGHTS), weight)
         for word in found:
