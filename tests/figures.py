@@ -16,58 +16,36 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.support.figure_svg import draw
 from tpustarter import content, locations
 from tpustarter.content import Lesson
+from tpustarter.learning.blocks import Figure, figures_of
 
 MOST_COLUMNS = 74
 FOLDER = "figures"
-_FIGURE = re.compile(
-    r"^!\[(?P<caption>[^\n]*)\]\((?P<file>[^)\s]*)\)\n\n"
-    r"<!--\n```figure(?P<by_hand> by-hand)?\n(?P<text>.*?\n)```\n-->$",
-    re.DOTALL | re.MULTILINE,
-)
 _FENCE = re.compile(r"^```figure\b", re.MULTILINE)
 _FILE = re.compile(r"\.\./figures/([a-z0-9]+(?:-[a-z0-9]+)*)\.svg")
 _SENTENCE = re.compile(r"[A-Z0-9](?:[^*`_\[\]]*)\.")
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One figure of a lesson."""
-
-    where: str
-    """File and line of its image."""
-    caption: str
-    file: str
-    """Its SVG as the lesson names it."""
-    text: str
-    is_by_hand: bool
-
-    @property
-    def name(self) -> str:
-        """Return the name of its SVG, without the ending; empty where it has none that holds."""
-        found = _FILE.fullmatch(self.file)
-        return found[1] if found else ""
-
-    @property
-    def mark(self) -> str:
-        """Return what an SVG drawn by hand says of the text that it was drawn for."""
-        return f"text {hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+def name_of(figure: Figure) -> str:
+    """Return the name of a figure's SVG, without the ending; empty where it has none that holds."""
+    found = _FILE.fullmatch(figure.file)
+    return found[1] if found else ""
 
 
-def figures_of(lesson: Lesson) -> Iterator[Figure]:
-    """Yield the figures of a lesson, in order."""
-    for found in _FIGURE.finditer(lesson.text):
-        line = lesson.first_line + lesson.text.count("\n", 0, found.start())
-        where = f"{lesson.path.parent.name}/{lesson.path.name}:{line}"
-        by_hand = bool(found["by_hand"])
-        yield Figure(where, found["caption"], found["file"], found["text"], by_hand)
+def caption_of(figure: Figure) -> str:
+    """Return the caption in one line."""
+    return " ".join(figure.caption.split())
+
+
+def mark_of(figure: Figure) -> str:
+    """Return what an SVG drawn by hand says of the text that it was drawn for."""
+    return f"text {hashlib.sha256(figure.text.encode()).hexdigest()[:8]}"
 
 
 def problems(lessons: list[Lesson], folder: Path) -> list[str]:
@@ -75,44 +53,44 @@ def problems(lessons: list[Lesson], folder: Path) -> list[str]:
     found: list[str] = []
     seen: dict[str, str] = {}
     for lesson in lessons:
-        figures = list(figures_of(lesson))
+        figures = figures_of(lesson)
         if len(figures) != len(_FENCE.findall(lesson.text)):
             found.append(f"{lesson.path.name}: a figure stands in no comment right below its image")
         for figure in figures:
+            where = f"{lesson.path.parent.name}/{lesson.path.name}:{figure.line}"
             what = [*_wrong_text(figure), *_wrong_svg(figure, folder)]
-            if figure.name in seen:
-                what.append(f"`{figure.name}` is already the figure of {seen[figure.name]}")
-            seen[figure.name] = figure.where
-            found += [f"{figure.where}: {one}" for one in what]
+            name = name_of(figure)
+            if name in seen:
+                what.append(f"`{name}` is already the figure of {seen[name]}")
+            seen[name] = where
+            found += [f"{where}: {one}" for one in what]
     strays = {path.stem for path in folder.glob("*")} - seen.keys()
     return [*found, *(f"{folder.name}/{name}.svg: no lesson shows it" for name in sorted(strays))]
 
 
 def _wrong_text(figure: Figure) -> Iterator[str]:
     """Yield what the lesson says wrong."""
-    if not figure.name:
+    if not name_of(figure):
         yield f"found `{figure.file}`, expected ../figures/NAME.svg, a name such as `two-hosts`"
-    if not _SENTENCE.fullmatch(figure.caption) or figure.caption.count(" ") < 3:
-        yield f"the caption is no sentence: {figure.caption}"
+    if not _SENTENCE.fullmatch(caption_of(figure)) or caption_of(figure).count(" ") < 3:
+        yield f"the caption is no sentence: {caption_of(figure)}"
     widest = max(figure.text.split("\n"), key=len)
     if len(widest) > MOST_COLUMNS:
         yield f"{len(widest)} columns, {MOST_COLUMNS} at most: {widest.strip()}"
     odd = {one for one in figure.text if unicodedata.east_asian_width(one) in "WF" or one == "\t"}
     if odd:
         yield f"a character is not one column wide: {''.join(sorted(odd))!a}"
-    if "-->" in figure.text:
-        yield "`-->` ends the comment for GitHub: draw ──→"
 
 
 def _wrong_svg(figure: Figure, folder: Path) -> Iterator[str]:
     """Yield why the SVG is not the one of this figure."""
-    path = folder / f"{figure.name}.svg"
+    path = folder / f"{name_of(figure)}.svg"
     if not path.is_file():
         yield f"{path.name} is missing: run tests/figures.py"
         return
     drawn = path.read_text(encoding="utf-8")
-    if not figure.is_by_hand:
-        if drawn != draw(figure.text, figure.caption):
+    if not figure.by_hand:
+        if drawn != draw(figure.text, caption_of(figure)):
             yield f"{path.name} is out of date: run tests/figures.py"
         return
     try:
@@ -120,10 +98,10 @@ def _wrong_svg(figure: Figure, folder: Path) -> Iterator[str]:
     except ElementTree.ParseError as error:
         yield f"{path.name} is no XML: {error}"
         return
-    if root.findtext(f"{_NAMESPACE}title") != figure.caption:
+    if root.findtext(f"{_NAMESPACE}title") != caption_of(figure):
         yield f"{path.name}, drawn by hand, needs the caption as its <title>"
-    if root.findtext(f"{_NAMESPACE}metadata") != figure.mark:
-        mark = f"<metadata>{figure.mark}</metadata>"
+    if root.findtext(f"{_NAMESPACE}metadata") != mark_of(figure):
+        mark = f"<metadata>{mark_of(figure)}</metadata>"
         yield f"{path.name} was drawn by hand for another text: look at it, then write {mark}"
 
 
@@ -131,9 +109,9 @@ def write(lessons: list[Lesson], folder: Path) -> list[str]:
     """Write the SVGs of the lessons' figures; returns the names of those that changed."""
     changed: list[str] = []
     for figure in (one for lesson in lessons for one in figures_of(lesson)):
-        path = folder / f"{figure.name}.svg"
-        drawn = draw(figure.text, figure.caption)
-        if not figure.name or figure.is_by_hand:
+        path = folder / f"{name_of(figure)}.svg"
+        drawn = draw(figure.text, caption_of(figure))
+        if not name_of(figure) or figure.by_hand:
             continue
         if not path.is_file() or path.read_text(encoding="utf-8") != drawn:
             folder.mkdir(exist_ok=True)
