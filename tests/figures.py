@@ -28,7 +28,7 @@ MOST_COLUMNS = 74
 FOLDER = "figures"
 _FENCE = re.compile(r"^```figure\b", re.MULTILINE)
 _FILE = re.compile(r"\.\./figures/([a-z0-9]+(?:-[a-z0-9]+)*)\.svg")
-_SENTENCE = re.compile(r"[A-Z0-9](?:[^*`_\[\]]*)\.")
+_SENTENCE = re.compile(r"\w(?:[^*`_\[\]]*)\.")
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
