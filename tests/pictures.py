@@ -106,7 +106,7 @@ async def tries() -> None:
             await press(pilot, "space")
         await press(pilot, "1", "2")
         await take(pilot, "question")
-        pilot.app.go.to_exercise("jax/pass-it-around")  # type: ignore[arg-type]
+        pilot.app.go.to_exercise("jax/ring-all-reduce")  # type: ignore[arg-type]
         await settle(pilot)
         await press(pilot, "r", "h")
         await take(pilot, "exercise")

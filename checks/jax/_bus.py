@@ -1,7 +1,12 @@
 """Bus bandwidth of a collective, and what is known of the links it goes over.
 
 The rule to know: it is the least that must leave each device in one direction, divided by the
-time: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md (read 2026-11).
+time: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md (read 2026-11). It
+compares runs of one collective, and counts a byte once, however many links it crosses: right where
+a switch connects all devices, not on ICI. On a ring of n chips with links both ways an all-to-all
+takes a quarter of an all-gather of the same array, and as each device sends only 1/n as much, its
+bus bandwidth is about 4/n of the all-gather's: https://jax-ml.github.io/scaling-book/sharding/
+(read 2026-11).
 """
 
 from tpustarter.machine import tpus
@@ -13,6 +18,7 @@ MARIN = "https://github.com/marin-community/marin/issues/6736"
 WHOLE = "of psum_scatter the TPU compiler makes a whole psum here, and drops what is not kept"
 
 HINTS = {
+    ("ppermute", "v5e"): "in a slice of 2x4 the next device is 1 to 4 hops away",
     ("ppermute", "v5p"): f"others measured 86 GB/s on a v5p-8: {MARIN}",
     ("ppermute", "v6e"): f"others measured 86 GB/s on a v6e-8: {MARIN}",
     ("psum_small", "v5p"): f"others measured 5 us for a ppermute of a few KiB: {MARIN}",
@@ -23,8 +29,9 @@ HINTS = {
 """What to know of a figure. `WHOLE` was seen in what libtpu 0.0.50.1 compiles for these two."""
 
 MEANS = (
-    "bus bandwidth is what leaves a device in one direction: half of this at most, and less where"
-    " links are idle, as with one neighbour (ppermute) or in a slice too small to close a ring"
+    "bus bandwidth is what leaves a device in one direction: half of this at most, less where links"
+    " are idle (ppermute, slices without wraparound links) or bytes take several hops (all_to_all"
+    " on a ring of n devices: about 4/n of all_gather)"
 )
 SHARED = "; {} devices share the links of a chip"
 VIRTUAL = "virtual CPU devices share one memory: these figures say nothing of any link"
