@@ -105,8 +105,8 @@ def clashes(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
             code="HOST-FRAMEWORKS-TORCH-TPU-OTHER",
             name="torch_tpu is perhaps another company's package of this name",
             verdict="warn" if tpu else "info",
-            found=f"{packages['torch-tpu'].version}, which does not ask for libtpu",
-            expected="one that asks for libtpu, as Google's does",
+            found=f"{packages['torch-tpu'].version}, which does not require libtpu",
+            expected="one that requires libtpu, as Google's does",
             hint=f"run `{_install.into_this_python('-U', 'torch_tpu')}`",
         )
 

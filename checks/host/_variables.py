@@ -63,7 +63,7 @@ ROWS = (
     Row("JAX_PLATFORM_NAME", ".", "warn", "is deprecated and overrides JAX's choice of device",
         UNSET, f"{JAX}/xla_bridge.py"),
     Row("PJRT_DEVICE", r"(?!(TPU|CPU|CUDA|NEURON)$)(?i:tpu|gpu|cpu|cuda|neuron)$", "fail",
-        "is no device of PyTorch/XLA, which tells capital letters from small ones", "TPU",
+        "is no device of PyTorch/XLA, whose names are case-sensitive", "TPU",
         f"{XLA}/blob/master/torch_xla/runtime.py", only_tpu=False),
     Row("PJRT_DEVICE", r"CPU$", "warn", "makes PyTorch/XLA use the CPU", "TPU",
         f"{XLA}/issues/8626"),

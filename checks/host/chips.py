@@ -1,4 +1,4 @@
-"""TPU chips are of one kind, in a usual number."""
+"""TPU chips form a supported configuration."""
 
 from tpustarter.machine import generations, host, tpus
 from tpustarter.probe.finding import Finding, compare

@@ -1,4 +1,4 @@
-"""The container is set up to use the TPU."""
+"""The container is configured for the TPU."""
 
 from tpustarter.checks.host import _docker
 from tpustarter.machine import host

@@ -1,4 +1,4 @@
-"""Every chip has a node this user may open."""
+"""Every chip has an accessible device node."""
 
 from tpustarter.checks.host import _docker
 from tpustarter.machine import host, tpus

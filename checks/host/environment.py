@@ -1,4 +1,4 @@
-"""No variable here is a known mistake."""
+"""No environment variable is a known mistake."""
 
 from __future__ import annotations
 

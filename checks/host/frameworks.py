@@ -1,4 +1,4 @@
-"""Frameworks fit each other and this machine."""
+"""Installed framework versions are compatible."""
 
 from __future__ import annotations
 

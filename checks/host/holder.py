@@ -1,4 +1,4 @@
-"""Nobody is seen using the TPU."""
+"""No visible process is using the TPU."""
 
 from tpustarter.checks.host import _holders, _locks
 from tpustarter.machine import host

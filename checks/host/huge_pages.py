@@ -1,4 +1,4 @@
-"""Huge pages are set as this TPU wants them."""
+"""Transparent huge pages suit this TPU."""
 
 from tpustarter.machine import host
 from tpustarter.probe.finding import Finding

@@ -1,4 +1,4 @@
-"""The TPU may lock memory in this container."""
+"""The locked-memory limit is high enough."""
 
 from __future__ import annotations
 

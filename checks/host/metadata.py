@@ -1,4 +1,4 @@
-"""Metadata does not contradict this machine."""
+"""Metadata is consistent with this machine."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Python is new enough for the newest JAX."""
+"""The newest JAX supports this Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""There is room for packages and logs."""
+"""Disk space suffices for packages and logs."""
 
 from __future__ import annotations
 

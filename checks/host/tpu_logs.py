@@ -1,4 +1,4 @@
-"""No other user's folder stops libtpu's logs."""
+"""libtpu can write its log files."""
 
 from __future__ import annotations
 

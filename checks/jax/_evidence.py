@@ -20,7 +20,7 @@ ON_GPU = "`XLA_FLAGS=--xla_gpu_deterministic_ops=true tpustarter check jax.endur
 
 OTHER = "not applicable: this device would have to convert them"
 
-LONGER = "`tpustarter check jax.endurance --minutes 10` gives it time"
+LONGER = "`tpustarter check jax.endurance --minutes 10` runs for longer"
 
 
 def at_the_start(rounds):
@@ -72,9 +72,9 @@ def of_speed(rounds):
     part = max(1, len(speeds) // 4)
     first, last = (statistics.median(map(min, looks)) for looks in (speeds[:part], speeds[-part:]))
     yield Finding(
-        "JAX-SOAK-SPEED-FIRST", "speed at first", "info", four_digits(first), unit="rounds/s"
+        "JAX-SOAK-SPEED-FIRST", "speed at the start", "info", four_digits(first), unit="rounds/s"
     )
-    name = f"speed at last, {last / first - 1:+.1%}"
+    name = f"speed at the end, {last / first - 1:+.1%}"
     yield Finding("JAX-SOAK-SPEED-LAST", name, "info", four_digits(last), unit="rounds/s")
     usual = [statistics.median(rates) for rates in zip(*speeds, strict=True)]
     slowest, all_of_them = min(usual), statistics.median(usual)

@@ -34,9 +34,9 @@ def places(devices):
     seats = {label(device): (*device.coords, device.core_on_chip) for device in devices}
     times, chips = collections.Counter(seats.values()), {seat[:3] for seat in seats.values()}
     lost = {name: shared(times[seat], seat) for name, seat in seats.items()}
-    yield from tally("JAX-PLACE-OWN", "devices with a place of their own", lost, LINKS)
+    yield from tally("JAX-PLACE-OWN", "devices with unique coordinates", lost, LINKS)
     sides = [max(axis) - min(axis) + 1 for axis in zip(*chips, strict=True)]
-    name = f"chips in the box {text(sides)} they span"
+    name = f"chips in the {text(sides)} grid they span"
     yield compare("JAX-PLACE-BOX", name, len(chips), math.prod(sides), hint=LINKS)
     yield from shape(tpus.by_device_kind(kind), len(devices) / len(chips), len(chips), sides)
 

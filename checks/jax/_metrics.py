@@ -64,7 +64,7 @@ THROTTLING = Scale(
     re.compile(r"(?P<who>\d+)-(?P<score>\d{1,2})"),  # 0-0
     "chip",
     slowed,
-    "measure speed again later: a throttled chip computes slower, and nothing else tells",
+    "measure speed again later: a throttled chip computes slower, and no other sign shows it",
 )
 
 

@@ -1,4 +1,4 @@
-"""Copies are copies, and views are read-only."""
+"""Copies never alias, and views are read-only."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Gathered blocks stand in device order."""
+"""all_gather returns shards in device order."""
 
 import jax
 import numpy as np
@@ -46,9 +46,9 @@ def run():
     outputs = _collectives.execute(programs(devices), numbers)
     rows, columns, row = (_collectives.shard_rows(output, devices) for output in outputs)
     layouts = {
-        "STACKED": ("devices that stack in order", rows),
-        "COLUMNS": ("devices that stack in order, axis=1", columns.swapaxes(1, 2)),
-        "TILED": ("devices that join in order (tiled)", row.reshape(-1, *numbers.shape)),
+        "STACKED": ("devices with shards in order", rows),
+        "COLUMNS": ("devices with shards in order, axis=1", columns.swapaxes(1, 2)),
+        "TILED": ("devices with shards in order (tiled)", row.reshape(-1, *numbers.shape)),
     }
     for code, (name, actual) in layouts.items():
         lost = _collectives.wrong(actual, expected, named, devices)

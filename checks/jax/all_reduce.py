@@ -1,4 +1,4 @@
-"""Totals over all devices are exact everywhere."""
+"""All-reduce is exact on every device."""
 
 import jax
 import jax.numpy as jnp
@@ -22,8 +22,8 @@ SMALL = 4095
 NAMES = {
     "SUM": "devices with the exact sum (psum)",
     "FLOAT": "devices with the exact float32 sum",
-    "LARGEST": "devices with the largest (pmax)",
-    "SMALLEST": "devices with the smallest (pmin)",
+    "LARGEST": "devices with the exact maximum (pmax)",
+    "SMALLEST": "devices with the exact minimum (pmin)",
 }
 
 

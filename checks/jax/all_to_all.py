@@ -1,4 +1,4 @@
-"""Each device gets its block from every device."""
+"""all_to_all routes every block correctly."""
 
 import jax
 
@@ -44,8 +44,8 @@ def run():
     outputs = _collectives.execute(programs(devices), numbers)
     rows, row = (_collectives.shard_rows(output, devices) for output in outputs)
     layouts = {
-        "STACKED": ("devices with their blocks as rows", rows),
-        "TILED": ("devices with their blocks in one row (tiled)", row.reshape(numbers.shape)),
+        "STACKED": ("devices with the right blocks (stacked)", rows),
+        "TILED": ("devices with the right blocks (tiled)", row.reshape(numbers.shape)),
     }
     for code, (name, actual) in layouts.items():
         lost = _collectives.wrong(actual, numbers.swapaxes(0, 1), named, devices)

@@ -1,4 +1,4 @@
-"""Arrays keep every bit from NumPy and back."""
+"""NumPy round trips preserve every bit."""
 
 import jax
 import jax.numpy as jnp
@@ -55,14 +55,14 @@ def run():
             yield Finding("JAX-CONVERT-REFUSED", name, "info", actual, entity=entity, hint=hint)
         else:
             lost[entity] = text
-    yield from tally("JAX-CONVERT-DTYPE", "types there and back", lost)
+    yield from tally("JAX-CONVERT-DTYPE", "dtypes that round-trip", lost)
     lost = {f"shape:{name}": travel(array) for name, array in _arrays.shapes().items()}
-    yield from tally("JAX-CONVERT-SHAPE", "shapes there and back", lost)
+    yield from tally("JAX-CONVERT-SHAPE", "shapes that round-trip", lost)
 
     sent = {f"dtype:{name}": _arrays.ordinary(name) for name in _arrays.CORE}
     bits = map(to_numpy, jax.jit(bits_on_device)(*map(to_jax, sent.values())))
     lost = {name: _arrays.difference(_arrays.bits(sent[name]), next(bits)) for name in sent}
-    yield from tally("JAX-CONVERT-DEVICE", "types the device holds bit for bit", lost)
+    yield from tally("JAX-CONVERT-DEVICE", "dtypes the device stores bit for bit", lost)
 
 
 def travel(array):

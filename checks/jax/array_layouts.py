@@ -1,4 +1,4 @@
-"""Memory order and size change no number."""
+"""Transfers preserve every layout and size."""
 
 import jax
 import jax.numpy as jnp
@@ -63,16 +63,16 @@ def run():
     fingerprints = {name: int(ask(to_device(array))) for name, array in arrays.items()}
     lost = {f"layout:{name}": _layouts.mismatch(fingerprints[name], expected_fingerprint(array))
             for name, array in arrays.items()}  # fmt: skip
-    yield from tally("JAX-LAYOUT-DEVICE", "memory layouts that arrive intact", lost)
+    yield from tally("JAX-LAYOUT-DEVICE", "memory layouts that transfer intact", lost)
 
     back = {f"layout:{layout}, {dtype}": _layouts.changed(array, to_numpy(to_device(array)))
             for dtype in _layouts.DTYPES
             for layout, array in _layouts.arrays(dtype).items()}  # fmt: skip
-    yield from tally("JAX-LAYOUT-BACK", "layouts and types there and back", back)
+    yield from tally("JAX-LAYOUT-BACK", "layouts and dtypes that round-trip", back)
 
     large = np.arange(LARGE[0] * LARGE[1], dtype=np.uint32).reshape(LARGE) * np.uint32(2654435761)
     sent = to_device(large)
     actual, name = int(ask(sent)), "fingerprint of 64 MiB on the device"
     yield compare("JAX-LAYOUT-LARGE", name, actual, expected_fingerprint(large), hint=AGAIN)
-    actual, name = _layouts.changed(large, to_numpy(sent)) or "intact", "64 MiB there and back"
+    actual, name = _layouts.changed(large, to_numpy(sent)) or "intact", "64 MiB after a round trip"
     yield compare("JAX-LAYOUT-LARGE-BACK", name, actual, "intact", hint=AGAIN)

@@ -1,4 +1,4 @@
-"""Each way to ask for precision works."""
+"""Every way to set the precision takes effect."""
 
 import jax
 import numpy as np
@@ -18,7 +18,7 @@ LESSON = "jax/precision"
 SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
 AFTER = ["jax.devices_visible"]
 
-USE = "`jnp.matmul(x, y, precision='highest')` is the way that needs nothing round it"
+USE = "`jnp.matmul(x, y, precision='highest')` sets it in the call itself, whatever the context"
 DO = _precision.AGAIN.replace("matmul_precision", "asked_precision")
 
 
@@ -41,7 +41,7 @@ def run():
     for name, way in _requests.WAYS.items():
         actual = _requests.requested(way.multiply, *pair)
         lost[f"way:{name}"] = "" if actual == way.asks else f"asks for {actual}, not {way.asks}"
-    yield from tally("JAX-REQUEST-ASKED", "ways that ask for what they say", lost, USE)
+    yield from tally("JAX-REQUEST-ASKED", "ways that request their precision", lost, USE)
 
     lost = {}
     products = jax.jit(multiply_all_ways)(*jax.device_put(pair, device))
@@ -51,7 +51,7 @@ def run():
         if way.asks in _requests.PRESETS:
             entity = f"way:{name}"
             yield Finding("JAX-REQUEST-PRESET", "arithmetic", "info", kind, entity=entity)
-    yield from tally("JAX-REQUEST-DONE", "ways that are computed as documented", lost, DO)
+    yield from tally("JAX-REQUEST-DONE", "ways computed at the documented precision", lost, DO)
 
 
 def documented(asks):

@@ -1,4 +1,4 @@
-"""Automatic and explicit axes give the same."""
+"""Auto and explicit axes give equal results."""
 
 import jax
 import jax.numpy as jnp
@@ -55,9 +55,9 @@ def run():
         lost[f"axis:{name}"] = next(filter(None, texts), "")
         if name == "explicit":
             types = ", ".join(str(jax.typeof(array)) for array in results)
-    yield from tally("JAX-AXIS-RESULT", "types of axis with the right results", lost)
+    yield from tally("JAX-AXIS-RESULT", "axis types with correct results", lost)
     expected = f"float32[{2 * len(devices)}@d,{WIDTH}], float32[{WIDTH}]"
-    yield compare("JAX-AXIS-TYPEOF", "types on explicit axes", types, expected, hint=AGAIN)
+    yield compare("JAX-AXIS-TYPEOF", "array types on explicit axes", types, expected, hint=AGAIN)
     kind = jax.make_mesh((len(devices),), ("d",), devices=devices).axis_types[0].name
     hint = EXPLICIT if kind == "Explicit" else None
     yield Finding("JAX-AXIS-DEFAULT", "axes of jax.make_mesh", "info", kind, hint=hint)

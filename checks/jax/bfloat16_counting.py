@@ -1,4 +1,4 @@
-"""bfloat16 counts to 256 and stays there."""
+"""Counting in bfloat16 stops at 256."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs on a device can call Python."""
+"""Callbacks work from every device."""
 
 import jax
 import numpy as np
@@ -21,7 +21,7 @@ LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 AFTER = ["jax.devices_visible"]
 
-CPU = "`export JAX_PLATFORMS=tpu,cpu`, or `cuda,cpu`: Python is given its arrays on a CPU device"
+CPU = "`export JAX_PLATFORMS=tpu,cpu`, or `cuda,cpu`: callbacks get their arrays on a CPU device"
 BARRIER = "`jax.effects_barrier()` waits until all of it has arrived"
 
 
@@ -47,7 +47,7 @@ def run():
     sent[:, 0] = range(8)
     actual = execute([by_rows], sent)
     lost = {f"way:{way}": difference(actual[way], 3 * sent + 1) for way in actual}
-    yield from tally("JAX-CALLBACK-VALUES", "ways to ask that are answered rightly", lost)
+    yield from tally("JAX-CALLBACK-VALUES", "kinds of callback with correct results", lost)
 
     execute([in_order], sent)
     actual, name = " ".join(map(str, _calls.heard())), "order of an ordered io_callback"
@@ -56,7 +56,7 @@ def run():
     actual = _collectives.shard_rows(execute([on_each], own), devices)
     lost = {label(device): difference(actual[place], 3 * own[place] + 1)
             for place, device in enumerate(devices)}  # fmt: skip
-    yield from tally("JAX-CALLBACK-DEVICES", "devices that are answered rightly", lost)
+    yield from tally("JAX-CALLBACK-DEVICES", "devices with correct callback results", lost)
     yield debug_callback(sorted(_calls.heard()), sorted(own[:, 0].tolist()))
 
     raised = reason(lambda: (jax.block_until_ready(execute([in_vain], sent)), _calls.heard()))
@@ -72,7 +72,7 @@ def difference(actual, expected):
 
 def debug_callback(received, sent):
     """Return the finding about what `jax.debug.callback` told, which JAX may drop or repeat."""
-    code, name = "JAX-CALLBACK-DEBUG", "devices that debug.callback told of"
+    code, name = "JAX-CALLBACK-DEBUG", "devices that debug.callback reported"
     if received == sent or set(received) - set(sent):
         actual = len(sent) if received == sent else "a number that no device sent"
         return compare(code, name, actual, len(sent), hint=AGAIN)

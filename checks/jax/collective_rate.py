@@ -1,4 +1,4 @@
-"""Large exchanges are exact, round after round."""
+"""Large collectives stay exact under load."""
 
 import jax
 import numpy as np
@@ -55,11 +55,11 @@ def run():
             for device, *rows in zip(devices, last, expected, strict=True)
         }
         code = f"JAX-BUS-{name.upper().replace('_', '-')}"
-        yield from tally(f"{code}-EXACT", f"devices right after every round of {name}", lost)
+        yield from tally(f"{code}-EXACT", f"devices correct after every round of {name}", lost)
         hint, values = _bus.hint(name, devices[0]), timing.together
         if name == "psum_small":
             values = [seconds * 1e6 for seconds in values]
-            yield from figures(code, "psum of 4 KiB, one by one", values, "us", hint=hint)
+            yield from figures(code, "latency of a 4 KiB psum", values, "us", hint=hint)
         else:
             values = [_bus.gb_per_s(name, x, count, seconds) for seconds in values]
             yield from figures(

@@ -1,4 +1,4 @@
-"""The compilation cache saves compiling again."""
+"""The compilation cache avoids recompiling."""
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ AFTER = ["jax.devices_visible"]
 
 EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why nothing is taken from it"
 BROKEN = "`rm -r $JAX_COMPILATION_CACHE_DIR` where JAX warns of an entry: it replaces none itself"
-FOLDER = "`ls -ld $JAX_COMPILATION_CACHE_DIR`: who may not write there compiles each time"
+FOLDER = "`ls -ld $JAX_COMPILATION_CACHE_DIR`: without write permission, every start compiles again"
 
 
 def program():
@@ -62,12 +62,12 @@ def run():
     text, name = "from the folder" if read else "compiled again", "program, the next time"
     yield compare("JAX-CACHE-TAKEN", name, text, "from the folder", hint=EXPLAIN)
     text = f"{first.seconds:.3f} s compiled, {second.seconds:.3f} s from the folder"
-    yield Finding("JAX-CACHE-SECONDS", "until a result", "info", text)
+    yield Finding("JAX-CACHE-SECONDS", "time to the first result", "info", text)
 
     expected = numbers + numbers.sum(axis=0, dtype=np.int32)
     lost = {f"way:{way}": "" if np.array_equal(compiled.result, expected) else "other numbers"
             for way, compiled in outcome.ways.items()}  # fmt: skip
-    yield from tally("JAX-CACHE-BITS", "ways to a program that give right numbers", lost, BROKEN)
+    yield from tally("JAX-CACHE-BITS", "compiled and cached runs that are correct", lost, BROKEN)
     text = reaction(broken) + ", and leaves it" * outcome.still_broken
     yield Finding("JAX-CACHE-BROKEN", "a broken entry", "info", text, hint=BROKEN)
     name = "a folder that cannot be written"

@@ -1,4 +1,4 @@
-"""A new program compiles once."""
+"""A second call does not recompile."""
 
 import functools
 import secrets
@@ -48,14 +48,14 @@ def run():
     numbers = [secrets.randbelow(2**30) for _ in range(PROGRAMS)]
     results = [_network.call_twice(_network.step(number), arguments) for number in numbers]
     own = [number == returned for number, (returned, *_) in zip(numbers, results, strict=True)]
-    name = "programs compiled now: each returned its own new number"
+    name = "newly compiled programs that are correct"
     yield compare("JAX-COMPILE-NEW", name, sum(own), PROGRAMS, hint=AGAIN)
     once = [len(traces) == 1 for _, traces, _ in results]
-    name = "programs that a second call did not trace and compile again"
+    name = "programs that a second call did not recompile"
     yield compare("JAX-COMPILE-ONCE", name, sum(once), PROGRAMS, hint=EXPLAIN)
     traced = [traces[0] for _, traces, _ in results]
     yield from figures("JAX-COMPILE-TRACE", "tracing a small network with gradient", traced, "s")
     rest = [first - traces[0] - again for _, traces, (first, again) in results]
     yield from figures("JAX-COMPILE-TIME", "lowering and compiling it", rest, "s", hint=KEEP)
     again = [calls[1] * 1e3 for _, _, calls in results]
-    yield from figures("JAX-COMPILE-CALL", "calling it when it is compiled", again, "ms")
+    yield from figures("JAX-COMPILE-CALL", "executing it once compiled", again, "ms")

@@ -1,4 +1,4 @@
-"""Compiled loops and branches decide rightly."""
+"""Compiled loops and branches are correct."""
 
 import jax
 import jax.numpy as jnp
@@ -74,7 +74,7 @@ def run():
     last, maxima = jax.jit(running_maximum)(jax.device_put(numbers, device))
     wrong = np.sum(np.append(maxima, last) != np.maximum.accumulate([*numbers, numbers.max()]))
     lost["call:running_maximum"] = f"{wrong} numbers wrong" if wrong else ""
-    yield from tally("JAX-CONTROL-FLOW", "compiled loops and branches that decide rightly", lost)
+    yield from tally("JAX-CONTROL-FLOW", "compiled loops and branches that are correct", lost)
     actual = refusal(lambda: jax.eval_shape(choose_in_python, np.float32(1)))
-    name, expected = "`if x > 0:` while compiling", "TracerBoolConversionError"
+    name, expected = "`if x > 0:` while tracing", "TracerBoolConversionError"
     yield compare("JAX-CONTROL-PYTHON", name, actual, expected, hint=COND)

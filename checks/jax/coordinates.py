@@ -1,4 +1,4 @@
-"""Devices sit where their type says."""
+"""Device coordinates match the topology."""
 
 import jax
 import numpy as np
@@ -48,4 +48,4 @@ def run():
     actual = _collectives.shard_rows(_collectives.execute(programs(devices), numbers), around)
     expected, named = np.roll(numbers, 1, axis=0), _collectives.owners(numbers, around)
     lost = _collectives.wrong(actual[:, None], expected[:, None], named, around)
-    yield from tally("JAX-PLACE-RING", "devices reached along the links", lost)
+    yield from tally("JAX-PLACE-RING", "devices reached around the ring", lost)

@@ -1,4 +1,4 @@
-"""The environment sets every precision."""
+"""JAX_DEFAULT_MATMUL_PRECISION takes effect."""
 
 import os
 
@@ -21,7 +21,7 @@ SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
 AFTER = ["jax.devices_visible"]
 ENV = {"JAX_DEFAULT_MATMUL_PRECISION": "highest"}
 
-CALL = "`jnp.matmul(x, y, precision='highest')` asks in the code; something resets the variable"
+CALL = "`jnp.matmul(x, y, precision='highest')` sets it in the code; something resets the variable"
 DO = _precision.AGAIN.replace("matmul_precision", "default_precision")
 
 
@@ -38,7 +38,7 @@ def programs(devices):
 
 
 def run():
-    """Compare the variable with JAX's setting, what plain code asks for, and what it gets."""
+    """Compare the variable with JAX's setting, what plain code requests, and what it gets."""
     variable = os.environ.get("JAX_DEFAULT_MATMUL_PRECISION") or "not set"
     setting = jax.config.values["jax_default_matmul_precision"] or "not set"
     name = "setting that JAX_DEFAULT_MATMUL_PRECISION makes"
@@ -48,7 +48,7 @@ def run():
     asks = _requests.requested(multiply_plain, *pair)
     expected = "HIGHEST" if highest else "nothing"
     if variable in ("highest", "not set"):
-        yield compare("JAX-ENVIRONMENT-ASKED", "plain code asks for", asks, expected, hint=CALL)
+        yield compare("JAX-ENVIRONMENT-ASKED", "plain code requests", asks, expected, hint=CALL)
 
     product = jax.jit(multiply_plain)(*jax.device_put(pair, jax.local_devices()[0]))
     kind = _precision.classify(_precision.relative_error(product, pair))

@@ -1,4 +1,4 @@
-"""Each device is one, and answers for itself."""
+"""Device ids are unique and consistent."""
 
 import collections
 
@@ -19,7 +19,7 @@ LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 AFTER = ["jax.devices_visible"]
 
-OTHERS = "`env | grep -E 'TPU_|JAX_'` shows what tells this process about other ones"
+OTHERS = "`env | grep -E 'TPU_|JAX_'` shows what describes other processes to this one"
 
 
 def answer(x):
@@ -45,17 +45,17 @@ def run():
     named = _collectives.owners(expected, local)
     actual = _collectives.shard_rows(output, local)
     lost = _collectives.wrong(actual[:, None], expected[:, None], named, local)
-    yield from tally("JAX-IDENTITY-ANSWER", "devices that answer for themselves", lost)
+    yield from tally("JAX-IDENTITY-ANSWER", "devices that return their own result", lost)
 
 
 def numbered(devices):
     """Compare the ids with the devices: no two may share one."""
     times = collections.Counter(device.id for device in devices)
     lost = {label(device): shared(times[device.id]) for device in devices}
-    yield from tally("JAX-IDENTITY-ID", "devices with an id of their own", lost, OTHERS)
+    yield from tally("JAX-IDENTITY-ID", "devices with a unique id", lost, OTHERS)
     hardware = [device.local_hardware_id for device in devices]
     text = ", ".join(map(str, dict.fromkeys(hardware)))
-    yield Finding("JAX-IDENTITY-HARDWARE", "numbers the driver gives them", "info", text)
+    yield Finding("JAX-IDENTITY-HARDWARE", "ids in the driver", "info", text)
 
 
 def shared(times):

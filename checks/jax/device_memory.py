@@ -1,4 +1,4 @@
-"""Each device has its memory and keeps data."""
+"""Device memory is complete and keeps data."""
 
 import jax
 import jax.numpy as jnp
@@ -57,4 +57,4 @@ def run():
         lost |= {
             label(device): f"{n} words wrong" for device, n in zip(devices, wrong, strict=True) if n
         }
-    yield from tally("JAX-MEMORY-PATTERN", "devices that hold 1 MiB as written", lost)
+    yield from tally("JAX-MEMORY-PATTERN", "devices that keep 1 MiB unchanged", lost)

@@ -21,7 +21,7 @@ AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
 WHY = '`JAX_PLATFORMS={} python -c "import jax; print(jax.devices())"` says why it is not used'
 LIMITS = "`env | grep -E 'TPU_|JAX_|XLA_FLAGS'` shows what limits the devices of a process"
 CHIPS = "`tpustarter check 'host.*' -v` lists the chips this machine shows"
-ALONE = "`tpustarter check jax.devices_visible --isolate -v` asks the device again on its own"
+ALONE = "`tpustarter check jax.devices_visible --isolate -v` tests it in a process of its own"
 
 
 def answer(x):
@@ -51,7 +51,9 @@ def run():
     yield compare("JAX-DEVICES-ALIKE", "kinds of device", len(kinds), 1, hint=CHIPS)
     for kind in kinds:
         yield generation(kind, requested.generation)
-    yield from tally("JAX-DEVICES-ANSWER", "devices that answer rightly", answers(devices), ALONE)
+    yield from tally(
+        "JAX-DEVICES-ANSWER", "devices that compute correctly", answers(devices), ALONE
+    )
 
 
 def generation(kind, expected):

@@ -1,4 +1,4 @@
-"""Queued calls are all made."""
+"""Every dispatched call is executed."""
 
 import time
 
@@ -73,6 +73,6 @@ def run():
             label(device): "" if (own == MADE).all() else f"{own.min()}" for device, own in pairs
         }
         where, code = WHERE[name], f"JAX-DISPATCH-{name.upper()}"
-        yield from tally(f"{code}-MADE", f"devices that made {MADE} calls, {where}", lost)
-        yield from figures(f"{code}-TRIP", f"start and wait, {where}", trips, "us", hint=WORK)
-        yield from figures(f"{code}-QUEUED", f"a call in a queue, {where}", queued, "us", hint=LATE)
+        yield from tally(f"{code}-MADE", f"devices that executed {MADE} calls, {where}", lost)
+        yield from figures(f"{code}-TRIP", f"dispatch and wait, {where}", trips, "us", hint=WORK)
+        yield from figures(f"{code}-QUEUED", f"per queued call, {where}", queued, "us", hint=LATE)

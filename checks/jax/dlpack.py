@@ -1,4 +1,4 @@
-"""DLPack hands arrays over bit for bit."""
+"""DLPack transfers arrays bit for bit."""
 
 import importlib.util
 

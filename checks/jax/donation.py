@@ -1,4 +1,4 @@
-"""A donated array is gone, all others stay."""
+"""Donation invalidates only its argument."""
 
 import functools
 import warnings
@@ -71,7 +71,7 @@ def run():
     text = same(sent, numbers)
     yield compare("JAX-DONATION-NUMPY", "NumPy array x is from", text, "as it was", hint=AGAIN)
     _, warned = donate(total, y)
-    text, name = "warned of" if "not usable" in warned else "silent", "donating what fits no result"
+    text, name = "warned of" if "not usable" in warned else "silent", "unusable donation"
     yield compare("JAX-DONATION-UNUSED", name, text, "warned of", hint=SHAPE)
 
 

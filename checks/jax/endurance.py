@@ -1,4 +1,4 @@
-"""Minutes of work give the same bits."""
+"""Results stay bit-identical under load."""
 
 import time
 

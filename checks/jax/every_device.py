@@ -1,4 +1,4 @@
-"""Every device works, and totals are exact."""
+"""Every device computes and communicates."""
 
 import jax
 import jax.numpy as jnp
@@ -69,12 +69,12 @@ def run():
 
         expected = (x + np.arange(len(devices))[:, None, None]) @ y
         lost = differences(shards, expected, expected, devices)
-        yield from tally("JAX-EVERY-SHARE", "devices that did their share", lost)
+        yield from tally("JAX-EVERY-SHARE", "devices that computed their shard", lost)
 
         values = np.asarray(shards, np.int64)
         sums = np.broadcast_to(values.sum(axis=0), values.shape)
         lost = differences(totals, sums, values, devices)
-        yield from tally("JAX-EVERY-TOTAL", "devices with the exact total", lost)
+        yield from tally("JAX-EVERY-TOTAL", "devices with the exact all-reduce", lost)
 
         lost = differences(lefts, np.roll(values, 1, axis=0), values, devices)
-        yield from tally("JAX-EVERY-NEIGHBOUR", "devices reached by their neighbour", lost)
+        yield from tally("JAX-EVERY-NEIGHBOUR", "devices reached by ppermute", lost)

@@ -1,4 +1,4 @@
-"""Memory is right at full speed."""
+"""Memory stays intact at full bandwidth."""
 
 import jax
 import jax.numpy as jnp
@@ -75,6 +75,6 @@ def run():
         timing = _timing.measure(loop, (times, a, b, *others), platform=devices[0].platform)
         for when, *end in [("one round", first, 1), ("all rounds", timing.sample, timing.rounds)]:
             lost = _stream.differences(name, *end, devices)
-            yield from tally(f"{CODE}-SAME", f"devices right after {when} of {name}", lost)
+            yield from tally(f"{CODE}-SAME", f"devices correct after {when} of {name}", lost)
         what, work = f"memory {name}", _stream.ARRAYS[name] * b.nbytes // len(devices)
         yield from rates(CODE, what, timing, devices, work=work, unit="GB/s", kind="HBM")

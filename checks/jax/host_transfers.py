@@ -1,4 +1,4 @@
-"""What a device is sent comes back unchanged."""
+"""Host transfers return data unchanged."""
 
 import jax
 import numpy as np
@@ -52,13 +52,13 @@ def run():
     sent = {device: numbers(index) for index, device in enumerate(devices)}
     lost = {label(d): difference(sent[d], [to_host(to_device(x, d)) for x in sent[d]])
             for d in devices}  # fmt: skip
-    yield from tally("JAX-TRANSFER-ALONE", "devices that give back each array", lost)
+    yield from tally("JAX-TRANSFER-ALONE", "devices that return each array unchanged", lost)
 
     [(_, function, shapes)] = programs(devices)
     placed = {d: [to_device(x, d) for x in sent[d]] for d in devices}
     turned = fetched(apart(jax.jit(function)(*joined(placed, shapes)), devices))
     lost = {label(d): difference([~x for x in sent[d][:-1]], turned[d]) for d in devices}
-    yield from tally("JAX-TRANSFER-MANY", "devices that take all arrays at once", lost)
+    yield from tally("JAX-TRANSFER-MANY", "devices that receive all arrays at once", lost)
 
     if len(devices) == 1:
         text = "not applicable: one device"
@@ -67,7 +67,7 @@ def run():
     ends = dict(zip(devices, devices[1:] + devices[:1], strict=True))
     moved = fetched({end: [to_device(x, end) for x in placed[d]] for d, end in ends.items()})
     lost = {label(end): difference(sent[d], moved[end]) for d, end in ends.items()}
-    yield from tally("JAX-TRANSFER-DIRECT", "devices that take their neighbour's arrays", lost)
+    yield from tally("JAX-TRANSFER-DIRECT", "devices that receive another device's arrays", lost)
 
 
 def fetched(shards):

@@ -1,4 +1,4 @@
-"""Indexing is NumPy's, and never writes."""
+"""Indexing matches NumPy and never writes."""
 
 import jax
 import numpy as np
@@ -70,4 +70,4 @@ def run():
     actual = refusal(lambda: y.__setitem__(0, 9))
     yield compare("JAX-INDEX-WRITE", "x[0] = 9", actual, "TypeError", hint=SET)
     actual = differs(y, x) or "as it was"
-    yield compare("JAX-INDEX-KEPT", "x after all that", actual, "as it was", hint=AGAIN)
+    yield compare("JAX-INDEX-KEPT", "x after these operations", actual, "as it was", hint=AGAIN)

@@ -1,4 +1,4 @@
-"""Integers wrap at their ends."""
+"""Integer overflow wraps as in NumPy."""
 
 import jax
 import numpy as np
@@ -20,9 +20,9 @@ OPERATIONS = ("x + y", "x - y", "x * y", "-x", "x // y", "x % y", "x << n", "x >
 TYPES = ("int8", "uint8", "int32", "uint32")
 CLIP = "`jnp.clip(x, 0, 255).astype(jnp.uint8)` does the same on every backend"
 LEFT = (  # what `leave` returns
-    ("JAX-INTEGER-DIVIDE", "7 / 0 and -2**31 / -1 in int32", "`y == 0` tells before you divide"),
+    ("JAX-INTEGER-DIVIDE", "7 / 0 and -2**31 / -1 in int32", "test `y == 0` before you divide"),
     ("JAX-INTEGER-SHIFT", "7 << 32 and -2**31 << 33 in int32", "shift by less than 32 bits"),
-    ("JAX-INTEGER-INT32", "300., -1., NaN and infinity as int32", "`jnp.isfinite(x)` tells first"),
+    ("JAX-INTEGER-INT32", "300., -1., NaN and infinity as int32", "test `jnp.isfinite(x)` first"),
     ("JAX-INTEGER-UINT8", "300., -1., NaN and infinity as uint8", CLIP),
 )
 

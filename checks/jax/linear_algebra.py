@@ -1,4 +1,4 @@
-"""FFT and factors give their matrix back."""
+"""Decompositions and FFT reconstruct inputs."""
 
 import jax
 import jax.numpy as jnp

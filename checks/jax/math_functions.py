@@ -1,4 +1,4 @@
-"""Mathematical functions err as documented."""
+"""Math functions meet documented accuracy."""
 
 import jax
 import numpy as np
@@ -44,7 +44,7 @@ def run():
     results = jax.device_get(jax.jit(function)(*jax.device_put(numbers, shapes[0].sharding)))
     common = _everywhere.answers(results)
     lost = _everywhere.outsiders(results, common, devices)
-    yield from tally("JAX-ACCURACY-DEVICES", "devices with the same bits as most", lost)
+    yield from tally("JAX-ACCURACY-DEVICES", "devices bit-identical to the majority", lost)
 
     row = tpus.by_device_kind(devices[0].device_kind)
     generation = row.name if row else target().generation

@@ -1,4 +1,4 @@
-"""Each number type multiplies exactly."""
+"""Each dtype multiplies integers exactly."""
 
 import jax
 import jax.numpy as jnp
@@ -57,7 +57,7 @@ def run():
         lost[f"dtype:{name}"] = _matmul_types.difference(actual, _matmul_types.product(pair)[0])
         if function is multiply_floats and name != "float32":
             errors[name] = largest_error(multiply, _matmul_types.normal(name), device)
-    yield from tally("JAX-MATMUL-EXACT", "types that multiply whole numbers exactly", lost)
+    yield from tally("JAX-MATMUL-EXACT", "dtypes that multiply integers exactly", lost)
     for name, error in errors.items():
         what, actual, entity = f"error of {name} sums", float(f"{error:.2g}"), f"dtype:{name}"
         verdict, hint = ("ok", None) if error <= LIMIT else ("fail", AGAIN)

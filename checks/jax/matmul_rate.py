@@ -1,4 +1,4 @@
-"""Large products are right at full speed."""
+"""Large matmuls are correct at full speed."""
 
 import jax
 import jax.numpy as jnp
@@ -74,7 +74,7 @@ def run():
         exact[f"dtype:{kind}"] = _hadamard.difference(actual, _hadamard.product(first))
         timing = measure(loop, (times, *arrays), platform=devices[0].platform)
         lost = _hadamard.differences(timing.sample, first, devices)
-        yield from tally(f"{CODE}-SAME", f"devices whose {kind} is right after all rounds", lost)
+        yield from tally(f"{CODE}-SAME", f"devices whose {kind} is correct after all rounds", lost)
         what, unit = f"products of {kind}", "TOP/s" if kind.startswith("int") else "TFLOP/s"
         yield from rates(CODE, what, timing, devices, work=4 * m * n * n, unit=unit, kind=kind)
-    yield from tally(f"{CODE}-ONCE", "types whose large product is exact", exact)
+    yield from tally(f"{CODE}-ONCE", "dtypes whose large matmul is exact", exact)

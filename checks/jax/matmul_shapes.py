@@ -1,4 +1,4 @@
-"""Every shape of product matches NumPy."""
+"""Matmul matches NumPy for every shape."""
 
 import jax
 import numpy as np
@@ -42,7 +42,7 @@ def run():
     operands = _products.draw(lambda shape: rng.integers(-8, 9, shape))
     outputs = multiply(*jax.device_put(operands, device))
     lost = {f"shape:{name}": text for name, text in differences(outputs, operands)}
-    yield from tally("JAX-SHAPES-EXACT", "products of whole numbers as in NumPy", lost)
+    yield from tally("JAX-SHAPES-EXACT", "integer products equal to NumPy's", lost)
 
     setting = jax.config.values["jax_default_matmul_precision"]
     documented = "one bfloat16 pass" if setting else _precision.DOCUMENTED[target().platform][0]
@@ -54,9 +54,9 @@ def run():
         ratios[f"shape:{name}"] = _products.excess(result, kind, pair, rounding)
     lost = {name: "" if ratio <= 1 else f"{ratio:.3g} times the error documented"
             for name, ratio in ratios.items()}  # fmt: skip
-    yield from tally("JAX-SHAPES-ERROR", f"products as exact as {documented}", lost)
+    yield from tally("JAX-SHAPES-ERROR", f"products as accurate as {documented}", lost)
     worst = max(ratios, key=lambda name: ratios[name])
-    yield Finding("JAX-SHAPES-WORST", "largest error, in parts of what is allowed", "info",
+    yield Finding("JAX-SHAPES-WORST", "largest error, relative to the bound", "info",
                   float(f"{ratios[worst]:.2g}"), entity=worst)  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Every mesh shape gives the right answer."""
+"""Every mesh shape gives correct results."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""64-bit numbers narrow only as documented."""
+"""64-bit types narrow only as documented."""
 
 import warnings
 
@@ -47,11 +47,11 @@ def run():
     keep, fits = (None, None) if wide else (X64, FITS)  # nothing is to be done where 64 bits stay
     yield Finding("JAX-NARROWING-X64", "64-bit types", "info", "on" if wide else "off", hint=keep)
     lost = {f"dtype:{name}": difference(name, wide) for name in _arrays.NARROW}
-    yield from tally("JAX-NARROWING-DTYPE", "types as wide as documented", lost)
+    yield from tally("JAX-NARROWING-DTYPE", "dtypes as wide as documented", lost)
     yield from too_large(wide, fits)
     array, warned = convert([1.0], "float64")
     actual = f"{array.dtype}, {warned} warning{'s' * (warned != 1)}"
-    yield Finding("JAX-NARROWING-ASKED", "asking for float64 gives", "info", actual, hint=keep)
+    yield Finding("JAX-NARROWING-ASKED", "requesting float64 gives", "info", actual, hint=keep)
     last = int(jax.jit(add_one)(np.full(8, 2**31 - 1, np.int32))[0])
     yield Finding("JAX-NARROWING-END", "int32 2**31 - 1 plus 1", "info", last, hint=fits)
 

@@ -1,4 +1,4 @@
-"""Indices past the end do as documented."""
+"""Out-of-bounds indices act as documented."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Blocks reach the device they are sent to."""
+"""ppermute delivers each block to its target."""
 
 import jax
 import numpy as np
@@ -16,10 +16,10 @@ SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.lax.ppermute.html"
 AFTER = ["jax.devices_visible"]
 
 ROUTES = {
-    "NEXT": "devices reached by the one before",
-    "PREVIOUS": "devices reached by the one after",
-    "ACROSS": "devices reached from the other end",
-    "ONE": "devices right when one sends to one",
+    "NEXT": "devices reached by the previous one",
+    "PREVIOUS": "devices reached by the next one",
+    "ACROSS": "devices reached by the mirrored one",
+    "ONE": "devices correct after a single send",
 }
 
 

@@ -1,4 +1,4 @@
-"""pmap gives each device its row."""
+"""pmap maps one row to each device."""
 
 import warnings
 

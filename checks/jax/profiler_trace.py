@@ -1,4 +1,4 @@
-"""The profiler writes a trace that can be read."""
+"""The profiler writes a readable trace."""
 
 import jax
 import numpy as np
@@ -52,13 +52,13 @@ def run():
 
     trace = record(work)
     lost = {f"file:{kind}": "" if size else "missing" for kind, size in trace.sizes.items()}
-    yield from tally("JAX-PROFILE-FILES", "kinds of file that are written", lost)
+    yield from tally("JAX-PROFILE-FILES", "file types that are written", lost)
     sizes = ", ".join(f"{kind} {size / 1024:.1f} KiB" for kind, size in trace.sizes.items())
     yield Finding("JAX-PROFILE-SIZE", "trace of one call", "info", sizes)
 
     count = marks(trace.events, MARK)
-    yield compare("JAX-PROFILE-MARK", "our mark in the JSON", count, 1, hint=AGAIN)
-    code, name = "JAX-PROFILE-SPACE", "our mark in xplane.pb"
+    yield compare("JAX-PROFILE-MARK", "annotation in the JSON", count, 1, hint=AGAIN)
+    code, name = "JAX-PROFILE-SPACE", "annotation in xplane.pb"
     if trace.planes is None:
         yield Finding(code, name, "info", "not read: this JAX has no jax.profiler.ProfileData")
     else:

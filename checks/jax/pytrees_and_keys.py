@@ -1,4 +1,4 @@
-"""Trees and keys survive every crossing."""
+"""Pytrees and keys survive every conversion."""
 
 import collections
 
@@ -58,7 +58,7 @@ def run():
     ways = {"device_put": on_device, "device_get": jax.device_get(on_device), "jit": built,
             "jax.tree.map": jax.tree.map(lambda leaf: leaf, on_device)}  # fmt: skip
     lost = {f"way:{name}": differs(sent, result) for name, result in ways.items()}
-    yield from tally("JAX-TREE-WAYS", "ways that keep a tree as it is", lost)
+    yield from tally("JAX-TREE-WAYS", "conversions that keep a pytree", lost)
     key = jax.random.key(1701, impl=IMPL)
     words = np.asarray(jax.random.key_data(key))
     back = jax.random.key_data(jax.random.wrap_key_data(jnp.asarray(words), impl=IMPL))
@@ -68,8 +68,8 @@ def run():
     old = jax.random.PRNGKey(1701, impl=IMPL)
     yield same("JAX-KEY-OLD", "PRNGKey(1701), beside key(1701)", old, words)
     first, second, inside = jax.jit(use)(jax.device_put(words, device))
-    yield same("JAX-KEY-INSIDE", "key inside a program", inside, words)
-    yield same("JAX-KEY-STACKED", "numbers from a key out of a stack", second, first)
+    yield same("JAX-KEY-INSIDE", "key inside a jitted function", inside, words)
+    yield same("JAX-KEY-STACKED", "numbers from one key of a batch", second, first)
     actual = refusal(lambda: np.asarray(key))
     yield compare("JAX-KEY-NUMPY", "np.asarray(key)", actual, "TypeError", hint=DATA)
 

@@ -75,6 +75,6 @@ def run():
         code = f"JAX-RANDOM-{name.upper().replace('_', '-')}"
         yield from tally(code, f"devices whose {name} is right", lost)
     lost = _threefry.differences(again["bits"], np.asarray(drawn["bits"])[0], devices)
-    yield from tally("JAX-RANDOM-AGAIN", "devices with the same numbers again", lost)
+    yield from tally("JAX-RANDOM-AGAIN", "devices that repeat their numbers", lost)
     first, name = int(np.asarray(hardware).ravel()[0]), "first number of rbg here"
     yield Finding("JAX-RANDOM-RBG", name, "info", first, hint=RBG)

@@ -1,4 +1,4 @@
-"""Only a new shape or type compiles again."""
+"""Only a new shape or dtype recompiles."""
 
 import functools
 
@@ -20,7 +20,7 @@ LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/tracing.html"
 AFTER = ["jax.devices_visible"]
 EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why JAX compiles again"
-SAME = "keep shapes and types of a training step the same, and pad what is smaller"
+SAME = "keep shapes and types of a training step the same, and pad smaller batches"
 
 
 def twice(x):

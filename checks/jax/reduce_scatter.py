@@ -1,4 +1,4 @@
-"""Each device keeps its own part of a sum."""
+"""psum_scatter gives each device its shard."""
 
 import jax
 
@@ -55,9 +55,9 @@ def run():
     outputs = _collectives.execute(programs(devices), numbers)
     rows, tiled, columns = (_collectives.shard_rows(output, devices) for output in outputs)
     layouts = {
-        "STACKED": ("devices that keep their part", rows),
-        "TILED": ("devices that keep their rows (tiled)", tiled),
-        "COLUMNS": ("devices that keep their columns (tiled)", columns.swapaxes(1, 2)),
+        "STACKED": ("devices with the correct shard", rows),
+        "TILED": ("devices with the correct rows (tiled)", tiled),
+        "COLUMNS": ("devices with the correct columns (tiled)", columns.swapaxes(1, 2)),
     }
     for code, (name, actual) in layouts.items():
         lost = _collectives.wrong(actual, sums, named, devices)

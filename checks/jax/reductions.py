@@ -1,4 +1,4 @@
-"""Sums and maxima are exact on every device."""
+"""Reductions are exact on every device."""
 
 import jax
 import jax.numpy as jnp
@@ -60,11 +60,11 @@ def run():
         f"operation:{name}": _reductions.difference(common[name], expected[name])
         for name in expected
     }
-    yield from tally("JAX-REDUCE-EXACT", "reductions with the one right answer", lost)
+    yield from tally("JAX-REDUCE-EXACT", "reductions with the exact result", lost)
     lost = _everywhere.outsiders(results, common, devices)
-    yield from tally("JAX-REDUCE-DEVICES", "devices with the same bits as most", lost)
+    yield from tally("JAX-REDUCE-DEVICES", "devices bit-identical to the majority", lost)
     lost = _everywhere.outsiders(again, common, devices)
-    yield from tally("JAX-REDUCE-AGAIN", "devices with the same bits a second time", lost)
+    yield from tally("JAX-REDUCE-AGAIN", "devices bit-identical when repeated", lost)
 
     exact, size = numbers[3].sum(dtype=np.float64), np.abs(numbers[3]).sum(dtype=np.float64)
     error = float(f"{abs(common['sum of normal numbers'] - exact) / size:.2g}")

@@ -1,4 +1,4 @@
-"""Files give back every bit of an array."""
+"""Saved arrays load with every bit intact."""
 
 import tempfile
 from pathlib import Path
@@ -62,7 +62,7 @@ def run():
     sent = arrays(devices)
     with tempfile.TemporaryDirectory() as folder:
         for library, through in _files.WAYS.items():
-            code, name = f"JAX-FILE-{library.upper()}", f"arrays there and back in {library} files"
+            code, name = f"JAX-FILE-{library.upper()}", f"arrays that round-trip in {library} files"
             if not _files.installed(library):
                 yield Finding(code, name, "info", "not applicable: it is not installed")
                 continue

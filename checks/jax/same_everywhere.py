@@ -1,4 +1,4 @@
-"""All devices compute the same, bit for bit."""
+"""All devices compute bit-identical results."""
 
 import collections
 import zlib

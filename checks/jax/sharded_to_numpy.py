@@ -1,4 +1,4 @@
-"""Sharded arrays come back as they were sent."""
+"""Sharded arrays convert to NumPy unchanged."""
 
 import jax
 import numpy as np
@@ -44,8 +44,8 @@ def run():
         actual = np.asarray(program(jax.device_put(numbers, sharding)))
         wrong = actual.shape != numbers.T.shape or (actual != numbers.T).any()
         back[f"sharding:{name}"] = "other numbers" if wrong else ""
-    yield from tally("JAX-SHARDED-PARTS", "shardings there and back", parts)
-    yield from tally("JAX-SHARDED-TURNED", "shardings computed with, and back", back)
+    yield from tally("JAX-SHARDED-PARTS", "shardings that round-trip", parts)
+    yield from tally("JAX-SHARDED-TURNED", "shardings correct after a computation", back)
 
     if count > 1:
         uneven = np.zeros(count + 1, np.int32)

@@ -50,7 +50,7 @@ def run():
         right = expected(x)
         wrong = [what for what in right if not equal(result[what], right[what])]
         lost[f"dtype:{name}"] = f"wrong: {', '.join(wrong)}" if wrong else ""
-    yield from tally("JAX-SORT-TYPE", "types in the order of NumPy", lost, AGAIN)
+    yield from tally("JAX-SORT-TYPE", "dtypes sorted as in NumPy", lost, AGAIN)
 
 
 def draw(name):

@@ -1,4 +1,4 @@
-"""NaN and infinity are never lost."""
+"""NaN and infinity propagate correctly."""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ LESSON = "jax/precision"
 SOURCE = "https://openxla.org/stablehlo/spec"
 AFTER = ["jax.devices_visible"]
 
-GUARD = "`jnp.isfinite(x).all()` before the product tells, at any precision"
+GUARD = "test `jnp.isfinite(x).all()` before the product, at any precision"
 
 
 def propagate(x):
@@ -63,7 +63,7 @@ def run():
     lost = {
         f"precision:{name}": _special.spoilt(products[name], expected["sum"]) for name in products
     }
-    yield from tally("JAX-SPECIAL-MATMUL", "precisions whose products keep them", lost)
+    yield from tally("JAX-SPECIAL-MATMUL", "precisions whose matmul keeps them", lost)
     for name, product in products.items():
         actual, what = str(product[2, 0]), f"infinity in a product, {name} precision"
         hint = None if actual == "inf" else GUARD

@@ -1,4 +1,4 @@
-"""No metric of libtpu's tells of a fault."""
+"""libtpu metrics report no fault."""
 
 import jax
 import numpy as np
@@ -18,7 +18,7 @@ LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/tpu-monitoring-library"
 AFTER = ["jax.devices_visible"]
 
-UPGRADE = '`pip install -U "jax[tpu]"` brings a libtpu that can be asked'
+UPGRADE = '`pip install -U "jax[tpu]"` installs a libtpu that has metrics'
 
 
 def ring(count):
@@ -52,7 +52,7 @@ def run():
     rows = _collectives.shard_rows(_collectives.execute(programs(devices), sent), devices)
     lost = {label(device): "" if np.array_equal(got, own) else "other numbers"
             for device, got, own in zip(devices, rows, sent, strict=True)}  # fmt: skip
-    yield from tally("JAX-METRICS-RING", "blocks that come back from round the ring", lost)
+    yield from tally("JAX-METRICS-RING", "blocks that return around the ring", lost)
 
     source, text = library()
     hint = None if source or text.startswith("not applicable") else UPGRADE

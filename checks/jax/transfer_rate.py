@@ -1,4 +1,4 @@
-"""Large arrays keep every bit, there and back."""
+"""Large host transfers keep every bit."""
 
 import jax
 import numpy as np
@@ -49,9 +49,9 @@ def run():
     for name, function, (like,) in programs(devices):
         trips = _transfers.travel(jax.jit(function), like)
         where, code = WHERE[name], f"JAX-TRANSFER-{name.upper()}"
-        title = f"devices with the bits that were sent, {where}"
+        title = f"devices with bit-identical data, {where}"
         yield from tally(f"{code}-ARRIVED", title, trips.lost)
-        title, repeats = f"arrays back bit for bit, {where}", _transfers.REPEATS
+        title, repeats = f"arrays returned bit for bit, {where}", _transfers.REPEATS
         yield compare(f"{code}-RETURNED", title, trips.returned, repeats, hint=AGAIN)
         yield from rates(f"{code}-THERE", f"NumPy to {where}", trips.to_device, hint)
         yield from rates(f"{code}-BACK", f"{where} to NumPy", trips.to_host, hint)

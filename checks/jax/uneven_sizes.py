@@ -1,4 +1,4 @@
-"""Uneven sizes are refused or come out right."""
+"""Uneven shardings are refused or correct."""
 
 import functools
 
@@ -65,7 +65,7 @@ def run():
     expected = "refused" if len(x) % count else "right"
     yield judge("ARGUMENT", f"{len(x)} numbers over {count} devices", actual, expected)
     right = {"within": np.cumsum(2 * x), "last": 2 * x}
-    names = {"within": "uneven within a program", "last": "uneven as its result"}
+    names = {"within": "uneven axis inside a jitted function", "last": "uneven axis of its result"}
     for name, function, arguments in programs(devices):
         call = functools.partial(jax.jit(function), *placed([x], arguments))
         actual = attempt(call, right[name])

@@ -1,4 +1,4 @@
-"""Python numbers never widen an array."""
+"""Python scalars never widen an array."""
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ AFTER = ["jax.devices_visible"]
 
 DTYPES = ("int8", "uint8", "int32", "float16", "bfloat16", "float32")
 REPORT = "report it to JAX with the output of `jax.print_environment_info()`"
-WEAK = "write `x + 1.0`, or `x + scale.astype(x.dtype)`: a NumPy number has a type of its own"
+WEAK = "write `x + 1.0`, or `x + scale.astype(x.dtype)`: a NumPy scalar has a dtype of its own"
 
 
 def with_python_numbers(*arrays):
@@ -65,11 +65,11 @@ def run():
     plain, arrays = np.arange(8), jax.device_put(numbers(), jax.local_devices()[0])
     lost = {f"sum:{name}": differs(x, name.split()[0], plain * 2.5 if "*" in name else plain + 1)
             for name, x in jax.jit(with_python_numbers)(*arrays).items()}  # fmt: skip
-    yield from tally("JAX-WEAK-PYTHON", "types that a Python number leaves alone", lost, REPORT)
+    yield from tally("JAX-WEAK-PYTHON", "dtypes that a Python scalar keeps", lost, REPORT)
     sums = dict(zip(DOCUMENTED, jax.jit(with_other_arrays)(*arrays), strict=True))
     lost = {f"sum:{name}": differs(x, DOCUMENTED[name], plain + (1 if "np." in name else plain))
             for name, x in sums.items()}  # fmt: skip
-    yield from tally("JAX-WEAK-ARRAYS", "sums of two types, as documented", lost, REPORT)
+    yield from tally("JAX-WEAK-ARRAYS", "promotions of two dtypes as documented", lost, REPORT)
     name = "bfloat16 + np.float32(1)"
     yield Finding("JAX-WEAK-NUMPY", name, "info", sums[name].dtype.name, hint=WEAK)
 

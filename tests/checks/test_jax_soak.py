@@ -385,8 +385,8 @@ def test_speed_is_told_from_long_looks_only(endurance: ModuleType) -> None:
                for finding in endurance._evidence.of_speed(rounds)]  # fmt: skip
 
     assert [
-        ("speed at first", 80.0, None, None, "rounds/s"),
-        ("speed at last, -25.0%", 60.0, None, None, "rounds/s"),
+        ("speed at the start", 80.0, None, None, "rounds/s"),
+        ("speed at the end, -25.0%", 60.0, None, None, "rounds/s"),
         ("slowest device, -25.0%", 60.0, 80.0, "device:1", "rounds/s"),
     ] == results
 
