@@ -1,10 +1,10 @@
-"""Keep the mean of a stream of losses.
+"""Accumulate a mean of bfloat16 losses.
 
-A training loop calls `update` at each step with the state so far and the
-new loss, a `bfloat16`. `mean` tells the mean of all losses so far. As it
-stands, the state stops moving after some hundred steps. Mend `start` or
-`update`, so that ten thousand steps come out right. The losses stay
-bfloat16.
+A training loop calls `update` in each step with the state so far and the
+new loss, a `bfloat16`. `mean` returns the mean of all losses so far. As it
+stands, the state stops changing after some hundred steps. Fix `start` or
+`update`, so that the mean is right after ten thousand steps. The losses
+stay bfloat16.
 """
 
 import jax
@@ -45,7 +45,8 @@ few = float(run(jnp.asarray([1.0, 2.0, 3.0], jnp.bfloat16)))
 assert few == 2, f"the mean of 1, 2 and 3 is {few}, expected 2.0"
 for stream in (np.full(10_000, 2.0), np.arange(10_000) % 4 / 2):
     losses = jnp.asarray(stream, jnp.bfloat16)
-    found, right = float(run(losses)), float(stream.mean())
-    message = f"after 10000 steps found {found:.4f}, expected {right:.4f}"
-    assert abs(found - right) < 1e-3, message
+    found = float(run(losses))
+    expected = float(stream.mean())
+    message = f"after 10000 steps: {found:.4f}, expected {expected:.4f}"
+    assert abs(found - expected) < 1e-3, message
 print("right after ten thousand steps")

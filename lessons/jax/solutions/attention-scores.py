@@ -1,9 +1,10 @@
-"""Letters on the right of `->` stay; letters that are missing there are
-summed. Which letter must be summed here, and which ones stay?
+"""Einsum keeps the letters on the right of `->` and sums over the letters
+that are missing there. Which letter must be summed here, and which ones
+must stay?
 
-`d` must be summed and `s` must stay. What is written sums both.
+`d` must be summed and `s` must stay. The given line sums both.
 
-The result has the axes b, h, t, s in this order: write `->bhts`.
+The result has the axes b, h, t, s in this order, so write `->bhts`.
 """
 
 import jax

@@ -1,11 +1,10 @@
-"""`set` writes 1 however often a word comes. Which method of `.at[...]`
-counts?
+"""`set` writes 1 however often an id occurs. Which method of `.at[...]`
+adds?
 
-Then look at -1: it is the last place of the array, not outside it. What
-could you add there?
+Then look at -1. As an index it means the last element of the array, so
+padding is counted as the last id. What could you add there instead of 1?
 
-Add 1 where there is a word and 0 where there is none: `words >= 0` is
-that, as a number.
+Add 1 for a word and 0 for padding: `words >= 0`, converted to integers.
 """
 
 import jax

@@ -1,9 +1,10 @@
-"""At which step does `steps` stop? Call `update` 300 times in a loop, and
-print `state["steps"]`.
+"""At which step does `steps` stop changing? Call `update` 300 times in a
+loop, and print `state["steps"]`.
 
-bfloat16 cannot tell 256 from 257. Which type can count to ten thousand?
+bfloat16 has 8 bits of precision, so 256 + 1 rounds to 256. Which dtype
+can count to ten thousand?
 
-Give the state other types in `start`: float32 plus bfloat16 is float32.
+Give the state another dtype in `start`: float32 plus bfloat16 is float32.
 """
 
 import jax
