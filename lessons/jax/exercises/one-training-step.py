@@ -1,23 +1,23 @@
-"""Write one training step for every device.
+"""Write one training step with sharded weights.
 
-`place` copies the parameters to all devices, each the whole, and cuts
-the rows of the batch along the mesh. `step` computes the mean over all
-rows of `(x @ w + b - y) ** 2`, moves each parameter by minus `rate` times
-its gradient, and returns the new parameters and the loss, the one from
-before the move. `params` is the dictionary `{"w": float32[3], "b":
-float32[]}`.
+The model is linear, `x @ w + b`, with several outputs. `place` shards
+the rows of `x` and `y` and the columns of `w` over the mesh axis `data`,
+and replicates `b`. `step` gathers `w` just before the matmul, as FSDP
+does. Its loss is the mean of `(x @ w + b - y) ** 2` over all rows and
+columns. It moves each parameter by minus `rate` times its gradient, and
+returns the new parameters and the loss before the move. The new `w` is
+sharded like the old one.
 """
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-mesh = Mesh(jax.devices(), ("data",))
+jax.set_mesh(jax.make_mesh((jax.device_count(),), ("data",)))
 
 
 def place(params, x, y):
-    """Return `params` copied to all devices, `x` and `y` cut by rows."""
+    """Return `params`, `x` and `y` on the devices, sharded for FSDP."""
     return params, x, y  # your code here
 
 
@@ -32,38 +32,45 @@ def step(params, x, y, rate):
 n = jax.device_count()
 rng = np.random.default_rng(0)
 x = rng.normal(size=(n * 16, 3)).astype(np.float32)
-y = (x @ np.array([1.0, -2.0, 0.5]) + 3).astype(np.float32)
-w, b = np.zeros(3), 0.0
-given = {"w": jnp.zeros(3), "b": jnp.zeros(())}
-params, x_cut, y_cut = place(given, x, y)
-arrays = {**params, "x": x_cut, "y": y_cut}
-pieces = {"w": (3,), "b": (), "x": (16, 3), "y": (16,)}
-for name, piece in pieces.items():
-    one = arrays[name]
-    told = f"`{name}` is a {type(one).__name__}, expected a jax.Array"
-    assert isinstance(one, jax.Array), told
-    on = len(one.addressable_shards)
-    assert on == n, f"`{name}` is on {on} devices, expected {n}"
-    held = one.addressable_shards[0].data.shape
-    told = f"a device holds {held} of `{name}`, expected {piece}"
-    assert held == piece, told
+true_w = rng.normal(size=(3, n * 2)).astype(np.float32)
+y = x @ true_w + np.float32(3)
+w = np.zeros((3, n * 2))
+b = np.zeros(n * 2)
+start = {"w": jnp.zeros((3, n * 2)), "b": jnp.zeros(n * 2)}
+params, x_sharded, y_sharded = place(start, x, y)
+arrays = {**params, "x": x_sharded, "y": y_sharded}
+shapes = {"w": (3, 2), "b": (n * 2,), "x": (16, 3), "y": (16, n * 2)}
+for name, shape in shapes.items():
+    array = arrays[name]
+    message = f"`{name}` is a {type(array).__name__}, expected a jax.Array"
+    assert isinstance(array, jax.Array), message
+    on = len(array.addressable_shards)
+    assert on == n, f"`{name}` is on {on} of {n} devices, place it on all"
+    shard = array.addressable_shards[0].data.shape
+    message = f"each device holds {shard} of `{name}`, expected {shape}"
+    assert shard == shape, message
 
 with jax.default_matmul_precision("highest"):
-    for turn in range(100):
-        off = x @ w + b - y
-        before = float((off**2).mean())
-        w = w - 0.1 * 2 * off @ x / len(x)
-        b = b - 0.1 * 2 * off.mean()
-        params, loss = step(params, x_cut, y_cut, 0.1)
+    for count in range(50):
+        error = x @ w + b - y
+        expected_loss = float((error**2).mean())
+        w = w - 0.5 * 2 * x.T @ error / error.size
+        b = b - 0.5 * 2 * error.sum(0) / error.size
+        params, loss = step(params, x_sharded, y_sharded, 0.5)
         shape = np.shape(loss)
-        assert shape == (), f"the loss has shape {shape}, expected ()"
-        told = f"step {turn}: loss {loss:.4f}, expected {before:.4f}"
-        assert np.isclose(loss, before, rtol=1e-3, atol=1e-5), told
-        found = np.append(params["w"], params["b"])
-        right = np.append(w, b)
-        told = f"step {turn}: w and b are {found.round(4)}"
-        same = np.allclose(found, right, rtol=1e-3, atol=1e-4)
-        assert same, f"{told}, expected {right.round(4)}"
-on = len(params["w"].devices())
-assert on == n, f"after the steps `w` is on {on} devices, expected {n}"
-print("w and b found:", np.append(params["w"], params["b"]).round(1))
+        message = f"the loss has shape {shape}, expected one number for all"
+        assert shape == (), f"{message}: take the mean of all errors"
+        message = f"step {count}: your loss is {loss:.4f}"
+        close = np.isclose(loss, expected_loss, rtol=1e-3, atol=1e-5)
+        assert close, f"{message}, expected {expected_loss:.4f}"
+        for name, expected in {"w": w, "b": b}.items():
+            found = np.asarray(params[name])
+            message = f"step {count}: `{name}` begins {found.ravel()[:3]}"
+            close = np.allclose(found, expected, rtol=1e-3, atol=1e-4)
+            start = np.asarray(expected).ravel()[:3].round(4)
+            assert close, f"{message}, expected {start}"
+        shard = params["w"].addressable_shards[0].data.shape
+        message = f"after step {count} each device holds {shard} of `w`"
+        reason = "the update must leave it sharded"
+        assert shard == (3, 2), f"{message}, expected (3, 2): {reason}"
+print("50 steps as on one device, and `w` is still sharded")

@@ -1,40 +1,44 @@
-"""Two shardings are needed: one cuts along `data`, one cuts nothing.
+"""`place` needs three specs: `jax.P("data")` shards rows,
+`jax.P(None, "data")` shards columns, and `jax.P()` replicates.
+`jax.device_put` takes a tree of arrays and a tree of specs of the same
+form.
 
-`NamedSharding(mesh, PartitionSpec())` copies, and
-`NamedSharding(mesh, PartitionSpec("data"))` cuts. `jax.device_put` takes
-a whole tree and one sharding for all of it.
+In `step`, write the loss as a function of `params` first.
+`jax.value_and_grad(loss_fn)` then returns the loss and the gradients,
+which have the form of `params`.
 
-`jax.value_and_grad(loss)` returns a function that gives the loss and the
-gradient, which has the form of `params`. So write the loss as a function
-of `params` first.
+If JAX says that the matmul produces an illegally sharded result, the
+weights are still sharded there. `jax.reshard(params["w"], jax.P())`
+gathers them. Do this inside the loss function, so that the gradient comes
+back sharded.
 
-`jax.tree.map(lambda p, g: p - rate * g, params, gradient)` makes the
-move.
+`jax.tree.map(lambda p, g: p - rate * g, params, grads)` makes the move.
 """
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-mesh = Mesh(jax.devices(), ("data",))
+jax.set_mesh(jax.make_mesh((jax.device_count(),), ("data",)))
 
 
 def place(params, x, y):
-    """Return `params` copied to all devices, `x` and `y` cut by rows."""
-    copied = NamedSharding(mesh, PartitionSpec())
-    cut = NamedSharding(mesh, PartitionSpec("data"))
-    x, y = jax.device_put((x, y), cut)
-    return jax.device_put(params, copied), x, y
+    """Return `params`, `x` and `y` on the devices, sharded for FSDP."""
+    specs = {"w": jax.P(None, "data"), "b": jax.P()}
+    params = jax.device_put(params, specs)
+    x = jax.device_put(x, jax.P("data"))
+    y = jax.device_put(y, jax.P("data"))
+    return params, x, y
 
 
 @jax.jit
 def step(params, x, y, rate):
     """Return the parameters after one step, and the loss before it."""
 
-    def loss_of(params):
-        return jnp.mean((x @ params["w"] + params["b"] - y) ** 2)
+    def loss_fn(params):
+        w = jax.reshard(params["w"], jax.P())
+        return jnp.mean((x @ w + params["b"] - y) ** 2)
 
-    loss, slope = jax.value_and_grad(loss_of)(params)
-    moved = jax.tree.map(lambda p, g: p - rate * g, params, slope)
-    return moved, loss
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    params = jax.tree.map(lambda p, g: p - rate * g, params, grads)
+    return params, loss
