@@ -1,16 +1,16 @@
 """There are two gaps: where `save` writes, and what. Mend one at a time.
 
-The old file may only go once the new one is whole. Write to another name
-in the same folder, and let the last line of `save` be
-`other.replace(path)`. A write that broke off leaves that other file
-behind: remove it.
+The old file may only go once the new one is complete. Write to a
+temporary name in the same folder, and let the last line of `save` be
+`temporary.replace(path)`. A save that failed leaves the temporary file
+behind, so remove it in a `finally`.
 
 `file.flush()` and `os.fsync(file.fileno())` stand between writing and
-replacing. They wait until the bytes are on the disk.
+renaming. They wait until the bytes are on the disk.
 
 npz knows NumPy's own dtypes alone. Store the bytes of a bfloat16 array as
-`uint16` with `array.view(np.uint16)`, under a name that says so, and turn
-them back with `.view(jnp.bfloat16)`.
+`uint16` with `array.view(np.uint16)`, under a name that marks it, and
+turn them back with `.view(jnp.bfloat16)`.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ MARK = "bfloat16:"
 
 
 def save(path, params):
-    """Write arrays by name to `path`, a `Path`: all or nothing."""
-    beside = path.with_suffix(".tmp")
+    """Write arrays by name to `path`, a `Path`, atomically."""
+    temporary = path.with_suffix(".tmp")
     try:
         plain = {}
         for name, value in params.items():
@@ -36,13 +36,13 @@ def save(path, params):
                 plain[MARK + name] = array.view(np.uint16)
             else:
                 plain[name] = array
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             np.savez(file, **plain)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def load(path):

@@ -1,11 +1,11 @@
-"""Save so that a crash costs nothing.
+"""Write a checkpoint that is atomic, and that keeps bfloat16.
 
 `save` writes parameters, a dictionary of arrays, to a file; `load` reads
 them back. Two things are wrong. If the program ends while it writes, the
-old file is gone as well. And bfloat16 comes back as two bytes without a
-meaning. Mend both: at every moment `path` holds one whole save, old or
-new, and each array comes back with the dtype it had. Nothing else stays
-in the folder, even after a save that was interrupted.
+old checkpoint is lost as well. And bfloat16 comes back as `|V2`, two
+bytes without a meaning. Mend both: at every moment `path` holds one
+complete checkpoint, old or new, and each array comes back with the dtype
+it had. No other file stays in the folder, even after a save that failed.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import numpy as np
 
 
 def save(path, params):
-    """Write arrays by name to `path`, a `Path`: all or nothing."""
+    """Write arrays by name to `path`, a `Path`, atomically."""
     with path.open("wb") as file:  # your code here
         np.savez(file, **params)
 
@@ -44,43 +44,45 @@ back = load(path)
 names = sorted(params)
 assert sorted(back) == names, f"found {sorted(back)}, expected {names}"
 for name, value in params.items():
-    found, given = np.asarray(back[name]), np.asarray(value)
-    told = f"`{name}` came back as {found.dtype}, expected {given.dtype}"
-    assert found.dtype == given.dtype, told
-    told = f"`{name}`: found {found.tolist()}, expected {given.tolist()}"
-    assert np.array_equal(found, given), told
+    found = np.asarray(back[name])
+    given = np.asarray(value)
+    message = f"`{name}` came back as {found.dtype}, expected {given.dtype}"
+    assert found.dtype == given.dtype, message
+    message = f"`{name}`: found {found.tolist()}, expected {given.tolist()}"
+    assert np.array_equal(found, given), message
 
 
-def only_the_save():
-    """Complain of whatever else is in the folder."""
-    left = sorted(one.name for one in path.parent.iterdir())
-    told = f"found {left} in the folder, expected params.npz alone"
-    assert left == ["params.npz"], told
+def expect_one_file():
+    """Fail if another file is left in the folder."""
+    left = sorted(file.name for file in path.parent.iterdir())
+    message = f"found {left} in the folder, expected params.npz alone"
+    assert left == ["params.npz"], message
 
 
-asked = []
+calls = []
 
 
 class Full:
     """An array that cannot be written: the disk is full."""
 
-    dtype, shape = np.dtype("float32"), (3,)
+    dtype = np.dtype("float32")
+    shape = (3,)
 
     def __array__(self, dtype=None, copy=None):
-        asked.append(1)
+        calls.append(1)
         raise OSError("No space left on device")
 
 
 with contextlib.suppress(OSError):
     save(path, {"bias": jnp.ones(3), "kernel": Full()})
-assert asked, "the new parameters were not written at all"
+assert calls, "the new parameters were not written at all"
 same = np.array_equal(load(path)["bias"], params["bias"])
-assert same, "a save that broke off changed the old one"
-only_the_save()
+assert same, "a save that failed changed the old checkpoint"
+expect_one_file()
 
 
 def is_whole():
-    """Return whether the file holds the old parameters, or the new."""
+    """Return whether the file holds the old parameters or the new."""
     with contextlib.suppress(Exception):
         bias = load(path)["bias"]
         return any(map(np.array_equal, [bias] * 2, [params["bias"], new]))
@@ -90,7 +92,7 @@ def is_whole():
 def fsync(file):
     """Note the state of the file before `os.fsync` does its work."""
     steps.append(("os.fsync", is_whole()))
-    real(file)
+    real_fsync(file)
 
 
 def watch(event, arguments):
@@ -99,26 +101,29 @@ def watch(event, arguments):
         steps.append(("os.replace", is_whole()))
 
 
-new, steps, real, before = np.ones(3), [], os.fsync, path.stat().st_ino
+new = np.ones(3)
+steps = []
+real_fsync = os.fsync
+before = path.stat().st_ino
 sys.addaudithook(watch)
 os.fsync = fsync
 try:
     save(path, {"bias": jnp.asarray(new)})
 finally:
-    os.fsync = real
+    os.fsync = real_fsync
 called = [name for name, _ in steps]
-told = "expected os.replace to put the new file in the old one's place"
-assert "os.replace" in called, f"found calls of {called}, {told}"
-told = "expected os.fsync, so that the new file is on the disk by then"
+message = "expected os.replace to rename the new file to the old name"
+assert "os.replace" in called, f"found calls of {called}, {message}"
+message = "expected os.fsync, so that the new file is on the disk by then"
 first = called[: called.index("os.replace")]
-assert "os.fsync" in first, f"found {first} before os.replace, {told}"
+assert "os.fsync" in first, f"found {first} before os.replace, {message}"
 gone = [name for name, whole in steps if not whole]
-told = "the old file was changed or gone too early"
-assert not gone, f"{told}, expected one whole file before {gone[0]}"
+message = "the old checkpoint was changed or removed too early"
+assert not gone, f"{message}: nothing complete was there at {gone[0]}"
 same = np.array_equal(load(path)["bias"], new)
 assert same, "the new parameters are not there"
-told = "the old file was written into, expected it to be replaced"
-assert path.stat().st_ino != before, told
+message = "the old file was written into, expected a new file in its place"
+assert path.stat().st_ino != before, message
 
 
 def refuse(file):
@@ -129,8 +134,8 @@ def refuse(file):
 os.fsync = refuse
 with contextlib.suppress(OSError):
     save(path, {"bias": jnp.zeros(3)})
-os.fsync = real
+os.fsync = real_fsync
 same = np.array_equal(load(path)["bias"], new)
-assert same, "a save that `os.fsync` broke off changed the old one"
-only_the_save()
-print("one whole save at every moment")
+assert same, "a failing `os.fsync` left something other than the old checkpoint"
+expect_one_file()
+print("one complete checkpoint at every moment")
