@@ -136,6 +136,6 @@ with contextlib.suppress(OSError):
     save(path, {"bias": jnp.zeros(3)})
 os.fsync = real_fsync
 same = np.array_equal(load(path)["bias"], new)
-assert same, "a failing `os.fsync` left something other than the old checkpoint"
+assert same, "a failing `os.fsync` changed the checkpoint"
 expect_one_file()
 print("one complete checkpoint at every moment")

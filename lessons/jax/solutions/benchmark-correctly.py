@@ -1,12 +1,13 @@
-"""Each of the three lies has its own line. Mend them one at a time.
+"""Each of the three mistakes has its own line. Correct one at a time.
 
-Call the function once before the loop, and wait for its result: that call
-compiles.
+Call the function once before the loop, and wait for its result, because
+that call compiles.
 
-Inside the loop: read the clock, call, `jax.block_until_ready(...)`, read
-the clock again. Keep the difference in a list.
+Inside the loop read the clock, call, wait with
+`jax.block_until_ready(...)`, and read the clock again. Keep the
+difference in a list.
 
-`statistics.median` of that list is what to return.
+Return `statistics.median` of that list.
 """
 
 import statistics
@@ -18,12 +19,12 @@ import jax.numpy as jnp
 tick = time.perf_counter
 
 
-def median_seconds(function, *arguments, times=5, clock=tick):
-    """Return the median of the seconds of a call, without compilation."""
+def median_seconds(function, *arguments, repeats=5, clock=tick):
+    """Return the median seconds of a call, without compilation."""
     jax.block_until_ready(function(*arguments))
-    taken = []
-    for _ in range(times):
-        began = clock()
+    seconds = []
+    for _ in range(repeats):
+        start = clock()
         jax.block_until_ready(function(*arguments))
-        taken.append(clock() - began)
-    return statistics.median(taken)
+        seconds.append(clock() - start)
+    return statistics.median(seconds)
