@@ -20,7 +20,7 @@ from tpustarter.learning import notebook
 from tpustarter.learning.blocks import blocks_of, parse
 
 LESSONS = content.read_lessons()
-RUN = ["jax/first-arrays", "jax/precision", "jax/every-device"]
+RUN = ["jax/how-fast", "jax/first-arrays", "jax/precision"]
 EXECUTE = """
 import sys, nbformat
 from nbclient import NotebookClient
@@ -69,6 +69,11 @@ def test_notebooks_run_in_a_real_kernel_and_print_what_the_lesson_says(tmp_path:
 
         assert expected is not None, lesson.id
         assert printed.split()[:1] == expected.text.split()[:1], lesson.id
+        drawn = [cell for cell in cells if "plt.show()" in "".join(cell["source"])]
+        shown = [output["data"] for cell in drawn for output in cell["outputs"] if "data" in output]
+        assert len(drawn) == sum(1 for block in blocks_of(lesson) if block.plot), lesson.id
+        assert all("image/png" in data for data in shown), lesson.id
+        assert len(shown) == len(drawn), lesson.id
 
 
 def test_links_become_words_and_commands(tmp_path: Path) -> None:
