@@ -93,6 +93,7 @@ def test_a_try_says_not_yet_and_then_that_it_is_right(tmp_path: Path) -> None:
             assert "your turn: e changes it, Ctrl+R runs it" in seen
             seen = await press(pilot, "r")
             assert "not yet" in seen
+            assert "change it first, with e" in seen
             assert "line 1: found `answer 41`, expected `answer 42`" in seen
             assert "FAIL" not in seen
             await press(pilot, "e", *["backspace"] * 3, "2", ")")

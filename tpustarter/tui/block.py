@@ -237,8 +237,9 @@ class BlockView(Vertical, can_focus=True):
         details += "; its process has ended" if self._is_gone else ""
         if result.status == "pass":
             return word("pass", "pass") + details
-        if result.status == "fail" and self.block.is_try:
-            return word("warn", "not yet") + details + _reason(result)
+        if result.status in ("fail", "error") and self.block.is_try:
+            first = "" if self.is_edited else "; change it first, with e"
+            return word("warn", "not yet") + details + first + _reason(result)
         if result.status == "fail" and self.is_edited:
             return Content(f"ran{details}; it prints something else now")
         heading = Content.styled("\nprinted:" if result.status == "fail" else "", "dim")
