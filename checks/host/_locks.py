@@ -29,7 +29,7 @@ def found_and_hint(machine: host.Machine, lock: host.Lock) -> tuple[str, str]:
     if lock.why:
         return IN_THE_WAY[lock.why]
     actual = f"one of user {lock.owner} that this user cannot open"
-    return actual, f"run `{_holders.lsof(machine)}`; where that shows nobody: `sudo rm {LOCK}`"
+    return actual, f"run `{_holders.lsof(machine)}`; if that shows no process: `sudo rm {LOCK}`"
 
 
 def goes_elsewhere() -> bool:

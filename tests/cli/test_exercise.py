@@ -104,7 +104,7 @@ def test_hints_solution_and_reset(lessons: Path) -> None:
     ]
     assert "the last hint" in hints[2].stderr
     assert solution.stdout == "def double(number):\n    return 2 * number\n"
-    assert reset.stdout.startswith(f"begun anew: {learner_file()}")
+    assert reset.stdout.startswith(f"started again: {learner_file()}")
     assert learner_file().with_name("double.py.old").read_text() == "my work"
 
 

@@ -170,7 +170,7 @@ def test_exit_codes_are_those_of_a_check(
         (("--lint", "--json"), 2, "each go alone"),
         (("--import", "/nope"), 2, "No such file"),
         (("--import", "/dev/null"), 78, "is not what `tpustarter learn --export` prints"),
-        (("--search", "nobody says this"), 5, "no lesson holds"),
+        (("--search", "nobody says this"), 5, "no lesson contains"),
         (("--search",), 2, "--search needs a text, such as"),
         (("--old",), 2, "--old needs some words of an older tutorial, such as"),
         (("--old", " "), 2, "--old needs some words of an older tutorial, such as"),
@@ -371,7 +371,7 @@ def test_a_notebook_replaces_no_file_unless_that_is_asked_for(tmp_path: Path) ->
     refused = learn("jax/precision", "--notebook", str(file))
 
     assert (2, "my own work") == (refused.returncode, file.read_text())
-    assert "is there already" in refused.stderr
+    assert "already exists" in refused.stderr
     assert "--force" in refused.stderr
     assert 0 == learn("jax/precision", "--notebook", str(file), "--force").returncode
     assert "cells" in json.loads(file.read_text())

@@ -115,4 +115,4 @@ def test_the_command_line_tells_then_and_now_with_the_source() -> None:
         assert wanted in known.stdout
     assert max(map(len, known.stdout.splitlines())) <= 80 or "https://" in known.stdout
     assert unknown.returncode == 5
-    assert "no older claim holds" in unknown.stderr
+    assert "no older claim contains" in unknown.stderr

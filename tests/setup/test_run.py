@@ -176,7 +176,7 @@ def test_a_busy_tpu_blocks_the_proof_alone(tmp_path: Path) -> None:
     [
         ("python", {"say": "error: Failed to download https://x\n", "code": 2}, "was not reached"),
         ("python", {"say": "Failed to download `https://x/python-build-standalone/y`\n", "code": 1},
-         "`curl -sSI https://github.com` tells"),
+         "`curl -sSI https://github.com` shows"),
         ("pip", {"say": "ProxyError('Cannot connect to proxy.', Connection refused)\n", "code": 1},
          "`env | grep -i _proxy` shows"),
         ("venv", {"say": "ensurepip is not\navailable; ensurepip is not available\n", "code": 1},

@@ -41,15 +41,15 @@ WAIT_LINE_S = 30
     type=click.Choice(content.LEVELS),
     default="quick",
     show_default=True,
-    help="static: nothing is started, safe beside a job. quick: half a minute on a TPU. "
-    "full: with speed, about three minutes. soak: with repeated work for --minutes.",
+    help="static: starts nothing, safe beside a job. quick: half a minute on a TPU. full: "
+    "measures speed too, about three minutes. soak: repeats work for --minutes.",
 )
 @click.option(
     "--minutes",
     type=click.FloatRange(0, 7 * 24 * 60, min_open=True),
     metavar="N",
-    help="How long checks of level soak go on, 10 unless told. Ctrl-C ends them early, with "
-    "what they have shown; a second one at once.",
+    help="How long checks of level soak run, 10 by default. Ctrl-C ends them early with the "
+    "results so far; a second Ctrl-C ends them at once.",
 )
 @click.option("--framework", type=click.Choice(["jax"]), help="Only this framework's checks.")
 @click.option(
@@ -61,11 +61,13 @@ WAIT_LINE_S = 30
     metavar="N",
     help="Use N virtual CPU devices, even beside a TPU.",
 )
-@click.option("--this-host", is_flag=True, help="In a slice, test this host alone.")
+@click.option("--this-host", is_flag=True, help="In a slice, test only this host.")
 @click.option("--require", type=click.Choice(["tpu", "gpu"]), help="Exit 69 without this device.")
-@click.option("--isolate", is_flag=True, help="A process of its own for every check.")
+@click.option("--isolate", is_flag=True, help="Run every check in its own process.")
 @click.option("--list", "listing", is_flag=True, help="Show the checks and run nothing.")
-@click.option("-v", "--verbose", is_flag=True, help="Every finding, every skip, whole logs.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every finding, every skip and whole logs."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--ndjson", is_flag=True, help="A JSON event per line, as they happen.")
 @click.option(
@@ -74,11 +76,11 @@ WAIT_LINE_S = 30
     metavar="FILE",
     help="Also write JUnit XML.",
 )
-@click.option("--save", is_flag=True, help="Keep the report, and say where.")
+@click.option("--save", is_flag=True, help="Save the report, and print where.")
 @click.option(
     "--compare",
     metavar="FILE",
-    help="Say what changed since a report that --json printed; `last` is the newest kept one.",
+    help="Show what changed since a report of --json; `last` is the newest saved one.",
 )
 @click.option("--fail-on", type=click.Choice(["warn"]), help="Exit 4 when there are warnings.")
 def check(

@@ -41,7 +41,7 @@ def work(
         click.echo(exercises.show_solution(exercise), nl=False)
     elif reset:
         path = exercises.open_file(exercise, anew=True)
-        click.echo(f"begun anew: {path}; what was there is kept as {path.name}.old")
+        click.echo(f"started again: {path}; what was there is kept as {path.name}.old")
     else:
         _judge(exercise, watch=watch, **options)
 

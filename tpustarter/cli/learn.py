@@ -38,19 +38,19 @@ from tpustarter.terminal import visible
     metavar="ID",
     is_flag=False,
     flag_value="",
-    help="Work on an exercise: its file is yours to edit, and judged each time. "
+    help="Work on an exercise: edit its file, and run this again to judge it. "
     "Without an ID, list them.",
 )
 @click.option("--watch", is_flag=True, help="Judge the exercise whenever you save it.")
 @click.option("--hint", is_flag=True, help="Show the exercise's next hint.")
 @click.option("--solution", is_flag=True, help="Show the exercise's solution.")
-@click.option("--reset", is_flag=True, help="Begin the exercise anew; your file is kept aside.")
+@click.option("--reset", is_flag=True, help="Start the exercise again; your file is kept aside.")
 @click.option(
     "--search",
     metavar="TEXT",
     is_flag=False,
     flag_value="",
-    help="Show the lines of all lessons that hold TEXT.",
+    help="Show the lines of all lessons that contain TEXT.",
 )
 @click.option(
     "--old",
@@ -66,7 +66,7 @@ from tpustarter.terminal import visible
     metavar="FILE",
     help="Write the lesson as a Jupyter notebook, which Colab opens too.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the notebook if the file is there.")
+@click.option("--force", is_flag=True, help="Overwrite the notebook if the file exists.")
 @click.option("--which", is_flag=True, help="Say which lessons fit this machine, in order.")
 @click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
 @click.option(
@@ -80,8 +80,8 @@ from tpustarter.terminal import visible
 def learn(**values: Any) -> None:
     """List the lessons, or print one of them; with --run, run its blocks.
 
-    A lesson runs only with --run: its blocks share one process of the Python that the first
-    line of the output names.
+    A lesson runs only with --run. All its blocks run in one process, of the Python that the
+    first line of the output names.
     """
     options = SimpleNamespace(**values)
     _refuse_empty(options)
@@ -176,7 +176,7 @@ def _write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
 
     if file.is_file() and not force:
         raise Problem(
-            f"`{file}` is there already, and may hold work of yours",
+            f"`{file}` already exists, and may contain your work",
             hint="name another file, or add `--force` to overwrite this one",
             code=ExitCode.USAGE,
         )
@@ -250,7 +250,7 @@ def _lint() -> None:
         click.echo(visible(complaint))
     if complaints:
         count = f"{len(complaints)} complaint{'s' if len(complaints) > 1 else ''}"
-        click.echo(f"exit 78: {count}; next: mend the lines above", err=True)
+        click.echo(f"exit 78: {count}; next: fix the lines above", err=True)
         sys.exit(ExitCode.CONFIGURATION)
     click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")
 
@@ -262,7 +262,9 @@ def _search(text: str) -> None:
     for lesson, number, line in matches:
         click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
     if not matches:
-        click.echo(f"exit 5: no lesson holds `{visible(text)}`; next: `tpustarter learn`", err=True)
+        click.echo(
+            f"exit 5: no lesson contains `{visible(text)}`; next: `tpustarter learn`", err=True
+        )
         sys.exit(ExitCode.NOTHING_VERIFIED)
 
 
@@ -282,7 +284,9 @@ def _search_claims(text: str) -> None:
                 click.echo(visible(f"  {label:<7}{line}"))
                 label = ""  # noqa: PLW2901  printed once
     if not claims:
-        error = f"exit 5: no older claim holds `{visible(text)}`; next: `tpustarter learn --search`"
+        error = (
+            f"exit 5: no older claim contains `{visible(text)}`; next: `tpustarter learn --search`"
+        )
         click.echo(error, err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)
 

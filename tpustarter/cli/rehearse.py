@@ -41,7 +41,9 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
 )
 @click.option("--python", metavar="PATH", help="The Python that runs your file.")
 @click.option("--compiler", metavar="PATH", help="The Python with jax and libtpu.")
-@click.option("--jobs", type=click.IntRange(1, 64), metavar="N", help="Compilers side by side.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), metavar="N", help="Compilers that run in parallel."
+)
 @click.option(
     "--timeout",
     "timeout_s",
@@ -51,10 +53,12 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
     metavar="S",
     help="Seconds to lower one program, and to compile it.",
 )
-@click.option("--fresh", is_flag=True, help="Ask the compiler again where an answer is stored.")
-@click.option("--beside-tpu", is_flag=True, help="Go on on a machine that has TPU chips.")
+@click.option("--fresh", is_flag=True, help="Compile again instead of using stored answers.")
+@click.option("--beside-tpu", is_flag=True, help="Run on a machine that has TPU chips.")
 @click.option("--list", "listing", is_flag=True, help="Show the checks with programs.")
-@click.option("-v", "--verbose", is_flag=True, help="Every fact, and the compiler's whole words.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every fact, and the compiler's full messages."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def rehearse(
     *,
@@ -66,27 +70,27 @@ def rehearse(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compile programs for TPUs that are not there, with the real TPU compiler.
+    """Compile programs for TPUs that you don't have, with the real TPU compiler.
 
     IDs are checks (globs too); FILE.py:FUNCTION is a function of your own, jitted or plain.
     FILE.py alone calls its function `programs(devices)`, which yields (name, function,
-    arguments) as a check's does; its arguments may be pytrees and carry shardings.
+    arguments). The arguments may be pytrees and have shardings.
 
     --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices, and compiles each
-    function it gives to jax.jit for the TPU as well, when it meets new shapes. Not seen: pmap,
-    operations outside jit, functions that call back into Python. The script's own output goes
-    to stderr. The script hears that it runs on a CPU, and the report says where it asked.
+    function that it passes to jax.jit for the TPU as well, once for each set of shapes. It does
+    not see pmap, operations outside jit, or functions that call back into Python. The script's
+    own output goes to stderr. The script runs on a CPU, and the report says where it reads that.
 
-    A file of yours, and what a script jits, is lowered as a TPU would see it: questions for the
-    backend or the kind of device are answered for the TPU, and a note says that they were asked.
+    Your functions are lowered as on a TPU: the backend and the kind of device have the values of
+    the TPU, and a note says that your code reads them.
 
-    A large array that a program captures is named before it is compiled. All that is started
-    here may take 80 % of the memory that is available at the start; more is ended.
+    The report names large arrays that a program captures before it compiles the program. All
+    processes together may use 80 % of the memory that is available at the start.
 
-    The answer: does it compile, does it fit into the memory of a device, what takes the memory.
-    Nothing is run, so nothing here counts as verified. Exit codes: 0 all compile, 1 something
-    does not fit or is refused by JAX or the compiler, 3 no answer: your code failed, nothing was
-    given to jax.jit, the time was up, or the memory.
+    The report says whether a program compiles, whether it fits into the memory of a device, and
+    what takes the memory. Nothing is run, so nothing here counts as verified. Exit codes: 0 all
+    compile, 1 something does not fit or is refused by JAX or the compiler, 3 no answer, because
+    your code failed, nothing was passed to jax.jit, or time or memory ran out.
     """
     if listing:
         _list()

@@ -41,8 +41,8 @@ def setup(
       jax       the newest JAX, for checks, lessons and your programs [default]
       rehearse  the TPU compiler, for `tpustarter rehearse`
 
-    The plan is shown first: every command with its reason and what it changes.
-    What is done already is not done again, so that an interrupted run goes on where it was.
+    The plan is shown first: every command, with its reason and what it changes.
+    Steps that are done are skipped, so an interrupted run continues where it stopped.
     Administrator rights are never used.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):

@@ -186,7 +186,7 @@ def _read_answer(exercise: Exercise) -> str:
     except (OSError, ValueError) as error:
         raise Problem(
             f"cannot read your answer `{path}`: {error}",
-            hint=f"`tpustarter learn --exercise {exercise.id} --reset` begins it anew",
+            hint=f"`tpustarter learn --exercise {exercise.id} --reset` starts it again",
         ) from error
 
 

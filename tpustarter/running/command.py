@@ -42,9 +42,9 @@ _NO_VENV = (
     "Debian and Ubuntu keep venv in a package of its own: `sudo apt install {python}-venv`, "
     "or get uv: `curl -LsSf https://astral.sh/uv/install.sh | sh`"
 )
-_NO_NETWORK = "the package index was not reached: `python3 -m pip download --no-deps jax` tells why"
+_NO_NETWORK = "the package index was not reached: `python3 -m pip download --no-deps jax` shows why"
 _NO_DOWNLOAD = (
-    "uv fetches Python from github.com: `curl -sSI https://github.com` tells whether that is "
+    "uv fetches Python from github.com: `curl -sSI https://github.com` shows whether that is "
     "reached; a Python 3.12 or 3.13 from elsewhere on PATH does as well"
 )
 _HINTS = {
@@ -60,9 +60,9 @@ _HINTS = {
         _NO_NETWORK,
     r"error sending request|retrying \(|ssl: ?certificate|invalid peer certificate": _NO_NETWORK,
     r"no matching distribution|no solution found|no download found":
-        "the index has no version for this Python and machine: `uname -m` tells the machine",
+        "the index has no version for this Python and machine: `uname -m` names the machine",
     r"permission denied|read-only file system":
-        "`ls -ld {folder}` tells whose it is; name another place with `--folder PATH`",
+        "`ls -ld {folder}` shows whose it is; name another place with `--folder PATH`",
     r"SIGKILL": "often for want of memory: `free -h` shows it; then run this again",
 }  # fmt: skip
 """What the last lines of a failed command tell to do; the first that fits."""

@@ -129,7 +129,7 @@ class ByCompiling:
         if self._facts.on_tpu and _is_tpu_used(self._machine):
             note = "a program uses the TPU, and the compiler was never tried beside one"
             hint = (
-                "when that has ended, run this again; `tpustarter check host.holder -v` tells who"
+                "when that has ended, run this again; `tpustarter check host.holder -v` shows who"
             )
             self.outcome = Outcome("blocked", _join_lines(note, hint))
             return
