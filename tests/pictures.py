@@ -39,6 +39,8 @@ from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app re
 from tests.support.machines import lay_out  # noqa: E402
 from tests.support.places import TESTS  # noqa: E402
 from tests.support.tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
+from tpustarter import content  # noqa: E402
+from tpustarter.learning.blocks import figures_of  # noqa: E402
 from tpustarter.tui.app import Starter  # noqa: E402
 
 CHECKS = TESTS / "samples" / "machine_checks"
@@ -80,7 +82,7 @@ async def lessons() -> None:
     """Take home, a lesson before, during and after a run, and blocks that fail."""
     async with app() as pilot:
         await take(pilot, "home")
-        pilot.app.go.to_lesson("jax/is-it-really-the-tpu")  # type: ignore[arg-type]
+        pilot.app.go.to_lesson("jax/how-fast")  # type: ignore[arg-type]
         await settle(pilot)
         await take(pilot, "lesson-before")
         await pilot.press("r")
@@ -94,6 +96,36 @@ async def lessons() -> None:
     async with app(lessons=wrong) as pilot:
         await press(pilot, "enter", "r")
         await take(pilot, "lesson-failed")
+
+
+async def drawings() -> None:
+    """Take three figures, a plot of what was measured, and an array over devices."""
+    figures = {
+        "figure-dispatch": ("jax/how-fast", "The first call compiles, and every call returns"),
+        "figure-shardings": ("jax/sharding", "One 8 x 8 array under four shardings"),
+        "figure-parallelisms": ("jax/train-a-model", "Who holds which quarter"),
+    }
+    for name, (lesson, caption) in figures.items():
+        async with app() as pilot:
+            pilot.app.go.to_lesson(lesson, at=caption_with(lesson, caption))  # type: ignore[arg-type]
+            await settle(pilot)
+            await take(pilot, name)
+    for name, lesson, block in (("plot", "jax/gradients", "train"),
+                                ("layout", "jax/sharding", "first-shards")):  # fmt: skip
+        async with app() as pilot:
+            pilot.app.go.to_lesson(lesson)  # type: ignore[arg-type]
+            await settle(pilot)
+            views = pilot.app.screen._page.views  # type: ignore[attr-defined]
+            view = next(view for view in views if view.block.id == block)
+            await press(pilot, *["tab"] * views.index(view), "r")
+            view.query_one(".drawing").scroll_visible(animate=False)
+            await take(pilot, name)
+
+
+def caption_with(lesson_id: str, words: str) -> str:
+    """Return the caption of the figure of a lesson that holds some words."""
+    lesson = next(lesson for lesson in content.read_lessons() if lesson.id == lesson_id)
+    return next(figure.caption for figure in figures_of(lesson) if words in figure.caption)
 
 
 async def tries() -> None:
@@ -173,7 +205,7 @@ async def rehearsal() -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for scenes in (lessons, tries, checks, setup):
+    for scenes in (lessons, drawings, tries, checks, setup):
         asyncio.run(scenes())
     if "TPUSTARTER_LIBTPU_PYTHON" in os.environ:
         asyncio.run(rehearsal())
