@@ -2,7 +2,7 @@
 
 `init` makes the weights of a model, which is a matrix for each pair of
 neighbours in `sizes`. As it stands, layers of equal shape are equal. Make
-every layer different, such that equal keys give equal models and no key
+every layer different, so that equal keys give equal models and no key
 is used twice. Splitting counts as use, so once `init` has split the key
 that it was given, it must not draw with it.
 """
