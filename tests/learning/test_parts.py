@@ -62,6 +62,15 @@ def test_a_block_that_asks_to_be_changed_has_its_answer_folded(tmp_path: Path) -
     assert parts[2].text == "It is known.\n\n```python\nprint(42)\n```"
 
 
+def test_plain_text_tells_answers_at_its_end(tmp_path: Path) -> None:
+    """One can think first, as with questions."""
+    shown = "\n".join(lesson_text.render(make_lesson(tmp_path, TRY), progress.LessonProgress()))
+
+    assert shown.index("After.") < shown.index("Section: Answers") < shown.index("It is known.")
+    assert "Your turn, block turn:\n\nIt is known." in shown
+    assert "End of this section." not in shown
+
+
 def test_the_gate_runs_the_answer_and_the_learner_keeps_the_task(tmp_path: Path) -> None:
     """A wrong answer fails the run; progress is not made by an answer that the lesson brings."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + TRY)

@@ -233,7 +233,8 @@ def _make_quiz(lesson: Lesson, fence: Fence) -> Quiz:
 def _make_figure(lesson: Lesson, fence: Fence) -> Figure:
     values = fence.values
     line = lesson.first_line + fence.start
-    return Figure(fence.content, values["caption"], values["file"], "by-hand" in values, line)
+    caption = " ".join(values["caption"].split())
+    return Figure(fence.content, caption, values["file"], "by-hand" in values, line)
 
 
 def _follow_fold(lesson: Lesson, fence: Fence, fold: str) -> str:

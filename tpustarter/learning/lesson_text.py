@@ -15,7 +15,7 @@ from typing import Any
 
 from tpustarter import locations
 from tpustarter.content import Lesson
-from tpustarter.learning.blocks import Block, Figure, parse
+from tpustarter.learning.blocks import Block, Figure, Part, parse
 from tpustarter.learning.expected import Expected
 from tpustarter.learning.markdown import anchor, tokens
 from tpustarter.learning.progress import LessonProgress
@@ -51,7 +51,10 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
     state = _RenderState(lesson.path.parent)
     yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
     parts, fold = parse(lesson), ""
+    folded_answers = _answers(parts)
     for part in parts:
+        if any(part is answer for _, answer in folded_answers):
+            continue
         if part.fold != fold:
             fold = part.fold
             yield from ("", f"Section: {fold}" if fold else "End of this section.")
@@ -63,7 +66,13 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
             yield from _render_question(part.quiz)
         else:
             yield from _render_markdown(part.text, state)
-    yield from _render_answers([part.quiz for part in parts if part.quiz])
+    quizzes = [part.quiz for part in parts if part.quiz]
+    if quizzes or folded_answers:
+        yield from ("", "Section: Answers")
+    yield from _render_answers(quizzes)
+    for name, answer in folded_answers:
+        yield from ("", f"Your turn, block {name}:")
+        yield from _render_markdown(answer.text, state)
     yield from _render_glossary(state)
     if any(part.block for part in parts):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
@@ -72,6 +81,18 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
         yield from ("", f"Exercise: tpustarter learn --exercise {track}/{name}")
     if following:
         yield from ("", f"Next: tpustarter learn {following}")
+
+
+def _answers(parts: list[Part]) -> list[tuple[str, Part]]:
+    """Return the folded text below each block that asks to be changed, with the block's name.
+
+    It stands at the end, as the answers of questions do, so that one can think first.
+    """
+    answers: list[tuple[str, Part]] = []
+    for before, part in pairwise(parts):
+        if before.block and before.block.is_try and part.fold and part.kind == "markdown":
+            answers.append((before.block.id, part))
+    return answers
 
 
 def _render_block(block: Block, status: str | None) -> Iterator[str]:
@@ -102,8 +123,6 @@ def _render_question(quiz: Quiz) -> Iterator[str]:
 
 
 def _render_answers(quizzes: list[Quiz]) -> Iterator[str]:
-    if quizzes:
-        yield from ("", "Section: Answers")
     for quiz in quizzes:
         yield from ("", *wrap(quiz.question, "", ""))
         for number, answer in enumerate(quiz.answers, 1):
