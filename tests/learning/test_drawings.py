@@ -154,7 +154,9 @@ STRANGE: list[Any] = [
     None, 7, "lines", [], [None], [{}], [{"kind": "lines"}], [{**LINES, "x": 3}],
     [{**LINES, "series": {"a": [1]}}], [{**LINES, "series": {}}], [{**BARS, "bars": {"a": "b"}}],
     [{**LAYOUT, "parts": []}], [{**LAYOUT, "parts": [{"device": 0, "index": [[0, 1]]}]}],
-    [{**LAYOUT, "mesh": 3}], [{**LAYOUT, "shape": "8"}], [{"kind": "gif"}],
+    [{**LAYOUT, "mesh": 3}], [{**BARS, "bars": {str(n): 1 for n in range(999)}}],
+    [{**LINES, "x": {"name": "", "values": [0] * 9999}, "series": {"a": [0] * 9999}}],
+    [{**LAYOUT, "shape": "8"}], [{"kind": "gif"}],
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from tpustarter.learning.layouts import Layout, draw_layout, layout_of, layout_words
+from tpustarter.probe.drawn import MOST_BARS, MOST_NUMBERS
 
 LARGEST = 1e100
 """Beyond it a number counts as not finite: differences of such would overflow."""
@@ -77,10 +78,14 @@ def _lines_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Lines:
               for name, values in fields["series"].items()}  # fmt: skip
     if not series or any(len(numbers) != len(x) for numbers in series.values()):
         raise ValueError("curves of different lengths")
+    if len(x) * (1 + len(series)) > MOST_NUMBERS:
+        raise ValueError("more numbers than a probe sends")
     return Lines(clean(str(fields["x"]["name"])), x, series, int(fields["count"]))
 
 
 def _bars_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Bars:
+    if len(fields["bars"]) > MOST_BARS:
+        raise ValueError("more bars than a probe sends")
     bars = {clean(str(label)): _number(value) for label, value in fields["bars"].items()}
     return Bars(clean(str(fields["name"])), bars)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from tpustarter.probe.drawn import MOST_DEVICES
+
 Bounds = tuple[int, int]
 """Where a part begins and ends along one axis; the end is not in it."""
 MOST_ROWS = 16
@@ -40,6 +42,8 @@ def layout_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
     }
     if not parts or any(len(index) != len(shape) for index in parts.values()):
         raise ValueError("parts of another shape")
+    if len(parts) > MOST_DEVICES:
+        raise ValueError("more devices than a probe sends")
     mesh = {clean(str(axis)): int(size) for axis, size in fields["mesh"].items()}
     name, dtype, spec = (clean(str(fields[key])) for key in ("name", "dtype", "spec"))
     return Layout(name, dtype, shape, spec, mesh, int(fields["count"]), parts)
