@@ -258,6 +258,22 @@ def test_code_is_found_as_it_is_written() -> None:
             (13, "")] == list(markdown.plain_lines(lesson))  # fmt: skip
 
 
+NEEDS_A_TRY = """\
+```python try id=t
+import math
+```
+```output of=t
+```
+```python answer of=t
+import math
+print(1)
+```
+```python run id=a
+print(math.pi)
+```
+```output of=a
+...
+```"""
 BROKEN = {
     "no-title": ("title: Sample\n", "", "the header has no `title`"),
     "unknown-key": ("minutes: 3", "minutes: 3\nlevel: 9", "`level` in the header is not one of"),
@@ -288,6 +304,11 @@ BROKEN = {
         "END",
         "```python run id=a\nx\n```\n```output of=a\n```\n```output of=a on=tpu\n```",
         "an output of `a` holds on tpu alone, expected `*On a TPU:*`",
+    ),
+    "needs-a-try": (
+        "END",
+        NEEDS_A_TRY,
+        "the block `a` uses `math`, which `t` makes or changes",
     ),
     "no-output": ("END", "```python run id=a\nx\n```", "has no output for `any` or `cpu`"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.made_lessons import fence
 from tests.support.tutor import on_screen, press, run, tutor
 from tpustarter.learning import progress
 
@@ -96,7 +97,7 @@ def test_a_try_says_not_yet_and_then_that_it_is_right(tmp_path: Path) -> None:
             assert "change it first, with e" in seen
             assert "line 1: found `answer 41`, expected `answer 42`" in seen
             assert "FAIL" not in seen
-            await press(pilot, "e", *["backspace"] * 3, "2", ")")
+            await press(pilot, "e", *["backspace"] * 2, "2", ")")
             seen = await press(pilot, "escape", "r")
             assert "not yet" not in seen
             assert "pass" in seen
@@ -136,5 +137,49 @@ def test_an_exercise_in_the_text_says_which_key_opens_it(tmp_path: Path) -> None
             assert "Exercise: Sum the rows" in seen
             assert "p opens it" in seen
             assert "exercises/rows.py" not in seen
+
+    run(journey)
+
+
+def test_typing_begins_at_the_gap(tmp_path: Path) -> None:
+    """What is typed fills it; nobody looks for it with the arrow keys."""
+    lesson = LESSON.replace('print("answer", 41)', 'number = ...\nprint("answer", number)')
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "tab", "e", "4", "2", "escape")
+            seen = await press(pilot, "r")
+            assert "number = 42" in seen
+            assert "not yet" not in seen
+
+    run(journey)
+
+
+def test_tab_goes_on_from_a_block_that_was_scrolled_back_to(tmp_path: Path) -> None:
+    """The next block may have the focus from before, and be out of sight."""
+    text = "\n\n".join(f"Paragraph {number} of this lesson." for number in range(40))
+    far = (
+        "# Hello\n\n" + fence("print(1)", "1") + text + "\n\n" + fence("print(2)", "2", name="two")
+    )
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": far}) as pilot:
+            await press(pilot, "enter", "tab", "home", "r")
+            assert "print(2)" in await press(pilot, "tab")
+
+    run(journey)
+
+
+def test_what_a_question_asks_to_predict_is_told_after_the_run(tmp_path: Path) -> None:
+    """A block right below a question keeps its output back until it ran."""
+    quiz = "```quiz id=q\nWhat is printed?\n( ) six\n  No.\n(x) seven\n  Yes.\n```\n\n"
+    lesson = "# Hello\n\n" + quiz + fence("print(int('7'))", "7")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "print(int('7'))" in seen
+            assert "prints:" not in seen
+            assert "pass" in await press(pilot, "r")
 
     run(journey)

@@ -16,7 +16,7 @@ from typing import Any, cast
 from tpustarter import content, locations
 from tpustarter.checking import interpreters
 from tpustarter.content import Lesson
-from tpustarter.learning import documented, exercises, then_now
+from tpustarter.learning import documented, exercises, names, then_now
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.markdown import anchors, links, source_lines, tokens
 from tpustarter.problem import Problem
@@ -154,6 +154,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
     except Problem as problem:
         yield 1, problem.what
         return
+    yield from names.complaints(blocks)
     for block in blocks:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
+from textual.widgets.text_area import Selection
 
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
@@ -29,6 +31,12 @@ _EARLIER_LABELS = {
     "changed": "changed since you ran it",
 }  # fmt: skip
 """What is said of a block that ran in an earlier session."""
+
+
+_GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
+"""What stands for code to fill in."""
+_CHANGE = re.compile(r"# (change|fill)\b", re.IGNORECASE)
+"""What marks a line to change."""
 
 
 class Editor(TextArea):
@@ -61,10 +69,18 @@ class BlockView(Vertical, can_focus=True):
     """A block that can be run, edited and brought back to what the lesson says."""
 
     def __init__(
-        self, block: Block, *, before: str | None, platform: str | None, edited: str | None = None
+        self,
+        block: Block,
+        *,
+        before: str | None,
+        platform: str | None,
+        edited: str | None = None,
+        is_predicted: bool = False,
     ) -> None:
         super().__init__(classes="block")
         self.block = block
+        self._is_predicted = is_predicted
+        """Whether what it prints is kept back until it ran."""
         self._earlier_status = before
         """How it ended in an earlier session."""
         self._platform = platform
@@ -131,13 +147,16 @@ class BlockView(Vertical, can_focus=True):
 
     async def edit(self) -> None:
         """Let the learner type: what follows this key goes into the editor."""
+        code = plain_source(self.code)
+        code = code.rstrip("\n") if self.block.is_try else code
         editor = self._editor = Editor(
-            plain_source(self.code), soft_wrap=False, show_line_numbers=False,
+            code, soft_wrap=False, show_line_numbers=False,
             tab_behavior="indent", theme="css", highlight_cursor_line=False,
         )  # fmt: skip
         editor.cursor_blink = False
         self.query_one(".code").display = False
-        editor.move_cursor(editor.document.end)
+        place = _place_to_edit(code) if self.block.is_try else None
+        editor.selection = place or Selection.cursor(editor.document.end)
         await self.mount(editor, before=0)
         self.screen.set_focus(editor)
 
@@ -253,7 +272,7 @@ class BlockView(Vertical, can_focus=True):
     def _expected(self) -> Content:
         """Return what it should print: everywhere before a run, elsewhere after one."""
         result, parts = self.result, list[Content]()
-        for output in self.block.expected:
+        for output in () if self._is_predicted and result is None else self.block.expected:
             applies = (
                 self._platform is not None and self.block.expected_on(self._platform) is output
             )
@@ -265,6 +284,17 @@ class BlockView(Vertical, can_focus=True):
             text = plain(output.text.rstrip("\n"))
             parts.append(Content.styled(f"{title}:\n", "dim") + Content.styled(text, "dim"))
         return Content("\n").join(parts)
+
+
+def _place_to_edit(code: str) -> Selection | None:
+    """Return where a learner is to type: the gap, marked so that typing fills it, or a line."""
+    for row, line in enumerate(code.split("\n")):
+        if match := _GAP.search(line):
+            return Selection((row, match.start()), (row, match.end()))
+        if _CHANGE.search(line):
+            indent = len(line) - len(line.lstrip())
+            return Selection.cursor((row, indent))
+    return None
 
 
 def _not_run_status(result: BlockResult) -> Content:

@@ -109,7 +109,8 @@ class LessonPage(VerticalScroll):
         self.call_after_refresh(self._show_end, view)
 
     def _show_end(self, view: BlockView) -> None:
-        if self.region.overlaps(view.region):
+        focused = next((other for other in self.views if other.has_focus_within), view)
+        if focused is view and self.region.overlaps(view.region):
             status = view.query_one(".status").virtual_region_with_margin.y
             below = view.virtual_region.bottom - self.size.height
             top = min(below, view.virtual_region.y + status)
@@ -131,8 +132,13 @@ class LessonPage(VerticalScroll):
 
 
 def _widgets(opened: Opened, edits: Mapping[str, str], platform: str) -> Iterator[Widget]:
+    kinds = [""]
     for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
-        widgets = [_widget(piece, opened, edits, platform) for piece in pieces]
+        widgets: list[Widget] = []
+        for piece in pieces:
+            is_predicted = kinds[-1] == "quiz" and not (piece.block and piece.block.is_try)
+            widgets.append(_widget(piece, opened, edits, platform, is_predicted=is_predicted))
+            kinds.append(piece.kind)
         if fold:
             yield Fold(fold, *widgets)
         else:
@@ -140,12 +146,22 @@ def _widgets(opened: Opened, edits: Mapping[str, str], platform: str) -> Iterato
     yield Static(opened.ending(), id="ending")
 
 
-def _widget(piece: Part, opened: Opened, edits: Mapping[str, str], platform: str) -> Widget:
+def _widget(
+    piece: Part,
+    opened: Opened,
+    edits: Mapping[str, str],
+    platform: str,
+    *,
+    is_predicted: bool,
+) -> Widget:
+    """Return what shows a part; what a question asks to predict is told once it ran."""
     if piece.quiz:
         return QuestionView(piece.quiz)
     if piece.block:
         before, edited = opened.known.status(piece.block), edits.get(piece.block.id)
-        return BlockView(piece.block, before=before, platform=platform, edited=edited)
+        return BlockView(
+            piece.block, before=before, platform=platform, edited=edited, is_predicted=is_predicted
+        )
     if piece.figure:
         return FigureView(piece.figure)
     if piece.kind == "hint":

@@ -129,7 +129,9 @@ that `r` runs; Tab goes to the next one.
 
     def action_choose(self, step: int) -> None:
         """Go to the block after the marked one, or to the one before it."""
-        self.set_focus(self._page.neighbour(step))
+        view = self._page.neighbour(step)
+        self.set_focus(view)
+        view.scroll_visible(animate=False)  # one that has the focus already may be out of sight
 
     def _chosen(self) -> BlockView | None:
         """Return the marked block; where there is none, go to the next one."""
