@@ -20,7 +20,7 @@ from tpustarter.learning import notebook
 from tpustarter.learning.blocks import blocks_of, parse
 
 LESSONS = content.read_lessons()
-RUN = ["jax/how-fast", "jax/first-arrays", "jax/precision"]
+RUN = ["jax/how-fast"]
 EXECUTE = """
 import sys, nbformat
 from nbclient import NotebookClient
