@@ -170,6 +170,20 @@ def test_tab_goes_on_from_a_block_that_was_scrolled_back_to(tmp_path: Path) -> N
     run(journey)
 
 
+def test_a_block_that_others_pushed_down_is_in_sight_when_it_ends(tmp_path: Path) -> None:
+    """Those above it ran first, and printed a screen full."""
+    long = fence("print('line\\n' * 60)", name="long")
+    lesson = "# Hello\n\n" + long + fence("print('the end')", "the end", name="two")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}) as pilot:
+            seen = await press(pilot, "enter", "tab", "r")
+            assert "pass" in seen
+            assert "print('the end')" in seen or "the end" in seen.split("pass")[-1]
+
+    run(journey)
+
+
 def test_what_a_question_asks_to_predict_is_told_after_the_run(tmp_path: Path) -> None:
     """A block right below a question keeps its output back until it ran."""
     quiz = "```quiz id=q\nWhat is printed?\n( ) six\n  No.\n(x) seven\n  Yes.\n```\n\n"

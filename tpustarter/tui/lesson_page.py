@@ -104,13 +104,16 @@ class LessonPage(VerticalScroll):
         for view in self.views:
             view.set_class(view is marked, "-current")
 
-    def show_end(self, view: BlockView) -> None:
-        """Bring into sight how a block ended, unless the reader is elsewhere by now."""
-        self.call_after_refresh(self._show_end, view)
+    def show_end(self, view: BlockView, *, was_pushed: bool) -> None:
+        """Bring into sight how a block ended, unless the reader is elsewhere by now.
 
-    def _show_end(self, view: BlockView) -> None:
+        What blocks above it printed meanwhile pushed it out of sight, and not the reader.
+        """
+        self.call_after_refresh(self._show_end, view, was_pushed=was_pushed)
+
+    def _show_end(self, view: BlockView, *, was_pushed: bool) -> None:
         focused = next((other for other in self.views if other.has_focus_within), view)
-        if focused is view and self.region.overlaps(view.region):
+        if focused is view and (was_pushed or self.region.overlaps(view.region)):
             status = view.query_one(".status").virtual_region_with_margin.y
             below = view.virtual_region.bottom - self.size.height
             top = min(below, view.virtual_region.y + status)

@@ -28,6 +28,11 @@ class Turn:
         """Whether the block that runs had to start the process."""
         view.begin()
 
+    @property
+    def ran_above(self) -> bool:
+        """Whether blocks above the asked one ran first."""
+        return self._last_above is not None
+
     def tick(self, starting: str) -> None:
         """Say what is waited for; `starting` is what a fresh process is doing."""
         seconds = time.monotonic() - self._began

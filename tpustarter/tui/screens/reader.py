@@ -232,7 +232,7 @@ that `r` runs; Tab goes to the next one.
         self._tick()
         self._page.mark_soon()
         if turn.is_over:
-            self._page.show_end(turn.asked)
+            self._page.show_end(turn.asked, was_pushed=turn.ran_above)
         self.refresh_bindings()
 
     def _follow_process(self) -> None:
