@@ -108,6 +108,8 @@ def test_curves_are_drawn_within_the_width_and_told_in_words() -> None:
     assert "step" in text
     assert max(map(len, text.split("\n"))) <= 60
     assert ["Curve of train loss over step, 3 numbers: it falls from 3 to 1."] == words(lines)
+    (thinned,) = parsed({**LINES, "count": 9000})
+    assert ", 9000 numbers, 3 of them read: it falls" in words(thinned)[0]
 
 
 def test_bars_are_as_long_as_their_numbers() -> None:

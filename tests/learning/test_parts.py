@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.machines import lay_out
 from tests.support.made_lessons import HEADER, fence, make_lesson, make_session
+from tests.support.stubs import make_python
 from tpustarter import content
 from tpustarter.content import LessonPath
 from tpustarter.learning import blocks, course, lesson_text, lint, markdown, notebook, progress
+from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.practice import Practice
 from tpustarter.problem import Problem
 
@@ -173,6 +176,29 @@ def test_what_a_version_is_too_old_for_is_said_and_not_run(tmp_path: Path) -> No
     assert session.blocked
     assert "is too old, 99.1 or newer is needed" in session.blocked.what
     assert {"jax": ""} == make_lesson(tmp_path, "", needs="{framework: jax}").frameworks
+
+
+def test_another_python_is_named_if_it_can_run_the_lesson(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is too old as well helps nobody."""
+    monkeypatch.chdir(tmp_path)
+    old, other, able = tmp_path / "home/tpu", tmp_path / ".venv", tmp_path / "active"
+    make_python(old, jax="0.9.2", count=8)
+    make_python(able, jax="0.10.2", count=8)
+    make_python(other, jax="0.6.2", count=8)
+    lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs='{jax: "0.10"}')
+    hints: list[str] = []
+    for variables in ({"HOME": str(tmp_path / "home")}, {"VIRTUAL_ENV": str(able)}):
+        (root := tmp_path / f"root-{len(hints)}").mkdir()
+        machine = lay_out(root, None, env=variables)
+        session = LessonSession(lesson, machine=machine, python=str(other / "bin/python"))
+        assert session.blocked
+        hints.append(session.blocked.hint)
+
+    assert "`tpustarter setup jax` makes an environment" in hints[0]
+    assert f"`tpustarter learn {lesson.id} --run --python" in hints[1]
+    assert hints[1].endswith("runs it with jax 0.10.2")
 
 
 PATHS = [

@@ -167,13 +167,13 @@ def words(drawing: Drawing) -> list[str]:
         return [f"Bars of {readable(drawing.name)}: {rows}."]
     over = f" over {readable(drawing.x_name)}" if drawing.x_name else ""
     return [
-        f"Curve of {readable(name)}{over}, {_trend(drawing.x, values)}."
+        f"Curve of {readable(name)}{over}, {_trend(drawing.x, values, drawing.count)}."
         for name, values in drawing.series.items()
     ]
 
 
-def _trend(x: Sequence[float], values: Sequence[float | None]) -> str:
-    """Return range and trend of a curve."""
+def _trend(x: Sequence[float], values: Sequence[float | None], count: int) -> str:
+    """Return range and trend of a curve, and how many of its numbers that rests on."""
     numbers = [
         (place, number) for place, number in zip(x, values, strict=True) if number is not None
     ]
@@ -185,7 +185,8 @@ def _trend(x: Sequence[float], values: Sequence[float | None]) -> str:
     )  # fmt: skip
     change = (last - first) / (most - least) if most > least else 0.0
     verb = "falls" if change < -SMALLEST_CHANGE else "rises" if change > SMALLEST_CHANGE else "goes"
-    text = f"{len(numbers)} numbers: it {verb} from {_short(first)} to {_short(last)}"
+    thinned = f", {len(values)} of them read" if count > len(values) else ""
+    text = f"{count} numbers{thinned}: it {verb} from {_short(first)} to {_short(last)}"
     if not math.isclose(least, min(first, last)):
         text += f", lowest {_short(least)} at {_short(least_x)}"
     if not math.isclose(most, max(first, last)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tpustarter.checking.interpreters import Interpreter
 from tpustarter.checking.plan import Plan
 from tpustarter.checking.results import Blocked
 from tpustarter.content import Lesson
-from tpustarter.machine import host
+from tpustarter.machine import frameworks, host
 from tpustarter.redact import Redactor
 
 
@@ -44,11 +44,11 @@ def look(
     folder, env = Path.cwd(), machine.env
     chosen, others = interpreters.choose(python, env, folder)
     device_plan = plan.make(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
-    frameworks = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
+    installed = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
     target: dict[str, Any] = {
         "python": redact.text(str(chosen.path)),
         "shown": interpreters.shown(chosen.path, env, folder),
-        "frameworks": dict(framework.split(" ", 1) for framework in frameworks),
+        "frameworks": dict(framework.split(" ", 1) for framework in installed),
         "platform": device_plan.platform,
         "where": device_plan.where,
         "devices": device_plan.devices,
@@ -75,20 +75,36 @@ def _find_missing(
     """Return what the Python lacks for a lesson: the framework first, then packages."""
     folder, env, shown_path = Path.cwd(), machine.env, str(target["shown"])
     prefix, installed = chosen.path.parents[1], dict(target["frameworks"])
-    names = [f"{interpreters.shown(python.path, env, folder)}: {', '.join(python.frameworks)}"
-             for python in others]  # fmt: skip
+    usable = [python for python in others if _can_run(lesson, python)]
+    hint = ""
+    if usable:
+        command = f"tpustarter learn {lesson.id} --run --python"
+        path = interpreters.shown(usable[0].path, env, folder)
+        hint = f"`{command} {path}` runs it with {', '.join(usable[0].frameworks)}"
     if lesson.framework and lesson.framework not in installed:
-        return plan.without_framework(
-            lesson.framework, shown_path, installed, names, chips=chips, asked=True
+        missing = plan.without_framework(
+            lesson.framework, shown_path, installed, (), chips=chips, asked=True
         )
+        return replace(missing, hint=hint or missing.hint)
     if lesson.framework:
         if not interpreters.missing(["jaxlib"], prefix, env):
             installed["jaxlib"] = "unknown"
         unusable = plan.unusable(
-            lesson.framework, shown_path, installed, names,
+            lesson.framework, shown_path, installed, (),
             asked=True, oldest=lesson.frameworks[lesson.framework],
         )  # fmt: skip
         if unusable:
-            return unusable
+            return replace(unusable, hint=hint or unusable.hint)
     missing = interpreters.missing(lesson.packages, prefix, env)
     return plan.without_packages(missing, shown_path) if missing else None
+
+
+def _can_run(lesson: Lesson, python: Interpreter) -> bool:
+    """Return whether another Python has the lesson's framework, and not too old."""
+    installed = dict(framework.split(" ", 1) for framework in python.frameworks)
+    return any(
+        name in installed
+        and not frameworks.is_too_old(name, installed[name], oldest)
+        and not frameworks.is_too_old(name, installed[name])
+        for name, oldest in lesson.frameworks.items()
+    )
