@@ -43,8 +43,11 @@ class Fence:
     """The line after its last."""
     label: str = ""
     """What stands above an output's fence of where it holds; empty where nothing does."""
-    top: int = -1
-    """The first line that belongs to it: its label's, or `start`."""
+
+    @property
+    def top(self) -> int:
+        """Return the first line that belongs to it: that of its label, or `start`."""
+        return self.start - 2 if self.label else self.start
 
 
 def problem(lesson: Lesson, line: int, what: str) -> Problem:
@@ -86,7 +89,7 @@ def _read_fence(lesson: Lesson, lines: list[str], token: Any) -> Fence | None:
     options = words[1 if kind in ("output", "quiz") else 2 :]
     values = _parse_values(lesson, start, kind, options)
     label = _find_label(lines[:start]) if kind == "output" else ""
-    return Fence(kind, values, token.content, start, end, label, start - 2 if label else start)
+    return Fence(kind, values, token.content, start, end, label)
 
 
 def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> dict[str, str]:
@@ -118,14 +121,14 @@ def _read_html(token: Any, image: tuple[int, dict[str, str]] | None) -> Fence | 
     """Return a fold, the end of one, or a figure: an image with its text in a comment below."""
     start, end = cast("tuple[int, int]", token.map)
     if match := _FOLD.fullmatch(token.content):
-        return Fence("fold", {}, " ".join(match[1].split()), start, end, top=start)
+        return Fence("fold", {}, " ".join(match[1].split()), start, end)
     if token.content.strip() == "</details>":
-        return Fence("unfold", {}, "", start, end, top=start)
+        return Fence("unfold", {}, "", start, end)
     match = _FIGURE.fullmatch(token.content)
     if match and image:
         line, values = image
         values = {**values, "by-hand": "yes"} if match[2] else values
-        return Fence("figure", values, match[3], line, end, top=line)
+        return Fence("figure", values, match[3], line, end)
     return None
 
 
