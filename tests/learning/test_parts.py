@@ -183,22 +183,21 @@ def test_another_python_is_named_if_it_can_run_the_lesson(
 ) -> None:
     """One that is too old as well helps nobody."""
     monkeypatch.chdir(tmp_path)
-    old, other, able = tmp_path / "home/tpu", tmp_path / ".venv", tmp_path / "active"
-    make_python(old, jax="0.9.2", count=8)
-    make_python(able, jax="0.10.2", count=8)
-    make_python(other, jax="0.6.2", count=8)
-    lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs='{jax: "0.10"}')
+    make_python(tmp_path / "active", jax="98.1.0", count=8)
+    make_python(tmp_path / "chosen", jax="0.6.2", count=8)
     hints: list[str] = []
-    for variables in ({"HOME": str(tmp_path / "home")}, {"VIRTUAL_ENV": str(able)}):
-        (root := tmp_path / f"root-{len(hints)}").mkdir()
-        machine = lay_out(root, None, env=variables)
-        session = LessonSession(lesson, machine=machine, python=str(other / "bin/python"))
+    for oldest in ("98.1", "98.2"):
+        (root := tmp_path / f"root-{oldest}").mkdir()
+        machine = lay_out(root, None, env={"VIRTUAL_ENV": str(tmp_path / "active")})
+        lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs=f'{{jax: "{oldest}"}}')
+        chosen = str(tmp_path / "chosen/bin/python")
+        session = LessonSession(lesson, machine=machine, python=chosen)
         assert session.blocked
         hints.append(session.blocked.hint)
 
-    assert "`tpustarter setup jax` makes an environment" in hints[0]
-    assert f"`tpustarter learn {lesson.id} --run --python" in hints[1]
-    assert hints[1].endswith("runs it with jax 0.10.2")
+    assert "`tpustarter learn made/sample --run --python active" in hints[0]
+    assert hints[0].endswith("runs it with jax 98.1.0")
+    assert "`tpustarter setup jax` makes an environment" in hints[1]
 
 
 PATHS = [
