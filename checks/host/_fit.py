@@ -23,7 +23,7 @@ def versions(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
         if name in ("jax", "jaxlib") and package.version in YANKED:
             verdict, expected = "fail", "0.4.33 or newer"
         elif frameworks.is_too_old(name, package.version):
-            verdict, expected = "warn", f"{frameworks.OLDEST[name]} or newer"
+            verdict, expected = "warn", f"{frameworks.FRAMEWORKS[name].oldest} or newer"
         if expected:
             hint = f"run `{_install.into_this_python('-U', 'jax[tpu]' if tpu else 'jax')}`"
         yield Finding(code, name, verdict, package.version, expected, hint=hint)

@@ -40,7 +40,8 @@ class Plan:
     chips: int
     """TPU chips on this machine's PCI bus."""
     env: dict[str, str] = field(default_factory=dict[str, str])
-    """Variables the probe sets."""
+    """Variables the probe sets for every framework; those of JAX too, for other frameworks call it
+    for kernels of their own."""
     unset: tuple[str, ...] = ()
     """Variables the probe removes."""
     blocked: Blocked | None = None
@@ -176,9 +177,8 @@ def _environment(
     machine: host.Machine, platform: str, jax_platforms: str
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return what to set and what to remove so that exactly this platform is used."""
-    # Callbacks run on the cpu backend: without it, a plain `tpu` breaks them.
-    names = {"tpu": "tpu,cpu", "gpu": "cuda,cpu", "cpu": "cpu"}
-    env = {"JAX_PLATFORMS": jax_platforms or names[platform]}
+    platforms = frameworks.FRAMEWORKS["jax"].platforms
+    env = {"JAX_PLATFORMS": jax_platforms} if jax_platforms else dict(platforms[platform])
     unset = [name for name in ("JAX_PLATFORM_NAME",) if name in machine.env]
     flags = machine.env.get("XLA_FLAGS", "")
     if _FORCED_COUNT.search(flags):  # JAX refuses this flag beside JAX_NUM_CPU_DEVICES
@@ -186,10 +186,16 @@ def _environment(
     return env, tuple(unset)
 
 
-def run_env(plan: Plan, base: Mapping[str, str], folder: Path) -> dict[str, str]:
+def variables(plan: Plan, framework: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the probe sets for one framework beside the user's own."""
+    own = frameworks.environment(framework, plan.platform, plan.devices, env)
+    return {**own, **plan.env}
+
+
+def run_env(plan: Plan, base: Mapping[str, str], folder: Path, framework: str) -> dict[str, str]:
     """Return the whole environment of a probe: the user's, with the plan's changes."""
     env = {name: value for name, value in base.items() if name not in plan.unset}
-    return {**env, **plan.env, **own_folders(folder)}
+    return {**env, **variables(plan, framework, base), **own_folders(folder)}
 
 
 def own_folders(folder: Path) -> dict[str, str]:
@@ -261,8 +267,11 @@ def without_framework(
         chips: TPU chips on this machine.
         asked: Whether the user asked for something that needs it.
     """
-    wheel = "jax[tpu]" if chips else "jax"
-    hint = _another(others) or f"`tpustarter setup jax` makes an environment with {wheel}"
+    known = frameworks.FRAMEWORKS[framework]
+    wheel = known.tpu_wheel if chips else known.wheel
+    hint = (
+        _another(others) or f"`tpustarter setup {known.profile}` makes an environment with {wheel}"
+    )
     has_framework = any(name in interpreters.FRAMEWORKS for name in installed)
     return Blocked(
         f"{framework} is not installed in {python}"
@@ -295,9 +304,10 @@ def unusable(
     """
     version = installed[framework]
     if frameworks.is_too_old(framework, version, oldest):
-        oldest = oldest or frameworks.OLDEST[framework]
+        known = frameworks.FRAMEWORKS[framework]
+        oldest = oldest or known.oldest
         what = f"{framework} {version} in {python} is too old, {oldest} or newer is needed"
-        hint = "`tpustarter setup jax` makes an environment with a newer one"
+        hint = f"`tpustarter setup {known.profile}` makes an environment with a newer one"
     elif framework == "jax" and "jaxlib" not in installed:
         what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
         hint = "`tpustarter check host.frameworks` says what to install"
@@ -313,6 +323,18 @@ def _another(others: Iterable[str]) -> str:
         path, _, names = interpreter.partition(": ")
         return f"`tpustarter check --python {path}` tests one that has {names.split(', ')[0]}"
     return ""
+
+
+def wrong_platform(framework: str, plan: Plan) -> Blocked | None:
+    """Return why nothing of a framework is started where it has no support for the devices."""
+    if plan.platform != "gpu" or "gpu" in frameworks.FRAMEWORKS[framework].platforms:
+        return None
+    return Blocked(
+        f"{framework} is tested on TPUs and CPUs, and this run would use a GPU",
+        ExitCode.NOTHING_VERIFIED,
+        "`--devices 8` tests it on virtual CPU devices",
+        "not-applicable",
+    )
 
 
 def without_packages(missing: Sequence[str], python: str) -> Blocked:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -134,14 +134,23 @@ class SelfCheck:
         for check in self.checks:
             groups.setdefault(check.framework, []).append(check)
         host_checks = groups.pop("host")
-        # Without host checks the first framework's process answers for the Python as well.
-        shared = not host_checks and run_plan.platform == "cpu" and run_plan.blocked is None
+        # Without host checks a framework's process answers for the Python as well.
+        shared = (
+            not host_checks
+            and len(groups) == 1
+            and run_plan.platform == "cpu"
+            and run_plan.blocked is None
+        )
         if shared:
-            session.env = plan.run_env(run_plan, self._machine.env, folder)
+            session.env = plan.run_env(run_plan, self._machine.env, folder, next(iter(groups)))
             session.drop = locations.caller()
         runner = self._start(session)
         try:
-            self._describe(run_plan, runner.versions())
+            versions = runner.versions()
+            left_out = self._left_out(groups, versions["frameworks"])
+            for framework in left_out:
+                del groups[framework]
+            self._describe(run_plan, versions, groups, left_out)
             if run_plan.blocked and run_plan.blocked.code == ExitCode.NO_DEVICE:
                 self.run.blocked = run_plan.blocked  # also when no framework's check was selected
             yield Began(self.run, run_plan)
@@ -162,7 +171,11 @@ class SelfCheck:
     def _framework(
         self, framework: str, group: list[Check], run_plan: plan.Plan, session: Session
     ) -> Iterator[Event]:
-        blocked = run_plan.blocked or self._unusable(framework)
+        blocked = (
+            run_plan.blocked
+            or self._unusable(framework)
+            or plan.wrong_platform(framework, run_plan)
+        )
         if blocked:
             self.run.blocked = blocked
             yield from skip_all(group, blocked)
@@ -171,7 +184,7 @@ class SelfCheck:
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
-        env = plan.run_env(run_plan, self._machine.env, session.folder)
+        env = plan.run_env(run_plan, self._machine.env, session.folder, framework)
         with contextlib.ExitStack() as stack:
             lease_fd = None
             if run_plan.platform != "cpu":
@@ -183,6 +196,18 @@ class SelfCheck:
                     return
             session.env, session.lease, session.drop = env, lease_fd, locations.caller()
             yield from self._start(session).run(group)
+
+    def _left_out(
+        self, groups: Mapping[str, list[Check]], installed: Mapping[str, str]
+    ) -> list[str]:
+        """Return the frameworks whose checks make no results: nobody asked, and they are not here.
+
+        Where there is none at all, the first one stands for what could be checked.
+        """
+        if self._request.ids or self._request.framework:
+            return []
+        here = [framework for framework in groups if framework in installed]
+        return [framework for framework in groups if framework not in (here or list(groups)[:1])]
 
     def _unusable(self, framework: str) -> Blocked | None:
         """Return why a framework cannot be used in this Python: it is missing, too old, in part."""
@@ -201,7 +226,18 @@ class SelfCheck:
     def _display_path(self, interpreter: interpreters.Interpreter) -> str:
         return interpreters.shown(interpreter.path, self._machine.env, self._folder)
 
-    def _describe(self, run_plan: plan.Plan, versions: dict[str, Any]) -> None:
+    def _describe(
+        self,
+        run_plan: plan.Plan,
+        versions: dict[str, Any],
+        groups: Mapping[str, list[Check]],
+        left_out: list[str],
+    ) -> None:
+        env = {
+            name: value
+            for framework in groups
+            for name, value in plan.variables(run_plan, framework, self._machine.env).items()
+        }
         self.run.target = {
             "python": self._redact.text(str(self._interpreter.path)),
             "shown": self._display_path(self._interpreter),
@@ -214,10 +250,11 @@ class SelfCheck:
             "devices": run_plan.devices,
             "planned": run_plan.devices,
             "virtual": run_plan.virtual,
-            "env": self._redact.value(run_plan.env),
+            "env": self._redact.value(env or run_plan.env),
+            "left_out": left_out,
             "settings": [
                 name
-                for framework in sorted({check.framework for check in self.checks})
+                for framework in sorted(groups)
                 for name in frameworks.settings_in(framework, self._machine.env)
             ],
             "others": [

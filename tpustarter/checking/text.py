@@ -11,6 +11,7 @@ from tpustarter.checking.interpreters import FRAMEWORKS
 from tpustarter.checking.plan import no_tpu
 from tpustarter.checking.results import Result, Run, Status
 from tpustarter.checking.verdict import verified_on, without_verdict
+from tpustarter.machine import frameworks
 from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
 
 ID_WIDTH = 22
@@ -64,11 +65,14 @@ def opening(run: Run) -> str:
     line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
     lines = wrap(visible(line), "", hang=" " * 7)
     if target.get("settings") and run.level != "static":
-        names = ", ".join(target["settings"])
-        text = f"with   {names} set; `tpustarter check host.environment -v` explains"
+        settings = ", ".join(target["settings"])
+        text = f"with   {settings} set; `tpustarter check host.environment -v` explains"
         lines += wrap(visible(text), "", hang=" " * 7)
     if target["others"] and not names:
         lines += [f"also   {visible(interpreter)}" for interpreter in target["others"]]
+    if names and target.get("left_out") and run.level != "static":
+        text = f"not    {', '.join(target['left_out'])}: not installed in this Python"
+        lines += wrap(text, "", hang=" " * 7)
     return "\n".join(lines)
 
 
@@ -82,11 +86,13 @@ def about(seconds: float) -> str:
 def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "") -> str:
     """Return what a check that takes long is doing, as far as can be told, and what is usual."""
     activity = visible(progress)
-    if not activity and check_id == "jax.devices_visible":
-        usual = (
-            "the TPU runtime, usually 5 to 15 s" if platform == "tpu" else "JAX, usually 1 to 3 s"
+    framework, _, name = check_id.partition(".")
+    if not activity and name == "devices_visible":
+        known = frameworks.FRAMEWORKS[framework]
+        usual = f"{known.title}, usually {known.starts_in}"
+        activity = "starting " + (
+            "the TPU runtime, usually 5 to 15 s" if platform == "tpu" else usual
         )
-        activity = f"starting {usual}"
     elif not activity and platform == "tpu" and not check_id.startswith("host."):
         activity = "compiling, 20 to 60 s the first time"
     return f"{check_id}  {seconds:.0f} s, {activity or 'working'}"

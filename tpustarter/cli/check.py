@@ -18,6 +18,7 @@ from tpustarter.checking.results import SCHEMA, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
 from tpustarter.terminal import paint_for, visible
@@ -51,7 +52,9 @@ WAIT_LINE_S = 30
     help="How long checks of level soak run, 10 by default. Ctrl-C ends them early with the "
     "results so far; a second Ctrl-C ends them at once.",
 )
-@click.option("--framework", type=click.Choice(["jax"]), help="Only this framework's checks.")
+@click.option(
+    "--framework", type=click.Choice([*frameworks.FRAMEWORKS]), help="Only this framework's checks."
+)
 @click.option(
     "--python", metavar="PATH", help="The Python under test: a program or its environment."
 )

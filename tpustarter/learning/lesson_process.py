@@ -310,7 +310,12 @@ class LessonSession:
         # A lesson without a framework sees the environment as it is: it may be about that.
         env = {**self._placement.machine.env, **plan.own_folders(folder)}
         if self.lesson.framework:
-            env = plan.run_env(self._placement.plan, self._placement.machine.env, folder)
+            env = plan.run_env(
+                self._placement.plan,
+                self._placement.machine.env,
+                folder,
+                self.lesson.framework or "jax",
+            )
         return Session(
             self._placement.python,
             archive.build(folder / "probe.pyz"),

@@ -53,7 +53,7 @@ def look(
         "where": device_plan.where,
         "devices": device_plan.devices,
         "virtual": device_plan.virtual,
-        "env": device_plan.env if lesson.framework else {},
+        "env": plan.variables(device_plan, lesson.framework, env) if lesson.framework else {},
     }
     host_facts = plan.host_of(device_plan)
     blocked = device_plan.blocked if lesson.framework else None

@@ -1,19 +1,14 @@
-"""What is known about each framework in this process: its versions, devices and settings.
-
-Nothing here imports a framework before a check of that framework runs.
-"""
+"""What is known about each framework without importing it: versions, and how it is told things."""
 
 from __future__ import annotations
 
 import fnmatch
-import importlib
 import importlib.util
-import os
 import platform
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 DISTRIBUTIONS = {
     "jax": "jax",
@@ -29,22 +24,76 @@ DISTRIBUTIONS = {
 }
 """What is named in a report, and the distribution whose metadata holds its version."""
 
-OLDEST = {"jax": "0.6.2"}
-"""The oldest version that checks and lessons are written for: what Python 3.10 gets."""
 
-RUNTIME_VARIABLES = ("TPU_", "GRPC_", "TF_", "LIBTPU_")
-"""Variables the runtimes set for themselves while they start."""
+class Framework(NamedTuple):
+    """What is known of a framework before it is imported."""
 
-SETTINGS = {
-    "jax": ("JAX_*", "JAX2TF_*", "CHECK_VMA", "EAGER_CONSTANT_FOLDING", "XLA_FLAGS",
-            "LIBTPU_INIT_ARGS"),
+    title: str
+    """What its own documentation calls it."""
+    starts_in: str
+    """How long it takes until its CPU devices are there, in words."""
+    profile: str
+    """The profile of `tpustarter setup` that makes an environment with it."""
+    wheel: str
+    tpu_wheel: str
+    """What that installs, on a machine without a TPU and with one."""
+    oldest: str
+    """The oldest version that checks and lessons are written for."""
+    settings: tuple[str, ...]
+    """Variables that change what it does, as patterns of names."""
+    platforms: Mapping[str, Mapping[str, str]]
+    """Variables that choose a platform, by its name; those of a user's count more."""
+    counts: tuple[str, ...] = ()
+    """Variables that take the number of CPU devices."""
+
+
+FRAMEWORKS = {
+    "jax": Framework(
+        title="JAX",
+        starts_in="1 to 3 s",
+        profile="jax",
+        wheel="jax",
+        tpu_wheel="jax[tpu]",
+        oldest="0.6.2",  # what Python 3.10 gets
+        settings=("JAX_*", "JAX2TF_*", "CHECK_VMA", "EAGER_CONSTANT_FOLDING", "XLA_FLAGS",
+                  "LIBTPU_INIT_ARGS"),
+        # Callbacks run on the cpu backend: without it, a plain `tpu` breaks them.
+        platforms={"tpu": {"JAX_PLATFORMS": "tpu,cpu"}, "gpu": {"JAX_PLATFORMS": "cuda,cpu"},
+                   "cpu": {"JAX_PLATFORMS": "cpu"}},
+        counts=("JAX_NUM_CPU_DEVICES",),
+    ),
+    "torch_xla": Framework(
+        title="PyTorch/XLA",
+        starts_in="5 to 15 s",
+        profile="pytorch-xla",
+        wheel="torch_xla==2.9.0",
+        tpu_wheel="torch_xla[tpu]==2.9.0",
+        oldest="2.9",  # the last release, and the one that all of this was measured on
+        settings=("XLA_*", "PT_XLA_*", "PTXLA_*", "XRT_*", "LIBTPU_INIT_ARGS"),
+        platforms={"tpu": {"PJRT_DEVICE": "TPU"}, "cpu": {"PJRT_DEVICE": "CPU"}},
+        # An all-reduce under `launch` needs a thread for each CPU device, or it never ends.
+        counts=("CPU_NUM_DEVICES", "XLA_THREAD_POOL_SIZE"),
+    ),
+    "torch_tpu": Framework(
+        title="TorchTPU",
+        starts_in="5 to 15 s",
+        profile="torchtpu",
+        wheel="torch_tpu==0.2.0",
+        tpu_wheel="torch_tpu==0.2.0",
+        oldest="0.2",
+        settings=("TORCH_TPU_*", "TORCHTPU_*", "XLA_FLAGS", "LIBTPU_INIT_ARGS"),
+        platforms={"tpu": {}, "cpu": {}},
+    ),
 }  # fmt: skip
-"""Variables that change what a framework does, as patterns of names."""
+"""By import name, in the order in which their checks run."""
+
+RUNTIME_VARIABLES = ("TPU_", "GRPC_", "TF_", "LIBTPU_", "PJRT_")
+"""Variables the runtimes set for themselves while they start."""
 
 PLACES = (
     "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_*_VISIBLE_DEVICES",
     "JAX_COORDINATOR_*", "JAX_PROCESS_*", "JAX_NUM_PROCESSES", "JAX_LOCAL_*", "JAX_MTLS_*",
-    "JAX_COMPILATION_CACHE_DIR",
+    "JAX_COMPILATION_CACHE_DIR", "XLA_THREAD_POOL_SIZE", "XLA_PERSISTENT_CACHE_PATH",
 )  # fmt: skip
 """Those of them that say which devices, hosts and folders there are: no results depend on them."""
 
@@ -54,7 +103,9 @@ _DEVICE_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 def settings_in(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the variables of an environment that change what a framework does."""
     names = {
-        name for pattern in SETTINGS.get(framework, ()) for name in fnmatch.filter(env, pattern)
+        name
+        for pattern in (FRAMEWORKS[framework].settings if framework in FRAMEWORKS else ())
+        for name in fnmatch.filter(env, pattern)
     }
     names -= {name for pattern in PLACES for name in fnmatch.filter(names, pattern)}
     return tuple(sorted(name for name in names if _DEVICE_COUNT.sub("", env[name]).strip()))
@@ -65,6 +116,24 @@ def without_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str
     plain = {name: value for name, value in env.items() if name not in names}
     count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
     return {**plain, "XLA_FLAGS": count[0]} if count else plain
+
+
+def environment(
+    framework: str, platform: str, devices: int | None, env: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the variables that have a framework use one platform, with so many CPU devices.
+
+    A platform that the user's own environment names is left as it is.
+    """
+    if framework not in FRAMEWORKS:
+        return {}
+    row = FRAMEWORKS[framework]
+    chosen = {
+        name: env.get(name, "").strip() or value
+        for name, value in row.platforms.get(platform, {}).items()
+    }
+    counted = row.counts if platform == "cpu" and devices else ()
+    return {**chosen, **{name: str(devices) for name in counted}}
 
 
 def versions() -> dict[str, Any]:
@@ -91,45 +160,9 @@ def is_too_old(name: str, version: str, oldest: str = "") -> bool:
     What is no version is not: nothing can be said of it.
     """
     match = re.match(r"\d+(\.\d+)*", version)
-    oldest = oldest or OLDEST.get(name, "0")
+    oldest = oldest or (FRAMEWORKS[name].oldest if name in FRAMEWORKS else "0")
     return match is not None and _numbers(match[0]) < _numbers(oldest)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
-
-
-def settings(framework: str) -> dict[str, Any]:
-    """Return what a check must leave as it found it; imports the framework."""
-    values: dict[str, Any] = {}
-    if framework == "jax":
-        jax: Any = importlib.import_module("jax")
-        values.update(jax.config.values)
-    elif framework != "host":
-        importlib.import_module(framework)
-    for name, value in os.environ.items():
-        if not name.startswith(RUNTIME_VARIABLES):
-            values[f"${name}"] = hash(value)  # compared, never shown: it may be a secret
-    values["working directory"] = os.getcwd()  # noqa: PTH109
-    return values
-
-
-def ran_on(framework: str, *, virtual: bool) -> dict[str, Any] | None:
-    """Return platform, kind and count of the devices a check could use; null for the host."""
-    if framework != "jax":
-        return None
-    jax: Any = importlib.import_module("jax")
-    devices = jax.local_devices()
-    return {
-        "platform": devices[0].platform,
-        "kind": devices[0].device_kind,
-        "count": len(devices),
-        "virtual": virtual and devices[0].platform == "cpu",
-    }
-
-
-def is_initialised(framework: str) -> bool:
-    """Return whether this process has started the framework's devices; starts nothing itself."""
-    # JAX has no public way to ask that does not start the devices.
-    bridge: Any = sys.modules.get("jax._src.xla_bridge") if framework == "jax" else None
-    return bool(getattr(bridge, "_backends", None))

@@ -12,9 +12,8 @@ import sys
 import types
 from typing import Any
 
-from tpustarter.machine import frameworks
+from tpustarter.probe import adapters
 from tpustarter.probe.drawn import drawings
-from tpustarter.probe.target import target
 
 _program = types.ModuleType("__main__")
 """What blocks define; stands in for the zip file's own `__main__` while they run."""
@@ -34,9 +33,7 @@ def run(command: dict[str, Any]) -> dict[str, Any]:
         exec(compile(code, name, "exec", dont_inherit=True), program.__dict__)  # noqa: S102  what it is for
     finally:
         _restore_streams()
-    ran_on = None
-    if frameworks.is_initialised("jax"):
-        ran_on = frameworks.ran_on("jax", virtual=target().virtual)
+    ran_on = adapters.started()
     return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine import frameworks
-from tpustarter.probe import needs
+from tpustarter.probe import adapters, needs
 from tpustarter.probe.finding import Finding, Progress, clip, describe
-from tpustarter.probe.target import Target, set_target, target
+from tpustarter.probe.target import Target, set_target
 
 STACK_BEFORE_S = 1.0
 """Seconds before the time-out at which the stacks of all threads go to the log."""
@@ -110,7 +110,14 @@ def _print_traceback(error: BaseException) -> None:
 
 def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
     framework = command["framework"]
-    before = frameworks.settings(framework)
+    try:
+        before = adapters.configuration(framework)
+    except ImportError as error:
+        reason = adapters.import_failure(framework, error)
+        if reason is None:
+            raise
+        _print_traceback(error)
+        return {"outcome": "exception", "detail": clip(reason)}
     try:
         module = importlib.import_module("tpustarter.checks." + command["id"])
     except Exception as error:  # noqa: BLE001
@@ -127,10 +134,10 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
         else:
             detail = f"`run()` yielded a {type(item).__name__}, expected a Finding"
             return {"outcome": "protocol", "detail": detail}
-    changed = _changes(before, frameworks.settings(framework))
+    changed = _changes(before, adapters.configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
-    return {"outcome": "done", "ran_on": frameworks.ran_on(framework, virtual=target().virtual)}
+    return {"outcome": "done", "ran_on": adapters.ran_on(framework)}
 
 
 def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpustarter.machine import frameworks
+from tpustarter.probe import adapters
 from tpustarter.probe.target import target
 
 
@@ -24,7 +24,7 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
             return reason
     if not device_needs:
         return None
-    ran_on = frameworks.ran_on(framework, virtual=target().virtual) or {}
+    ran_on = adapters.ran_on(framework) or {}
     return _unmet_devices(ran_on, device_needs)
 
 

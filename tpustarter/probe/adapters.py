@@ -1,0 +1,160 @@
+"""What each framework says of itself in this process: its devices and its configuration.
+
+The one place that knows frameworks apart; nothing is imported before a check or lesson needs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from tpustarter.machine import frameworks
+from tpustarter.probe.target import target
+
+
+class Adapter(NamedTuple):
+    """How one framework is asked."""
+
+    configuration: Callable[[], Mapping[str, Any]]
+    """What a check must leave as it found it; imports the framework."""
+    devices: Callable[[], tuple[str, str, int] | None]
+    """Platform, kind and count of the devices of this process; null where there are none."""
+    is_initialised: Callable[[], bool]
+    """Whether its devices were started, in a process where it was imported; starts nothing."""
+
+
+def _jax_devices() -> tuple[str, str, int]:
+    jax: Any = importlib.import_module("jax")
+    devices = jax.local_devices()
+    return devices[0].platform, devices[0].device_kind, len(devices)
+
+
+def _jax_is_initialised() -> bool:
+    # JAX has no public way to ask that does not start the devices.
+    bridge: Any = sys.modules.get("jax._src.xla_bridge")
+    return bool(getattr(bridge, "_backends", None))
+
+
+def _torch_configuration() -> dict[str, Any]:
+    torch: Any = importlib.import_module("torch")
+    return {
+        "torch default dtype": str(torch.get_default_dtype()),
+        "torch default device": str(torch.get_default_device()),
+        "torch float32 matmul precision": torch.get_float32_matmul_precision(),
+        "torch deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+        "torch gradients": torch.is_grad_enabled(),
+        "torch random state": _digest(torch.get_rng_state().numpy().tobytes()),
+    }
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:8]
+
+
+def _torch_xla_configuration() -> dict[str, Any]:
+    torch_xla: Any = importlib.import_module("torch_xla")
+    runtime: Any = importlib.import_module("torch_xla.runtime")
+    # Neither has a public getter in 2.9.
+    precision = torch_xla._XLAC._xla_get_mat_mul_precision()  # noqa: SLF001
+    eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001
+    return {
+        **_torch_configuration(),
+        "torch_xla matmul precision": str(precision),
+        "torch_xla eager mode": eager,
+        "torch_xla SPMD": runtime.is_spmd(),
+    }
+
+
+def _torch_xla_devices() -> tuple[str, str, int]:
+    torch_xla: Any = importlib.import_module("torch_xla")
+    model: Any = importlib.import_module("torch_xla.core.xla_model")
+    runtime: Any = importlib.import_module("torch_xla.runtime")
+    # `torch_xla.devices()` is one, and a virtual one, where SPMD is on.
+    count = runtime.addressable_runtime_device_count()
+    platform = str(runtime.device_type()).lower()
+    return platform, model.xla_device_kind(str(torch_xla.device())), count
+
+
+def _torch_xla_is_initialised() -> bool:
+    torch_xla: Any = sys.modules["torch_xla"]
+    extension: Any = getattr(torch_xla, "_XLAC", None)  # absent while it is being imported
+    return bool(extension and extension._xla_runtime_is_initialized())  # noqa: SLF001
+
+
+def _torch_tpu_configuration() -> dict[str, Any]:
+    configuration = _torch_configuration()  # `import torch` loads the backend
+    importlib.import_module("torch_tpu")
+    return configuration
+
+
+def _torch_tpu_devices() -> tuple[str, str, int] | None:
+    torch: Any = importlib.import_module("torch")
+    accelerator = torch.accelerator
+    if not accelerator.is_available() or accelerator.current_accelerator().type != "tpu":
+        return None
+    return "tpu", str(torch.tpu.get_device_name(0)), accelerator.device_count()
+
+
+def _torch_tpu_is_initialised() -> bool:
+    backend: Any = getattr(sys.modules.get("torch"), "tpu", None)
+    return bool(backend and backend.is_initialized())
+
+
+ADAPTERS = {
+    "jax": Adapter(
+        lambda: importlib.import_module("jax").config.values, _jax_devices, _jax_is_initialised
+    ),
+    "torch_xla": Adapter(_torch_xla_configuration, _torch_xla_devices, _torch_xla_is_initialised),
+    "torch_tpu": Adapter(_torch_tpu_configuration, _torch_tpu_devices, _torch_tpu_is_initialised),
+}
+"""By the import name of the framework."""
+
+
+def configuration(framework: str) -> dict[str, Any]:
+    """Return what a check must leave as it found it; imports the framework."""
+    values: dict[str, Any] = {}
+    if framework in ADAPTERS:
+        values.update(ADAPTERS[framework].configuration())
+    elif framework != "host":
+        importlib.import_module(framework)
+    for name, value in os.environ.items():
+        if not name.startswith(frameworks.RUNTIME_VARIABLES):
+            values[f"${name}"] = hash(value)  # compared, never shown: it may be a secret
+    values["working directory"] = os.getcwd()  # noqa: PTH109
+    return values
+
+
+def import_failure(framework: str, error: ImportError) -> str | None:
+    """Return why a framework could not be imported, where its own words hide that; else null."""
+    symbol = re.search(r"undefined symbol: (\w+)", str(error))
+    if framework != "torch_xla" or not symbol:
+        return None
+    installed = frameworks.versions()["frameworks"]
+    torch, torch_xla = (installed.get(name, "of no known version") for name in ("torch", framework))
+    return (
+        f"torch {torch} and torch_xla {torch_xla} were not built for each other: torch lacks "
+        f"{symbol[1]}; `tpustarter check host.frameworks` says which versions fit"
+    )
+
+
+def ran_on(framework: str) -> dict[str, Any] | None:
+    """Return platform, kind and count of the devices a check could use; null for the host."""
+    found = ADAPTERS[framework].devices() if framework in ADAPTERS else None
+    if found is None:
+        return None
+    platform, kind, count = found
+    virtual = target().virtual and platform == "cpu"
+    return {"platform": platform, "kind": kind, "count": count, "virtual": virtual}
+
+
+def started() -> dict[str, Any] | None:
+    """Return the same for the first framework whose devices this process has started."""
+    for name, adapter in ADAPTERS.items():
+        if name in sys.modules and adapter.is_initialised():
+            return ran_on(name)
+    return None
