@@ -10,24 +10,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from tests.checking.test_runner import wait_until_gone
+from tests.support import shipped
 from tests.support.made_lessons import fence, make_lesson
 from tests.support.places import REPOSITORY
 from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.learning import lesson_run, progress
+from tpustarter.learning import progress
 from tpustarter.learning.blocks import blocks_of, figures_of
-from tpustarter.learning.practice import Practice
-from tpustarter.machine import host
 from tpustarter.terminal import WIDTH
 
-SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
 PATHS = "- {id: laptop, title: Made, who: You., lessons: [made/sample, made/other]}\n"
 
 
@@ -64,22 +61,10 @@ def make_two(folder: Path, first: str, second: str = "") -> Path:
     return folder
 
 
-@pytest.mark.parametrize("lesson", content.read_lessons(), ids=lambda lesson: lesson.id)
+@pytest.mark.parametrize("lesson", shipped.lessons(*shipped.DEFAULT), ids=lambda one: one.id)
 def test_every_block_of_a_lesson_does_what_it_says_on_eight_cpu_devices(lesson: Lesson) -> None:
-    """The lessons are true here: all run, all match, and it is said that no TPU was tested."""
-    practice = Practice([lesson], python=sys.executable, machine=host.Machine(env=environment()))
-    list(practice.events())
-    document = lesson_run.document(practice)
-    jsonschema.Draft202012Validator(SCHEMA).validate(document)
-    [told] = document["lessons"]
-    places = [block["ran_on"] for block in told["blocks"] if block["ran_on"]]
-
-    assert [] == [block for block in told["blocks"] if block["status"] != "pass"]
-    assert 0 == document["exit_code"] or not told["blocks"]
-    assert all((8, True) == (one["count"], one["virtual"]) for one in places)
-    assert ("virtual-cpu" if places else "none") == document["verified_on"]
-    assert places or not lesson.id.startswith("jax/")
-    assert progress.is_done(lesson.id) or not told["blocks"]
+    """The lessons are true here."""
+    shipped.every_block_holds(lesson, environment())
 
 
 def test_every_lesson_is_printed_as_plain_text() -> None:
@@ -155,7 +140,7 @@ def test_exit_codes_are_those_of_a_check(
     folder = make_two(tmp_path, fence(code, "1", more=more))
     done = learn("made/sample", "--run", "--json", lessons=folder)
     document = json.loads(done.stdout)
-    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    jsonschema.Draft202012Validator(shipped.SCHEMA).validate(document)
 
     assert (exit_code, exit_code) == (done.returncode, document["exit_code"])
     assert (exit_code == 0) == (done.stderr == "")
@@ -228,7 +213,7 @@ def test_lessons_and_progress_can_be_read_by_programs() -> None:
     """`--json` describes lessons without running them; `--export` tells what was done."""
     progress.lesson_done("jax/precision")
     document = json.loads(learn("--json").stdout)
-    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    jsonschema.Draft202012Validator(shipped.SCHEMA).validate(document)
 
     assert {"notrun"} == {lesson["status"] for lesson in document["lessons"]}
     assert all(

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.made_lessons import make_lesson, make_session, run_block
+from tests.support.made_lessons import make_lesson, make_session
+from tests.support.shipped import DEFAULT, exercise_is_judged, shipped_exercises
 from tpustarter import content
 from tpustarter.content import Lesson
 from tpustarter.learning import exercises, progress
-from tpustarter.learning.blocks import Block
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.output import Output
@@ -241,19 +241,6 @@ def test_a_copy_that_cannot_be_read_says_how_to_begin_anew(exercise: Exercise) -
     assert sys.executable  # the process was never started
 
 
-LESSONS = content.read_lessons()
-SHIPPED_EXERCISES = [one for lesson in LESSONS for one in exercises.read(lesson)]
-
-
-STATE = Block("state", """
-import os, sys
-jax = sys.modules.get("jax")
-settings = jax and (sorted(map(str, jax.config.values.items())), jax.sharding.get_abstract_mesh())
-print(hash(str((sorted(os.environ.items()), settings))))
-""", 1, 60.0, (), alone=True)  # fmt: skip
-"""Prints a number for what an exercise could leave changed for the next one in its process."""
-
-
 @pytest.fixture(scope="module")
 def warm() -> Iterator[dict[str | None, LessonSession]]:
     """Return one session for each framework: JAX is started once, as in the app."""
@@ -263,25 +250,14 @@ def warm() -> Iterator[dict[str | None, LessonSession]]:
         session.close()
 
 
-@pytest.mark.parametrize("one", SHIPPED_EXERCISES, ids=lambda one: one.id)
+@pytest.mark.parametrize("one", shipped_exercises(*DEFAULT), ids=lambda one: one.id)
 def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
     one: Exercise, warm: dict[str | None, LessonSession]
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
     framework = one.lesson.framework
     session = warm[framework] = warm.get(framework) or make_session(one.lesson)
-    run_block(session, STATE, f"import {framework}" if framework else "pass")
-    before = run_block(session, STATE).output
-    *_, wrong = exercises.judge(one, session.run, one.gap)
-    *_, right = exercises.judge(one, session.run, one.solution)
-    if run_block(session, STATE).output != before:
-        session.close()  # the next exercise gets a fresh process
-
-    assert isinstance(wrong, Judged)
-    assert wrong.result.status == "fail", wrong.result.output
-    assert wrong.why
-    assert isinstance(right, Judged)
-    assert right.is_right, right.result.output
+    exercise_is_judged(one, session)
 
 
 def test_every_exercise_belongs_to_a_lesson() -> None:
@@ -290,4 +266,8 @@ def test_every_exercise_belongs_to_a_lesson() -> None:
     files = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/exercises/*.py")}
     solutions = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/solutions/*.py")}
 
-    assert files == solutions == {one.id for one in SHIPPED_EXERCISES}
+    assert (
+        files
+        == solutions
+        == {one.id for lesson in content.read_lessons() for one in exercises.read(lesson)}
+    )

@@ -10,6 +10,7 @@ import importlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -42,10 +43,13 @@ def _jax_is_initialised() -> bool:
 
 def _torch_configuration() -> dict[str, Any]:
     torch: Any = importlib.import_module("torch")
+    with warnings.catch_warnings():  # torch warns of the one function that tells this in 2.9
+        warnings.simplefilter("ignore")
+        precision = torch.get_float32_matmul_precision()
     return {
         "torch default dtype": str(torch.get_default_dtype()),
         "torch default device": str(torch.get_default_device()),
-        "torch float32 matmul precision": torch.get_float32_matmul_precision(),
+        "torch float32 matmul precision": precision,
         "torch deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
         "torch gradients": torch.is_grad_enabled(),
         "torch random state": _digest(torch.get_rng_state().numpy().tobytes()),

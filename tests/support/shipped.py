@@ -1,0 +1,79 @@
+"""What ships holds: the blocks of a lesson, and an exercise with its solution, in this Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from importlib import resources
+
+import jsonschema
+
+from tests.support.made_lessons import run_block
+from tpustarter import content
+from tpustarter.content import Lesson
+from tpustarter.learning import exercises, lesson_run, progress
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.practice import Practice
+from tpustarter.machine import host
+
+SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
+
+DEFAULT = (None, "jax")
+"""Frameworks of the lessons that the default suite runs; the others have lanes of their own."""
+
+
+def lessons(*frameworks: str | None) -> list[Lesson]:
+    """Return the lessons that ship for some frameworks, null for those that need none."""
+    return [one for one in content.read_lessons() if one.framework in frameworks]
+
+
+def shipped_exercises(*frameworks: str | None) -> list[Exercise]:
+    """Return the exercises of those lessons."""
+    return [one for lesson in lessons(*frameworks) for one in exercises.read(lesson)]
+
+
+def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 8) -> None:
+    """Run a lesson: all its blocks match, and it is said that no TPU was tested."""
+    machine = host.Machine(env=dict(env))
+    practice = Practice([lesson], python=sys.executable, machine=machine, devices=devices)
+    list(practice.events())
+    document = lesson_run.document(practice)
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    [told] = document["lessons"]
+    places = [block["ran_on"] for block in told["blocks"] if block["ran_on"]]
+
+    assert [] == [block for block in told["blocks"] if block["status"] != "pass"]
+    assert 0 == document["exit_code"] or not told["blocks"]
+    assert all((devices, True) == (one["count"], one["virtual"]) for one in places)
+    assert ("virtual-cpu" if places else "none") == document["verified_on"]
+    assert progress.is_done(lesson.id) or not told["blocks"]
+    assert places or lesson.framework is None or not lesson.id.startswith(("jax/", "pytorch/"))
+
+
+STATE = Block("state", """
+import os, sys
+jax = sys.modules.get("jax")
+settings = jax and (sorted(map(str, jax.config.values.items())), jax.sharding.get_abstract_mesh())
+print(hash(str((sorted(os.environ.items()), settings))))
+""", 1, 60.0, (), alone=True)  # fmt: skip
+"""Prints a number for what an exercise could leave changed for the next one in its process."""
+
+
+def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
+    """Judge it as shipped and solved: it fails by an assertion that says what is missing."""
+    framework = one.lesson.framework
+    run_block(session, STATE, f"import {framework}" if framework else "pass")
+    before = run_block(session, STATE).output
+    *_, wrong = exercises.judge(one, session.run, one.gap)
+    *_, right = exercises.judge(one, session.run, one.solution)
+    if run_block(session, STATE).output != before:
+        session.close()  # the next exercise gets a fresh process
+
+    assert isinstance(wrong, Judged)
+    assert wrong.result.status == "fail", wrong.result.output
+    assert wrong.why
+    assert isinstance(right, Judged)
+    assert right.is_right, right.result.output
