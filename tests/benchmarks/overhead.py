@@ -3,8 +3,9 @@
     python tests/benchmarks/overhead.py PYTHON [--framework torch_xla] [--devices 8] [--repeat N]
         [--without-isolate]
 
-PYTHON has the framework; checks that need a process of their own are left out. This script runs where tpustarter is installed. The inline script imports the same
-check files in one bare process and runs their bodies one after the other. Wanted: at most 1.15 x.
+PYTHON has the framework; checks that need a process of their own are left out. This script runs
+where tpustarter is installed. The inline script imports the same check files in one bare process
+and runs their bodies one after the other. Wanted: at most 1.15 x.
 """
 
 from __future__ import annotations

@@ -143,6 +143,21 @@ ROWS: dict[str, Row] = {
         "container": "kubernetes",
         "env": {"TPU_WORKER_ID": "0", "TPU_WORKER_HOSTNAMES": "localhost",
                 "TPU_ACCELERATOR_TYPE": "v6e-4"}}),
+    "laptop-with-torch-xla": Row(0, {}, {"torch_xla": "2.9.0"}),
+    "laptop-with-jax-and-torch-xla": Row(0, {}, {"jax": "0.12.0.1", "torch_xla": "2.9.0"}),
+    "laptop-with-another-torch": Row(1, {}, {"torch": "2.8.0", "torch_xla": "2.9.0"}),
+    "laptop-with-an-old-torch-xla": Row(5, {}, {"torch_xla": "2.6.0"}),
+    "laptop-asked-for-torch-xla": Row(5, {}, {"jax": "0.12.0.1"}, ("--framework", "torch_xla")),
+    "laptop-another-torch-unseen": Row(3, {}, {"torch": "2.8.0", "torch_xla": "2.9.0"},
+                                       ("torch_xla.devices_visible",)),
+    "laptop-asked-for-a-tpu-by-pjrt": Row(1, {"env": {"PJRT_DEVICE": "TPU"}},
+                                          {"torch_xla": "2.9.0"}),
+    "v6e-8-with-torch-xla": Row(0, V6E_8.machine, {"torch_xla": "2.9.0", "libtpu": "0.0.21",
+                                                   "kind": "TPU v6 lite", "count": 8}, (),
+                                V6E_8.metadata),
+    "gpu-with-torch-xla": Row(0, {"nvidia": True}, {"jax": "0.12.0.1", "kind": "NVIDIA H200",
+                                                    "count": 1, "gpu": True,
+                                                    "torch_xla": "2.9.0"}),
     "gpu": Row(0, {"nvidia": True},
                {"jax": "0.12.0.1", "kind": "NVIDIA H200", "count": 1, "gpu": True}),
     "gpu-without-plugin": Row(0, {"nvidia": True}, {"jax": "0.12.0.1"}),
@@ -154,14 +169,15 @@ ROWS: dict[str, Row] = {
 
 @pytest.fixture(scope="module")
 def checks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the real host checks and the stub's JAX checks.
+    """Return a folder with the real host checks and those of the stubs.
 
     Without host.python: its finding depends on the Python that runs the tests.
     """
     folder = tmp_path_factory.mktemp("checks")
     leave_out = shutil.ignore_patterns("python.py")
     shutil.copytree(locations.content("checks") / "host", folder / "host", ignore=leave_out)
-    shutil.copytree(SAMPLES / "jax", folder / "jax")
+    for framework in ("jax", "torch_xla"):
+        shutil.copytree(SAMPLES / framework, folder / framework)
     return folder
 
 

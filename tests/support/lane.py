@@ -28,11 +28,15 @@ def figures(report: dict[str, Any], python: str) -> list[str]:
         for result in report["results"]
         if result["status"] == "skip"
     )
-    bad = [f"{result['status']}: {result['id']} {result['detail']}"
-           for result in report["results"] if result["status"] in ("fail", "error", "notrun")]  # fmt: skip
+    bad = [
+        f"{result['status']}: {result['id']} {result['detail']}"
+        for result in report["results"]
+        if result["status"] in ("fail", "error", "notrun")
+    ]
     environment = Path(python).parents[1]
     disk = subprocess.run(["du", "-sm", environment], capture_output=True, text=True, check=True)
     peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    disk_gib = int(disk.stdout.split()[0]) / 1024
     where = f"{report['target']['devices']} devices, verified on {report['verified_on']}"
     counts = ", ".join(f"{count} {status}" for status, count in report["counts"].items() if count)
     return [
@@ -40,8 +44,7 @@ def figures(report: dict[str, Any], python: str) -> list[str]:
         f"{len(report['results'])} checks: {counts}; {where}",
         *(f"{count} {text}" for text, count in skipped.items()),
         *bad,
-        f"{report['seconds']:.0f} s, at most {peak_mib} MiB in a process, "
-        f"{int(disk.stdout.split()[0]) / 1024:.1f} GiB of disk",
+        f"{report['seconds']:.0f} s, largest process {peak_mib} MiB, {disk_gib:.1f} GiB of disk",
     ]
 
 

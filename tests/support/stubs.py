@@ -31,6 +31,48 @@ def local_devices():
 devices = local_devices
 '''
 
+TORCH = """import types
+
+class _State:
+    def numpy(self):
+        return self
+    def tobytes(self):
+        return b"state"
+
+get_default_dtype = lambda: "torch.float32"
+get_default_device = lambda: "cpu"
+get_float32_matmul_precision = lambda: "highest"
+are_deterministic_algorithms_enabled = lambda: False
+is_grad_enabled = lambda: True
+get_rng_state = _State
+"""
+
+TORCH_XLA = {
+    "__init__.py": """import os
+from types import SimpleNamespace
+{refusal}
+_XLAC = SimpleNamespace(
+    _xla_get_mat_mul_precision=lambda: "default",
+    _get_use_eager_mode=lambda: False,
+    _xla_runtime_is_initialized=lambda: True,
+)
+device = lambda: "xla:0"
+""",
+    "runtime.py": """import os
+is_spmd = lambda: False
+device_type = lambda: os.environ["PJRT_DEVICE"]
+addressable_runtime_device_count = lambda: (
+    int(os.environ["CPU_NUM_DEVICES"]) if device_type() == "CPU" else {count})
+""",
+    "core/__init__.py": "",
+    "core/xla_model.py": """from torch_xla import runtime
+xla_device_kind = lambda device: "cpu" if runtime.device_type() == "CPU" else "{kind}"
+""",
+}
+"""Stands in for PyTorch/XLA: devices of the platform that PJRT_DEVICE names."""
+
+REFUSAL = 'raise ImportError("_XLAC.so: undefined symbol: _ZNK3c1010TensorImpl")'
+
 
 def make_python(
     folder: Path,
@@ -40,6 +82,8 @@ def make_python(
     kind: str = "cpu",
     count: int = 1,
     gpu: bool = False,
+    torch: str | None = None,
+    torch_xla: str | None = None,
 ) -> Path:
     """Make a virtual environment without pip and return its Python.
 
@@ -50,6 +94,8 @@ def make_python(
         kind: `device_kind` of the stub's accelerator devices.
         count: How many of them it shows.
         gpu: Claim JAX's NVIDIA plugin is installed.
+        torch: Version of torch its metadata claims; that of `torch_xla` unless it is given.
+        torch_xla: Version the stub of PyTorch/XLA claims; it refuses a torch of another release.
     """
     venv.create(folder, with_pip=False, symlinks=True)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -63,6 +109,17 @@ def make_python(
         _claim(packages, "libtpu", libtpu)
     if gpu:
         _claim(packages, "jax_cuda12_plugin", jax or "0")
+    if torch_xla:
+        torch = torch or torch_xla
+        (packages / "torch.py").write_text(TORCH)
+        _claim(packages, "torch", torch)
+        _claim(packages, "torch_xla", torch_xla)
+        refusal = "" if torch == torch_xla else REFUSAL
+        for name, text in TORCH_XLA.items():
+            file = packages / "torch_xla" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            told = text.replace("{refusal}", refusal).replace("{count}", str(count))
+            file.write_text(told.replace("{kind}", kind))
     return folder / "bin" / "python"
 
 

@@ -269,10 +269,9 @@ def without_framework(
     """
     known = frameworks.FRAMEWORKS[framework]
     wheel = known.tpu_wheel if chips else known.wheel
-    hint = (
-        _another(others) or f"`tpustarter setup {known.profile}` makes an environment with {wheel}"
-    )
     has_framework = any(name in interpreters.FRAMEWORKS for name in installed)
+    another = _another(others, framework if has_framework else "")
+    hint = another or f"`tpustarter setup {known.profile}` makes an environment with {wheel}"
     return Blocked(
         f"{framework} is not installed in {python}"
         if has_framework
@@ -314,14 +313,16 @@ def unusable(
     else:
         return None
     reason = "missing-resource" if asked else "not-applicable"
-    return Blocked(what, ExitCode.NOTHING_VERIFIED, _another(others) or hint, reason)
+    return Blocked(what, ExitCode.NOTHING_VERIFIED, _another(others, framework) or hint, reason)
 
 
-def _another(others: Iterable[str]) -> str:
-    """Return the command that tests the first of other Pythons; empty where there is none."""
+def _another(others: Iterable[str], framework: str = "") -> str:
+    """Return the command that tests the first of other Pythons with a framework, else with any."""
     for interpreter in others:
         path, _, names = interpreter.partition(": ")
-        return f"`tpustarter check --python {path}` tests one that has {names.split(', ')[0]}"
+        for name in names.split(", "):
+            if name.startswith(f"{framework} ") or not framework:
+                return f"`tpustarter check --python {path}` tests one that has {name}"
     return ""
 
 

@@ -158,6 +158,9 @@ class SelfCheck:
                 yield from runner.run(host_checks)
             for framework, group in groups.items():
                 yield from self._framework(framework, group, run_plan, session)
+            blocked, has_run = self.run.blocked, any(one.ran_on for one in self.run.results)
+            if has_run and blocked and blocked.reason == "not-applicable":
+                self.run.blocked = None  # another framework ran: that one was skipped, no more
         finally:
             runner.close()
 

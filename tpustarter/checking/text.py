@@ -36,7 +36,13 @@ def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
     """Return the whole report, without the first line (`opening`)."""
     lines: list[str] = []
     results = sorted(run.results, key=lambda result: _ORDER.index(result.status))
-    folded, width = 0, id_width(result.id for result in run.results)
+    folded, widths = (
+        0,
+        {
+            framework: id_width(one.id for one in run.results if one.framework == framework)
+            for framework in {result.framework for result in run.results}
+        },
+    )
     not_run = [result for result in results if result.reason == "interrupted"]
     for result in results:
         if result.status == "skip" and not verbose:
@@ -45,7 +51,7 @@ def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
         if len(not_run) > 1 and result in not_run and not verbose:
             lines += _interrupted(not_run, paint) if result is not_run[0] else []
             continue
-        lines += _result(result, paint, width, verbose=verbose)
+        lines += _result(result, paint, widths[result.framework], verbose=verbose)
     if folded:
         lines += wrap(_skips(run), "", hang=_INDENT)
     return "\n".join([*lines, "", *wrap(headline(run), "")])
