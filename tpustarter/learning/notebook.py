@@ -20,12 +20,12 @@ from tpustarter.content import Lesson
 from tpustarter.learning import drawings, exercises
 from tpustarter.learning.blocks import Block, Figure, Part, parse
 from tpustarter.learning.quiz import Quiz
+from tpustarter.machine import frameworks
 
 DEVICES = """\
 # Without a TPU, 8 virtual CPU devices stand in for one. Run this first.
 import os
 
-os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
 """
 PLOT = """\
 import matplotlib.pyplot as plt
@@ -72,8 +72,10 @@ def text(lesson: Lesson) -> str:
 
 def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
     track = lesson.id.partition("/")[0]
-    if lesson.framework == "jax":
-        yield _code_cell(DEVICES)
+    known = frameworks.FRAMEWORKS.get(lesson.framework or "")
+    if known and known.counts:
+        lines = [f'os.environ.setdefault("{name}", "8")\n' for name in known.counts]
+        yield _code_cell(DEVICES + "".join(lines))
     for fold, parts in groupby(parse(lesson), lambda part: part.fold):
         cells = [cell for part in parts for cell in _part_cells(part, track, lesson.path.parent)]
         if not fold:

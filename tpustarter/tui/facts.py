@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tpustarter.checking import interpreters, plan
 from tpustarter.checking.interpreters import Interpreter
-from tpustarter.machine import host
+from tpustarter.machine import frameworks, host
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui.settings import Settings
@@ -53,7 +53,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
     else:
         path = interpreters.shown(chosen.path, machine.env, Path.cwd())
         rows.append(("Python", f"{python_version(chosen.path)}  {path} ({chosen.why})"))
-        rows.append(("JAX", _describe_jax(chosen, on_tpu=on_tpu)))
+        rows += _describe_frameworks(chosen, on_tpu=on_tpu)
     for interpreter in others[:2]:
         path = interpreters.shown(interpreter.path, machine.env, Path.cwd())
         rows.append(("also", f"{path}: {', '.join(interpreter.frameworks)}"))
@@ -78,17 +78,20 @@ def _describe_devices(machine: host.Machine, run_plan: plan.Plan) -> str:
     return f"{where}{devices}, in use by {users}"
 
 
-def _describe_jax(chosen: Interpreter, *, on_tpu: bool) -> str:
+def _describe_frameworks(chosen: Interpreter, *, on_tpu: bool) -> list[tuple[str, str]]:
+    """Return a row for each framework of a Python that checks and lessons know."""
     versions = {name.split(" ")[0]: name.partition(" ")[2] for name in chosen.frameworks}
-    if "jax" not in versions:
+    known = {name: row for name, row in frameworks.FRAMEWORKS.items() if name in versions}
+    if not known:
         others = f"; it has {', '.join(chosen.frameworks)}" if versions else ""
-        return f"not in this Python yet{others}"
+        return [("JAX", f"not in this Python yet{others}")]
     libtpu = next(
         iter(chosen.path.parents[1].glob("lib/python3*/site-packages/libtpu-*.dist-info")), None
     )
     version = libtpu.name.split("-")[1].removesuffix(".dist") if libtpu else ""
     warning = ", without libtpu: it cannot reach the TPU" if on_tpu else ""
-    return versions["jax"] + (f" with libtpu {version}" if libtpu else warning)
+    beside = f" with libtpu {version}" if libtpu else warning
+    return [(row.title, versions[name] + beside) for name, row in known.items()]
 
 
 def python_version(path: Path) -> str:

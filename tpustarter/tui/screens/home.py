@@ -124,8 +124,10 @@ last line which keys work.
 
     def _rows(self) -> Iterator[Row]:
         yield Row(None, Content.styled("This machine", "bold"))
-        for name, text in self._facts.rows if self._facts else (("", "looking ..."),):
-            yield Row(None, Hanging(f"  {name:<8} ", text))
+        facts = self._facts.rows if self._facts else (("", "looking ..."),)
+        width = max(8, *(len(name) for name, _ in facts), 0)
+        for name, text in facts:
+            yield Row(None, Hanging(f"  {name:<{width}} ", text))
         course, path = self._course, self._current_path()
         if course is None:
             return

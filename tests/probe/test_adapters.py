@@ -1,0 +1,107 @@
+"""What each framework is told and asked, with stubs in place of the frameworks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tpustarter.machine import frameworks
+from tpustarter.probe import adapters
+from tpustarter.probe.target import Target, set_target, target
+
+
+def test_every_framework_that_can_be_started_has_an_adapter() -> None:
+    """A row of facts without an adapter would run checks and never say on what."""
+    assert list(frameworks.FRAMEWORKS) == list(adapters.ADAPTERS)
+
+
+@pytest.mark.parametrize(
+    ("framework", "platform", "devices", "env", "expected"),
+    [
+        ("jax", "tpu", 8, {}, {"JAX_PLATFORMS": "tpu,cpu"}),
+        ("jax", "cpu", 4, {}, {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "4"}),
+        ("torch_xla", "tpu", 8, {}, {"PJRT_DEVICE": "TPU"}),
+        ("torch_xla", "cpu", 4, {},
+         {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": "4", "XLA_THREAD_POOL_SIZE": "4"}),
+        ("torch_xla", "tpu", 8, {"PJRT_DEVICE": "CPU"}, {"PJRT_DEVICE": "CPU"}),
+        ("torch_xla", "tpu", 8, {"PJRT_DEVICE": " "}, {"PJRT_DEVICE": "TPU"}),
+        ("torch_tpu", "tpu", 8, {}, {}),
+        ("host", "tpu", 8, {}, {}),
+    ],
+)  # fmt: skip
+def test_a_platform_is_chosen_and_the_users_choice_is_obeyed(
+    framework: str, platform: str, devices: int, env: Mapping[str, str], expected: dict[str, str]
+) -> None:
+    """The same devices for every framework of a run."""
+    assert frameworks.environment(framework, platform, devices, env) == expected
+
+
+@pytest.mark.parametrize(
+    ("env", "names"),
+    [
+        ({"XLA_USE_BF16": "1", "PT_XLA_DEBUG_LEVEL": "2"}, ("PT_XLA_DEBUG_LEVEL", "XLA_USE_BF16")),
+        ({"PJRT_DEVICE": "CPU", "XLA_THREAD_POOL_SIZE": "4", "CPU_NUM_DEVICES": "2"}, ()),
+        ({"XRT_TPU_CONFIG": "localservice;0;localhost:51011"}, ("XRT_TPU_CONFIG",)),
+    ],
+)
+def test_settings_of_pytorch_xla_are_what_changes_results(
+    env: dict[str, str], names: tuple[str, ...]
+) -> None:
+    """With XLA_USE_BF16 set a sound machine computes other numbers."""
+    assert frameworks.settings_in("torch_xla", env) == names
+
+
+UNDEFINED = "_XLAC.cpython-311.so: undefined symbol: _ZNK3c1010TensorImpl"
+
+
+@pytest.mark.parametrize(
+    ("framework", "words", "told"),
+    [
+        ("torch_xla", UNDEFINED, True),
+        ("torch_xla", "No module named 'torch_xla'", False),
+        ("jax", UNDEFINED, False),
+    ],
+)
+def test_a_wrong_pair_is_named_by_the_symbol_that_is_missing(
+    framework: str, words: str, told: bool
+) -> None:
+    """What the linker says means nothing to a newcomer; anything else keeps its own words."""
+    reason = adapters.import_failure(framework, ImportError(words))
+
+    assert (reason is not None) == told
+    if reason:
+        assert "were not built for each other: torch lacks _ZNK3c1010TensorImpl" in reason
+
+
+def test_without_a_tpu_torch_tpu_has_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another accelerator is none either, so nothing is ever reported as verified there."""
+    for available, kind in ((False, "tpu"), (True, "cuda")):
+        accelerator = SimpleNamespace(
+            is_available=lambda value=available: value,
+            current_accelerator=lambda value=kind: SimpleNamespace(type=value),
+        )
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(accelerator=accelerator))
+
+        assert adapters.ran_on("torch_tpu") is None
+
+
+def test_only_cpu_devices_are_ever_called_virtual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A TPU that answers in a run on virtual devices is told as what it is."""
+    before = target()
+    told: list[Any] = []
+    set_target(Target("cpu", 8, virtual=True))
+    try:
+        for platform in ("cpu", "tpu"):
+            adapter = adapters.ADAPTERS["jax"]._replace(
+                devices=lambda name=platform: (name, "k", 8)
+            )
+            monkeypatch.setitem(adapters.ADAPTERS, "jax", adapter)
+            told.append(adapters.ran_on("jax"))
+    finally:
+        set_target(before)
+
+    assert [one["virtual"] for one in told] == [True, False]
