@@ -1,0 +1,79 @@
+"""Autocast multiplies in bfloat16 and keeps float32 weights."""
+
+import torch
+import torch_xla
+
+from tpustarter.checks.jax import _precision as classes
+from tpustarter.checks.torch_xla import _autocast, _graph
+from tpustarter.checks.torch_xla._tally import tally
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "torch_xla"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+ESTIMATE_S = 1
+LESSON = "pytorch/precision"
+SOURCE = "https://docs.pytorch.org/xla/master/perf/amp.html"
+AFTER = ["torch_xla.devices_visible"]
+
+UPDATE = "update torch_xla, or cast by hand with `x.to(torch.bfloat16)` where it pays"
+CAST = "`x.float()` before the operation keeps it in float32 in any version"
+OUTSIDE = (
+    "leave `torch.autocast` before `loss.backward()`; `torch.is_autocast_enabled('xla')` tells"
+)
+ERROR = "`tpustarter check torch_xla.matmul_precision` shows whether plain products are as exact as"
+ERROR += " documented"
+
+
+def autocast():
+    """Return the context in which operations choose their own precision."""
+    return torch.autocast("xla", dtype=torch.bfloat16)
+
+
+def run():
+    """Look at the dtypes of documented operations, at the graph and at the error of a product."""
+    device = torch_xla.devices()[0]
+    with autocast():
+        halves, floats = _autocast.halves(device), _autocast.floats(device)
+        widest = _autocast.widest(device)
+    expected = "torch.bfloat16"
+    lost = {f"op:{name}": _autocast.other(result, expected) for name, result in halves.items()}
+    yield from tally("XLA-AUTOCAST-BFLOAT16", "operations that run in bfloat16", lost, UPDATE)
+    expected = "torch.float32"
+    lost = {f"op:{name}": _autocast.other(result, expected) for name, result in floats.items()}
+    yield from tally("XLA-AUTOCAST-FLOAT32", "operations that stay in float32", lost, CAST)
+    lost = {f"op:{name}": _autocast.other(result, expected) for name, result in widest.items()}
+    yield from tally("XLA-AUTOCAST-WIDEST", "operations in the widest type", lost, CAST)
+    yield from product(device)
+    yield from training(device)
+
+
+def product(device):
+    """Yield the types of a product in the graph, inside and outside, and how exact it is."""
+    pair = classes.scattered()
+    x, y = (torch.from_numpy(operand).to(device) for operand in pair)
+    torch_xla.sync()
+    with autocast():
+        result = torch.matmul(x, y)
+    types = _autocast.dot_types(_graph.dots(result))
+    yield compare("XLA-AUTOCAST-HLO", "product in the HLO", types, "bf16, bf16", hint=UPDATE)
+    types = _autocast.dot_types(_graph.dots(torch.matmul(x, y)))
+    yield compare("XLA-AUTOCAST-AFTER", "product after autocast", types, "f32, f32", hint=OUTSIDE)
+    error = classes.relative_error(result.float().cpu().numpy(), pair)
+    kind, expected = classes.classify(error), "one bfloat16 pass"
+    code, name = "XLA-AUTOCAST-ARITHMETIC", "arithmetic of that product"
+    yield compare(code, name, kind, expected, hint=ERROR)
+    value = float(f"{error:.2g}")
+    yield Finding("XLA-AUTOCAST-ERROR", "relative error of that product", "info", value)
+
+
+def training(device):
+    """Yield the dtypes of weights and gradients after a step forward and back."""
+    layer, x = _autocast.layer(device), torch.ones(2, 4, device=device)
+    with autocast():
+        loss = layer(x).float().square().mean()
+    loss.backward()
+    for code, tensor in (("WEIGHTS", layer.weight), ("GRADIENTS", layer.weight.grad)):
+        found, name = str(tensor.dtype).removeprefix("torch."), f"{code.lower()} of a layer"
+        yield compare(f"XLA-AUTOCAST-{code}", name, found, "float32", hint=CAST)

@@ -1,0 +1,76 @@
+"""PyTorch/XLA sees every device, and each computes."""
+
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+
+from tpustarter.checks.torch_xla._tally import tally
+from tpustarter.machine import tpus
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "torch_xla"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+ESTIMATE_S = 0.3
+LESSON = "pytorch/first-tensors"
+SOURCE = "https://docs.pytorch.org/xla/master/learn/pytorch-on-xla-devices.html"
+AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
+
+WHY = '`PJRT_DEVICE={} python -c "import torch_xla; print(torch_xla.devices())"` says why'
+LIMITS = "`env | grep -E 'PJRT_|TPU_|CPU_NUM_DEVICES|XLA_USE_SPMD'` shows what limits the devices"
+CHIPS = "`tpustarter check 'host.*' -v` lists the chips this machine shows"
+ALONE = "`tpustarter check torch_xla.devices_visible --isolate -v` tests it in its own process"
+
+
+def answer(x):
+    """Return `3 x + 7` for `x: int32[8]`, which any device gets right or not at all."""
+    return 3 * x + 7
+
+
+def run():
+    """Compare platform, count and kind with what this run asked for, then ask every device."""
+    requested, devices = target(), torch_xla.devices()
+    # What the runtime says: `xr.device_type()` only repeats the variable PJRT_DEVICE.
+    platforms = sorted({name.partition(":")[0] for name in torch_xla.real_devices()})
+    expected = {"gpu": "CUDA"}.get(requested.platform, requested.platform.upper())
+    why = WHY.format(expected)
+    name = "PyTorch/XLA runs on"
+    yield compare("XLA-DEVICES-PLATFORM", name, ", ".join(platforms), expected, hint=why)
+
+    count, virtual = len(devices), platforms == ["CPU"] and requested.virtual
+    unit = "virtual CPU devices" if virtual else f"{', '.join(platforms)} devices"
+    expected = count if requested.devices is None else requested.devices
+    yield compare("XLA-DEVICES-COUNT", "devices", count, expected, unit=unit, hint=LIMITS)
+    yield compare("XLA-DEVICES-FIRST", "first device", str(devices[0]), "xla:0", hint=LIMITS)
+
+    kinds = sorted({xm.xla_device_kind(str(device)) for device in devices})
+    yield compare("XLA-DEVICES-ALIKE", "kinds of device", len(kinds), 1, hint=CHIPS)
+    for kind in kinds:
+        yield generation(kind, requested.generation)
+    code, name = "XLA-DEVICES-ANSWER", "devices that compute correctly"
+    yield from tally(code, name, answers(devices), ALONE)
+
+
+def generation(kind, expected):
+    """Compare the TPU generation that a device kind belongs to with the chips on PCI."""
+    actual, code = tpus.by_device_kind(kind), "XLA-DEVICES-KIND"
+    if expected is None or actual is None:
+        return Finding(code, "device kind", "info", kind, expected)
+    return compare(code, f"TPU generation of {kind}", actual.name, expected, hint=CHIPS)
+
+
+def answers(devices):
+    """Return for each device how its answer to numbers of its own differs, or an empty text."""
+    asked = []
+    for index, device in enumerate(devices):
+        x = torch.arange(8, dtype=torch.int32) + 1000 * index
+        asked.append((device, x, answer(x.to(device))))
+    torch_xla.sync()
+    texts = {}
+    for device, x, result in asked:
+        right = result.device == device and torch.equal(result.cpu(), 3 * x + 7)
+        text = f"{result.cpu().tolist()} from {result.device}"
+        texts[f"device:{device.index}"] = "" if right else text
+    return texts
