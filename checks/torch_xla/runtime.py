@@ -17,7 +17,7 @@ NEEDS = {}
 TIMEOUT_S = 60
 ESTIMATE_S = 0.1
 LESSON = "pytorch/first-tensors"
-SOURCE = "https://docs.pytorch.org/xla/master/runtime.html"
+SOURCE = "https://docs.pytorch.org/xla/master/learn/pjrt.html"
 AFTER = ["torch_xla.devices_visible"]
 
 NAMES = "`export PJRT_DEVICE=TPU`, in capitals: TPU, CPU and CUDA are the names it knows"
