@@ -1,9 +1,15 @@
-"""Operations that give a view of a tensor, and operations that give memory of its own.
+"""Operations that give a view of a tensor, operations that give memory of its own, and surprises.
 
-Source: https://docs.pytorch.org/docs/stable/tensor_view.html
+Source of the views: https://docs.pytorch.org/docs/stable/tensor_view.html
+Source of the surprises: https://docs.pytorch.org/xla/master/learn/troubleshoot.html, "XLA Tensor
+Quirks"
 """
 
+import copy
+
 import torch
+
+from tpustarter.probe.finding import Finding
 
 VIEWS = {
     "x[1]": lambda x: x[1],
@@ -16,13 +22,41 @@ VIEWS = {
     "x.unsqueeze(0)": lambda x: x.unsqueeze(0),
     "x.detach()": lambda x: x.detach(),
 }
-"""Views of `x: float32[4, 4]`, as torch's own list of view operations names them."""
+"""Views of `x: float32[4, 4]`."""
 
 COPIES = {
     "x.clone()": lambda x: x.clone(),
-    "x.t().reshape(-1)": lambda x: x.clone().t().reshape(-1),
+    "x.clone().t().reshape(-1)": lambda x: x.clone().t().reshape(-1),
     "x[[0, 1]]": lambda x: x[torch.tensor([0, 1], device=x.device)],
     "x + 0": lambda x: x + 0,
     "x.cpu()": lambda x: x.cpu(),
 }
 """What gives memory of its own."""
+
+TIE = "tie weights after `model.to('xla')`: `model.head.weight = model.embedding.weight`"
+SHALLOW = "use a view such as `x[:]` where both names must mean the same numbers"
+MOVE = "`x.to(y.device)` for every tensor: other operations raise RuntimeError, or end the process"
+
+
+def tied(device):
+    """Return two layers that shared their weight before they were moved to a device."""
+    layers = torch.nn.ModuleList(torch.nn.utils.skip_init(torch.nn.Linear, 2, 2) for _ in range(2))
+    layers[1].weight = layers[0].weight
+    return layers.to(device)
+
+
+def quirks(device):
+    """Yield what differs from tensors of a CPU or a GPU, and is no failure."""
+    first, second = tied(device)
+    apart = first.weight is not second.weight
+    name, found = "weights tied before `.to('xla')`", "two tensors" if apart else "one tensor"
+    yield Finding("XLA-COPIES-TIED", name, "info", found, hint=TIE if apart else None)
+
+    original = torch.zeros(2, device=device)
+    copy.copy(original).add_(1)
+    deep = not bool(original.any())
+    name, found = "`copy.copy` of a tensor", "a copy" if deep else "the same numbers"
+    yield Finding("XLA-COPIES-SHALLOW", name, "info", found, hint=SHALLOW if deep else None)
+
+    where = str((torch.ones(2, device=device) + torch.ones(2)).device)
+    yield Finding("XLA-COPIES-MIXED", "XLA tensor plus CPU tensor", "info", where, hint=MOVE)

@@ -5,7 +5,7 @@ import torch
 import torch_xla
 
 from tpustarter.checks.torch_xla._tally import tally
-from tpustarter.checks.torch_xla._views import COPIES, VIEWS
+from tpustarter.checks.torch_xla._views import COPIES, VIEWS, quirks
 
 FRAMEWORK = "torch_xla"
 LEVEL = "quick"
@@ -46,6 +46,7 @@ def run():
         lost[f"copy:{name}"] = "the original changed" if changed else ""
     yield from tally("XLA-COPIES-APART", "copies that leave the original alone", lost, CLONE)
     yield from tally("XLA-COPIES-HOST", "ways between host and device", crossings(device), HOST)
+    yield from quirks(device)
 
 
 def written(make, base):
@@ -63,8 +64,13 @@ def crossings(device):
     torch_xla.sync(wait=True)
     seen, apart = bool(shared[0] == 1), bool((sent == 0).all())
     same = sent.to(device) is sent
+    base = torch.zeros(2, 2)
+    moved, view = base.to(device), base[0].to(device)
+    view.add_(1)
+    free = not bool(moved.any())
     return {
         "way:torch.from_numpy": "" if seen else "made a copy, expected shared memory",
         "way:cpu to xla": "" if apart else "the device saw a later write of the host",
+        "way:a view to xla": "" if free else "the view still belongs to its base",
         "way:xla to its own device": "" if same else "made a copy, expected the same tensor",
     }
