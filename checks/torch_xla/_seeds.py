@@ -45,7 +45,9 @@ def surroundings(seed, drawn, draw):
     device, first = next(iter(drawn.items()))
     same = sum(torch.equal(first, numbers) for numbers in drawn.values())
     hint = EACH if same > 1 else None
-    yield Finding("XLA-SEEDS-DEVICES", "devices with equal numbers", "info", same, hint=hint)
+    yield Finding(
+        "XLA-SEEDS-DEVICES", "devices with equal numbers after one seed", "info", same, hint=hint
+    )
 
     torch_xla.manual_seed(seed, device)
     torch_xla.sync()
@@ -59,4 +61,4 @@ def surroundings(seed, drawn, draw):
     found, hint = ("the CPU only", BOTH) if alone else ("XLA devices too", None)
     yield Finding("XLA-SEEDS-TORCH", "`torch.manual_seed` seeds", "info", found, hint=hint)
     found = "the same numbers" if torch.equal(first, torch.rand(COUNT)) else "other numbers"
-    yield Finding("XLA-SEEDS-CPU", "that seed on the CPU gives", "info", found, hint=HOST)
+    yield Finding("XLA-SEEDS-CPU", "the same seed on the CPU gives", "info", found, hint=HOST)

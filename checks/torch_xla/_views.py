@@ -58,5 +58,5 @@ def quirks(device):
     name, found = "`copy.copy` of a tensor", "a copy" if deep else "the same numbers"
     yield Finding("XLA-COPIES-SHALLOW", name, "info", found, hint=SHALLOW if deep else None)
 
-    where = str((torch.ones(2, device=device) + torch.ones(2)).device)
+    where = f"computed on {(torch.ones(2, device=device) + torch.ones(2)).device}"
     yield Finding("XLA-COPIES-MIXED", "XLA tensor plus CPU tensor", "info", where, hint=MOVE)

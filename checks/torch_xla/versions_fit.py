@@ -54,8 +54,8 @@ def libtpu(packages, *, tpu):
     xla, part = packages.get("torch-xla"), packages.get("libtpu")
     asked = _versions.specifier_for(xla, "libtpu", "tpu") if xla else None
     if part is None:
-        missing = "not installed" + (", and not needed without a TPU" if not tpu else "")
-        return Finding(code, name, "info", missing, asked)
+        missing = "not among this Python's packages" if tpu else "not needed without a TPU"
+        return Finding(code, name, "info", missing, asked if tpu else None)
     fits = _versions.allows(asked, part.version) if asked else None
     if fits is not False:
         return Finding(code, name, "ok" if fits else "info", part.version, asked)
