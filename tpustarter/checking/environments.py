@@ -1,4 +1,4 @@
-"""The environments that set-up made and proved: one to test, one that rehearses.
+"""The environments that set-up made and proved: one per framework to test, one that rehearses.
 
 Set-up remembers them here; whoever looks for a Python reads them.
 """
@@ -16,6 +16,9 @@ STATE = "setup"
 """Name of the state: the folder being made, and the environments that were proved."""
 TESTED, COMPILES = "environment", "rehearsal"
 """Under which names: the one that checks and lessons run in, and the one that `rehearse` uses."""
+TORCH_XLA, TORCH_TPU = "torch_xla", "torch_tpu"
+"""Those that run where one of these frameworks is asked for."""
+KEYS = (TESTED, TORCH_XLA, TORCH_TPU, COMPILES)
 
 
 def proved(key: str = TESTED) -> Path | None:
@@ -45,7 +48,7 @@ def forget(folder: Path) -> None:
     remaining = {
         name: value
         for name, value in saved.items()
-        if name not in (TESTED, COMPILES) or value != str(folder)
+        if name not in KEYS or value != str(folder)
     }
     if remaining != saved:
         state.save(STATE, remaining)

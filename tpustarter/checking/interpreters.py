@@ -34,6 +34,10 @@ class Interpreter:
     frameworks: tuple[str, ...] = ()
     """Frameworks whose metadata lies in its package folders, as `name version`."""
 
+    def has(self, framework: str) -> bool:
+        """Return whether the framework of this name is installed in it."""
+        return any(name.split(" ", 1)[0] == framework for name in self.frameworks)
+
     @property
     def has_gpu_plugin(self) -> bool:
         """Return whether JAX would use an NVIDIA GPU by itself in this Python."""
@@ -42,21 +46,23 @@ class Interpreter:
 
 
 def choose(
-    explicit: str | None, env: Mapping[str, str], folder: Path
+    explicit: str | None, env: Mapping[str, str], folder: Path, wanted: str | None = None
 ) -> tuple[Interpreter, list[Interpreter]]:
     """Return the Python under test, and the other candidates that have a framework.
+
+    Where a framework is `wanted`, the first candidate that has it comes before those without it.
 
     Raises:
         Problem: `explicit` names no Python, or there is none at all.
     """
     candidates = list(_candidates(env, folder))
     saved = None if explicit is not None else _saved()
+    in_order = [saved, *candidates] if saved else candidates
     if explicit is not None:
         chosen = _explicit(explicit)
-    elif saved:
-        chosen = saved
-    elif candidates:
-        chosen = candidates[0]
+    elif in_order:
+        having = (candidate for candidate in in_order if wanted and candidate.has(wanted))
+        chosen = next(having, in_order[0])
     else:
         raise Problem(
             "no Python to test: none is active, and there is no `python3` on PATH",
@@ -109,10 +115,10 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     own = Path(sys.prefix)
     yielded: set[Path] = set()
     active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
-    proved = environments.proved()
+    proved = [environments.proved(key) for key in environments.KEYS if key != environments.COMPILES]
     for prefix, why in [*((Path(path), "active environment") for path in active),
                         (folder / ".venv", "./.venv"),
-                        *([(proved, "the environment setup made")] if proved else [])]:  # fmt: skip
+                        *((path, "the environment setup made") for path in proved if path)]:  # fmt: skip
         executable = prefix / "bin" / "python"
         if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
             yielded.add(prefix)

@@ -28,18 +28,20 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     "--folder",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Where the environment is made.  [default: ~/tpu, or ~/tpu-rehearse]",
+    help="Where the environment is made.  [default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla or ~/tpu-torchtpu]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def setup(
     *, profile: str, yes: bool, dry_run: bool, undo: bool, folder: Path | None, as_json: bool
 ) -> None:
-    """Make an environment with the newest JAX, and prove that it works.
+    """Make an environment for one framework, and prove that it works.
 
     \b
     PROFILE is one of:
-      jax       the newest JAX, for checks, lessons and your programs [default]
-      rehearse  the TPU compiler, for `tpustarter rehearse`
+      jax          the newest JAX, for checks, lessons and your programs [default]
+      rehearse     the TPU compiler, for `tpustarter rehearse`
+      pytorch-xla  PyTorch/XLA 2.9.0, its last release
+      torchtpu     TorchTPU 0.2.0, which succeeds PyTorch/XLA
 
     The plan is shown first: every command, with its reason and what it changes.
     Steps that are done are skipped, so an interrupted run continues where it stopped.
@@ -79,7 +81,7 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
         yield from _describe_step(step, plan)
     yield ""
     if all(step.state == "done" for step in plan.steps):
-        yield f"Everything is done. Next: tpustarter {plan.profile.command}"
+        yield f"Everything is done. Next: tpustarter {plan.profile.next_command}"
     elif blocked := [step for step in plan.steps if step.state == "blocked"]:
         yield f"Blocked at `{blocked[0].id}`. When that is settled: {command}"
     else:
@@ -126,7 +128,7 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         yield f"{folder} is gone."
         yield f"To make it again: {command} --yes"
         return
-    yield f"{folder} is ready. Next: tpustarter {plan.profile.command}"
+    yield f"{folder} is ready. Next: tpustarter {plan.profile.next_command}"
     if plan.profile.activated:
         activate = str(plan.folder / "bin/activate")
         yield f"To use it in this shell: {plan.pasted(('source', activate))}"

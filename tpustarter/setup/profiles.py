@@ -25,15 +25,28 @@ class Profile:
     key: str
     """Under which name the state keeps its folder."""
     wheel: str
-    """What to install on a machine without a TPU; on one with a TPU it is `jax[tpu]`."""
+    """What to install on a machine without a TPU."""
+    tpu_wheel: str
+    """What to install on one with a TPU."""
     packages: tuple[str, ...]
     """What the installation must have brought."""
     remembered: str
     """What comes of remembering it."""
     activated: bool
     """Whether people work in it, in a shell of theirs."""
+    supports: str
+    """What the Pythons of `versions` are for, in a few words."""
+    versions: tuple[str, ...] = ("3.12", "3.13")
+    """Pythons it can be made with, the preferred one first."""
     system: str | None = None
     """The one system it can be made on, as `uname -sm` tells."""
+    framework: str | None = None
+    """The framework that `--framework` names to use it; null where nothing needs to be said."""
+
+    @property
+    def next_command(self) -> str:
+        """Return what to type once it is made, after `tpustarter`."""
+        return f"{self.command} --framework {self.framework}" if self.framework else self.command
 
 
 PROFILES = {
@@ -46,9 +59,11 @@ PROFILES = {
             command="check",
             key=environments.TESTED,
             wheel="jax",
+            tpu_wheel="jax[tpu]",
             packages=("jax",),
             remembered="{folder} is tested when no other environment is active",
             activated=True,
+            supports="the newest JAX",
         ),
         Profile(
             name="rehearse",
@@ -57,17 +72,54 @@ PROFILES = {
             command="rehearse",
             key=environments.COMPILES,
             wheel="jax[tpu]",
+            tpu_wheel="jax[tpu]",
             packages=("jax", "libtpu"),
             remembered="`tpustarter rehearse` compiles with {folder}",
             activated=False,
+            supports="the newest JAX",
             system="Linux x86_64",
+        ),
+        Profile(
+            name="pytorch-xla",
+            meaning="PyTorch/XLA 2.9.0, its last release",
+            folder="tpu-torch-xla",
+            command="check",
+            key=environments.TORCH_XLA,
+            wheel="torch_xla==2.9.0",
+            tpu_wheel="torch_xla[tpu]==2.9.0",
+            packages=("torch_xla", "torch"),
+            remembered="{folder} is tested with `--framework torch_xla`",
+            activated=True,
+            supports="PyTorch/XLA 2.9.0",
+            versions=("3.12", "3.11", "3.13", "3.10"),
+            system="Linux x86_64",
+            framework="torch_xla",
+        ),
+        Profile(
+            name="torchtpu",
+            meaning="TorchTPU 0.2.0, which succeeds PyTorch/XLA",
+            folder="tpu-torchtpu",
+            command="check",
+            key=environments.TORCH_TPU,
+            wheel="torch_tpu==0.2.0",
+            tpu_wheel="torch_tpu==0.2.0",
+            packages=("torch_tpu", "libtpu"),
+            remembered="{folder} is tested with `--framework torch_tpu`",
+            activated=True,
+            supports="TorchTPU 0.2.0",
+            versions=("3.12", "3.13", "3.14"),
+            system="Linux x86_64",
+            framework="torch_tpu",
         ),
     )
 }
 
 
 def named(name: str) -> Profile:
-    """Return the profile of a name; raises Problem for none."""
+    """Return the profile of a name, or of the framework it installs; raises Problem for none."""
+    for profile in PROFILES.values():
+        if name == profile.framework:
+            return profile
     if name not in PROFILES:
         choices = ", ".join(
             f"`{profile.name}` ({profile.meaning})" for profile in PROFILES.values()

@@ -199,7 +199,7 @@ class Setup:
         if added and "install" in self._facts.done:
             removals.append(f"with packages installed since: {', '.join(sorted(added))}")
         if environments.proved(self.profile.key) == self.folder:
-            command = f"`tpustarter {self.profile.command}`"
+            command = f"`tpustarter {self.profile.next_command}`"
             removals.append(f"its place among the environments that {command} looks for")
         return removals
 
@@ -313,7 +313,8 @@ class Setup:
         packages = folders.packages(self.folder)
         folders.mark(self.folder, done=["environment", "install"], wheel=self._facts.wheel,
                      packages=packages)  # fmt: skip
-        versions = [package for package in packages if package.split()[0] in ("jax", "libtpu")]
+        told = {*self.profile.packages, "libtpu"}
+        versions = [package for package in packages if package.split()[0] in told]
         return "done", ", ".join(versions)
 
     def _prove(self, step: Step, log: Lines) -> Generator[Event, None, _End]:

@@ -24,11 +24,13 @@ from tpustarter.setup.profiles import Profile
 
 State = Literal["todo", "done", "running", "failed", "blocked", "undone"]
 
-VERSIONS = ("3.12", "3.13")
-"""Pythons the newest JAX supports and is tried on, the preferred one first.
-Source: https://docs.jax.dev/en/latest/changelog.html, 0.11.0 dropped 3.11 (read 2026-11)."""
-
-SIZES = {"jax": ("150 MB", "1 GB"), "jax[tpu]": ("400 MB", "2 GB")}
+SIZES = {
+    "jax": ("150 MB", "1 GB"),
+    "jax[tpu]": ("400 MB", "2 GB"),
+    "torch_xla==2.9.0": ("3 GB", "8 GB"),
+    "torch_xla[tpu]==2.9.0": ("3 GB", "8 GB"),
+    "torch_tpu==0.2.0": ("3 GB", "8 GB"),
+}
 """What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
 ELSEWHERE = "`tpustarter setup {} --folder PATH` makes it in another place"
@@ -73,7 +75,9 @@ class Facts:
     """Whether an environment of ours is there that has no Python which could be started."""
     uv: Path | None
     python: Path | None
-    """A Python on this machine that the newest JAX supports."""
+    """A Python on this machine that the profile can be made with."""
+    unfit: tuple[str, ...]
+    """Other Pythons on PATH, such as `3.14`."""
     version: str | None
     """Version of the Python in the environment; null while there is none that is complete."""
     installed: tuple[str, ...]
@@ -81,7 +85,7 @@ class Facts:
     done: tuple[str, ...]
     """Steps whose command ended well, as the folder's marker says."""
     wheel_inside: str
-    """What was installed for JAX."""
+    """What was installed."""
     proof: Mapping[str, Any]
     """What was proved, and with which versions."""
     remembered: bool
@@ -89,8 +93,8 @@ class Facts:
 
     @property
     def wheel(self) -> str:
-        """Return what to install for JAX on this machine."""
-        return "jax[tpu]" if self.on_tpu else self.profile.wheel
+        """Return what to install on this machine."""
+        return self.profile.tpu_wheel if self.on_tpu else self.profile.wheel
 
     @property
     def needed(self) -> list[str]:
@@ -155,7 +159,8 @@ def look(
         occupied=None if complete else environment.occupied(folder, short),
         half_made=bool(marker) and not complete and environment.is_filled(folder),
         uv=find_uv(machine.env, home, own),
-        python=find_python(machine.env, home, folder),
+        python=find_python(machine.env, home, folder, profile.versions),
+        unfit=_unfit_pythons(machine.env, profile.versions),
         version=_read_version(folder) if complete else None,
         installed=_find_packages(folder, profile) if complete else (),
         done=done if complete else (),
@@ -184,8 +189,10 @@ def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = Non
     return _first_executable([*candidates, *(folder / "uv" for folder in folders)])
 
 
-def find_python(env: Mapping[str, str], home: Path, folder: Path) -> Path | None:
-    """Return a Python that the newest JAX supports: on PATH, of pyenv, or one that uv keeps.
+def find_python(
+    env: Mapping[str, str], home: Path, folder: Path, versions: Sequence[str]
+) -> Path | None:
+    """Return a Python of one of these versions: on PATH, of pyenv, or one that uv keeps.
 
     One inside `folder` does not count: it goes when the environment is made anew.
     """
@@ -194,7 +201,7 @@ def find_python(env: Mapping[str, str], home: Path, folder: Path) -> Path | None
     data_folder = Path(env.get("XDG_DATA_HOME") or home / ".local/share")
     uv_folder = Path(env.get("UV_PYTHON_INSTALL_DIR") or data_folder / "uv/python")
     candidates: list[Path] = []
-    for version in VERSIONS:
+    for version in versions:
         candidates += [path / f"python{version}" for path in path_folders]
         for parent, pattern in ((pyenv, r"{}\.\d+"), (uv_folder, r"cpython-{}(\.\d+)?-.*")):
             name_pattern = re.compile(pattern.format(re.escape(version)))
@@ -204,6 +211,14 @@ def find_python(env: Mapping[str, str], home: Path, folder: Path) -> Path | None
             )
             candidates += [path / "bin" / f"python{version}" for path in reversed(ordered)]
     return _first_executable(candidates)
+
+
+def _unfit_pythons(env: Mapping[str, str], versions: Sequence[str]) -> tuple[str, ...]:
+    """Return the versions of the Pythons on PATH that are none of these, by their names."""
+    paths = (path for folder in _path_folders(env) for path in _list_folder(folder))
+    names = {path.resolve().name for path in paths if path.name.startswith("python3")}
+    found = {name.removeprefix("python") for name in names if re.fullmatch(r"python3\.\d+", name)}
+    return tuple(sorted(found - set(versions), key=lambda version: int(version[2:])))
 
 
 def _path_folders(env: Mapping[str, str]) -> list[Path]:
@@ -269,9 +284,10 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
     if unknown:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
     download, space = SIZES[facts.wheel]
+    first = facts.profile.versions[0]
     values = {
         "uv": str(facts.uv),
-        "python": str(facts.python or (VERSIONS[0] if facts.uv else f"python{VERSIONS[0]}")),
+        "python": str(facts.python or (first if facts.uv else f"python{first}")),
         "folder": str(facts.folder),
         "wheel": facts.wheel,
         "beside": "--beside-tpu" if facts.on_tpu else "",
@@ -298,17 +314,24 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
 
 
 def _python_state(facts: Facts) -> tuple[State, str]:
-    system = facts.profile.system
-    if system not in (None, facts.system):
-        return "blocked", f"this machine is {facts.system}, and libtpu comes for {system} alone"
+    profile = facts.profile
+    if profile.system not in (None, facts.system):
+        wheels = profile.framework or "libtpu"
+        return (
+            "blocked",
+            f"this machine is {facts.system}, and {wheels} comes for {profile.system} alone",
+        )
     if facts.version:
         return "done", f"Python {facts.version} is in {facts.shown}"
     if facts.python:
         return "done", f"{facts.python.name} found at {facts.short(facts.python)}"
+    here = f"; the Python {' and '.join(facts.unfit)} here does not fit" if facts.unfit else ""
     if facts.uv:
-        return "todo", f"none found; uv at {facts.short(facts.uv)} fetches one"
-    versions = " or ".join(VERSIONS)
-    return "blocked", f"no Python {versions} was found here\n{HOW_TO_GET_A_PYTHON}"
+        return "todo", f"none found{here}; uv at {facts.short(facts.uv)} fetches one"
+    ordered = sorted(profile.versions, key=lambda version: int(version.removeprefix("3.")))
+    versions = f"{', '.join(ordered[:-1])} or {ordered[-1]}"
+    why = f"{profile.supports} needs it{here}"
+    return "blocked", f"no Python {versions} was found here, and {why}\n{HOW_TO_GET_A_PYTHON}"
 
 
 def _environment_state(facts: Facts) -> tuple[State, str]:
@@ -322,7 +345,10 @@ def _environment_state(facts: Facts) -> tuple[State, str]:
 
 
 def _install_state(facts: Facts) -> tuple[State, str]:
-    if "install" in facts.done and facts.needed and facts.wheel_inside in (facts.wheel, "jax[tpu]"):
+    if "install" in facts.done and facts.needed and facts.wheel_inside in (
+        facts.wheel,
+        facts.profile.tpu_wheel,
+    ):
         return "done", f"{facts.shown} has {' and '.join(facts.needed)}"
     return "todo", ""
 

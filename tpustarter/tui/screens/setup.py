@@ -51,7 +51,12 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     ]
 
     def __init__(self, profile: str = "jax") -> None:
-        titles = {"jax": "Set up an environment", "rehearse": "Set up the TPU compiler"}
+        titles = {
+            "jax": "Set up an environment",
+            "rehearse": "Set up the TPU compiler",
+            "pytorch-xla": "Set up PyTorch/XLA",
+            "torchtpu": "Set up TorchTPU",
+        }
         super().__init__(titles[profile])
         self._profile = profile
         self._setup: Setup | None = None
@@ -195,8 +200,12 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         if any(step.state == "undone" for step in setup.steps):
             return f"{visible(setup.short(setup.folder))} is gone. y makes it again."
         if not unfinished:
-            users = {"jax": "Checks and lessons use", "rehearse": "`tpustarter rehearse` uses"}
-            return f"Everything is done. {users[self._profile]} this environment from now on."
+            user = (
+                "Checks and lessons use"
+                if self._profile == "jax"
+                else f"`tpustarter {setup.profile.next_command}` uses"
+            )
+            return f"Everything is done. {user} this environment from now on."
         remaining = f"{len(unfinished)} of {len(setup.steps)} steps are left"
         if self._ended_steps:
             return f"{remaining}; y goes on.{log}"

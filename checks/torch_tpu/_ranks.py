@@ -1,0 +1,56 @@
+"""One process for each device, as TorchTPU wants it: a process is bound to one device.
+
+Only the standard spawn of torch is used, so on the CPU the same code runs with Gloo. The functions
+that do the work are arguments, because a spawned process knows nothing of the one that made it.
+"""
+
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.distributed
+import torch.multiprocessing
+
+BACKENDS = {"tpu": "tpu_dist", "cpu": "gloo"}
+"""The process group of each kind of device; torch_tpu 0.2.0 registers `tpu_dist`."""
+
+
+def on_each_rank(work, count, device, *arguments):
+    """Return what `work(rank, count, device, *arguments)` returns on each rank, as arrays."""
+    if torch.device(device).type == "tpu":
+        from torch.tpu import distributed
+
+        distributed.set_tpu_launch_env(nproc_per_node=count)
+    with tempfile.TemporaryDirectory(prefix="tpustarter-ranks-") as folder:
+        torch.multiprocessing.spawn(
+            _rank, args=(count, device, _free_port(), folder, work, arguments), nprocs=count
+        )
+        return [dict(np.load(Path(folder, f"{rank}.npz"))) for rank in range(count)]
+
+
+def _rank(rank, count, device, port, folder, work, arguments):  # noqa: PLR0913, PLR0917  what spawn hands over
+    """Be one rank: join the others, work, and leave the results in a file."""
+    os.environ.update(
+        RANK=str(rank),
+        LOCAL_RANK=str(rank),
+        WORLD_SIZE=str(count),
+        LOCAL_WORLD_SIZE=str(count),
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(port),
+    )
+    kind = torch.device(device).type
+    torch.distributed.init_process_group(BACKENDS[kind], rank=rank, world_size=count)
+    try:
+        results = work(rank, count, device, *arguments)
+        np.savez(Path(folder, f"{rank}.npz"), **results)
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def _free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
