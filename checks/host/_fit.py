@@ -84,31 +84,6 @@ def clashes(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
             expected="libtpu alone",
             hint="make a new environment: removing either of them breaks the other",
         )
-    if "torch" in packages and "torch-xla" in packages:
-        torch, xla = (packages[name].version for name in ("torch", "torch-xla"))
-        fits = _versions.numbers(torch)[:2] == _versions.numbers(xla)[:2]
-        release = ".".join(map(str, _versions.numbers(xla)))
-        requirements = (f"torch=={release}", f"torch_xla{'[tpu]' * tpu}=={release}")
-        yield Finding(
-            code="HOST-FRAMEWORKS-TORCH-PIN",
-            name=f"torch, as torch_xla {xla} was built for it",
-            verdict="ok" if fits else "fail",
-            found=torch,
-            expected=".".join(release.split(".")[:2]) + ".*",
-            hint=None if fits else f"run `{_install.into_this_python(*requirements)}`",
-        )
-    specifier = (
-        _versions.specifier_for(packages["torch-tpu"], "libtpu") if "torch-tpu" in packages else ""
-    )
-    if specifier is None:
-        yield Finding(
-            code="HOST-FRAMEWORKS-TORCH-TPU-OTHER",
-            name="torch_tpu is perhaps another company's package of this name",
-            verdict="warn" if tpu else "info",
-            found=f"{packages['torch-tpu'].version}, which does not require libtpu",
-            expected="one that requires libtpu, as Google's does",
-            hint=f"run `{_install.into_this_python('-U', 'torch_tpu')}`",
-        )
 
 
 def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:

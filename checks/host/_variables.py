@@ -52,7 +52,7 @@ TPU_FLAG = r"(?:.*\s)?(--(?:xla_tpu|xla_jf|megascale|2a886c8)_\w+)"
 ROWS = (
     Row("TPU_LOAD_LIBRARY", NO, "fail", "keeps libtpu from loading", UNSET,
         "https://github.com/jax-ml/jax"),
-    Row("XRT_*", ".", "warn", "was for a runtime that is gone: PyTorch/XLA then uses the CPU",
+    Row("XRT_*", ".", "warn", "was for a runtime that is gone: PyTorch/XLA no longer reads it",
         UNSET, f"{XLA}/pull/4599"),
     Row("COLAB_TPU_ADDR", ".", "warn", "names a TPU Node, which no longer exist", UNSET,
         "https://github.com/googlecolab/colabtools/issues/4481"),

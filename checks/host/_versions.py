@@ -15,6 +15,7 @@ NAMES = (
     "torch",
     "torch-xla",
     "torch-tpu",
+    "torchax",
     "tensorflow",
     "tensorflow-tpu",
     "numpy",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 
-from tpustarter.checks.host import _fit, _install, _pins, _versions
+from tpustarter.checks.host import _fit, _install, _pins, _torch, _torchax, _versions
 from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
@@ -42,7 +42,8 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
         yield from _fit.libtpu_present(packages, elsewhere=elsewhere)
     yield from _pins.pins(packages, tpu=tpu)
     yield from _fit.clashes(packages, tpu=tpu)
-    generation = host.generation(machine)
-    yield from _fit.tensorflow(
-        packages, generation.name if generation else "unknown" if tpu else None
-    )
+    found = host.generation(machine)
+    generation = found.name if found else "unknown" if tpu else None
+    yield from _torch.findings(packages, tpu=tpu, generation=generation)
+    yield from _torchax.overwritten(path)
+    yield from _fit.tensorflow(packages, generation)

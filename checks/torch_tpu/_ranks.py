@@ -20,10 +20,19 @@ BACKENDS = {"tpu": "tpu_dist", "cpu": "gloo"}
 
 def on_each_rank(work, count, device, *arguments):
     """Return what `work(rank, count, device, *arguments)` returns on each rank, as arrays."""
-    if torch.device(device).type == "tpu":
-        from torch.tpu import distributed
+    before = dict(os.environ)
+    try:
+        if torch.device(device).type == "tpu":
+            from torch.tpu import distributed
 
-        distributed.set_tpu_launch_env(nproc_per_node=count)
+            distributed.set_tpu_launch_env(nproc_per_node=count)
+        return _spawned(work, count, device, arguments)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _spawned(work, count, device, arguments):
     with tempfile.TemporaryDirectory(prefix="tpustarter-ranks-") as folder:
         torch.multiprocessing.spawn(
             _rank, args=(count, device, _free_port(), folder, work, arguments), nprocs=count

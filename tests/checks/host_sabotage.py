@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +21,7 @@ JAXLIB, LIBTPU = ("jaxlib", "0.12.0.1", []), ("libtpu", "0.0.50.1", [])
 TORCH_TPU = ("torch_tpu", "0.2.0", ["torch<=2.15,>=2.11", "libtpu>=0.0.50"])
 TENSORFLOW_TPU = ("tensorflow-tpu", "2.20.0", ["keras>=3.10.0", "libtpu~=0.0.14"])
 TORCH_XLA = ("torch_xla", "2.9.0", ['libtpu==0.0.21; extra == "tpu"'])
+TORCH, OLD_LIBTPU = ("torch", "2.9.0", []), ("libtpu", "0.0.21", [])
 
 
 def run(name: str, machine: host.Machine, **seams: Any) -> Findings:
@@ -69,6 +72,18 @@ def container(root: Path, **options: Any) -> Findings:
 def frameworks(root: Path, *packages: tuple[str, str, list[str]], **options: Any) -> Findings:
     """Run the frameworks check on a TPU VM with these distributions."""
     return run("frameworks", sound(root, **options), path=installed(root / "site", *packages))
+
+
+def torchax(root: Path, *, text: bytes) -> Findings:
+    """Run the frameworks check where torchax and torch_xla share a folder that holds `text`."""
+    path = installed(root / "site", ("torchax", "0.0.13", []), TORCH_XLA, TORCH, OLD_LIBTPU)
+    file = root / "site/torchax/__init__.py"
+    file.parent.mkdir()
+    file.write_bytes(text)
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"torchax").digest()).rstrip(b"=").decode()
+    record = root / "site/torchax-0.0.13.dist-info/RECORD"
+    record.write_text(f"torchax/__init__.py,sha256={digest},7\n")
+    return run("frameworks", sound(root), path=path)
 
 
 def logs(root: Path, mode: int = 0o755, **env: str) -> Findings:
@@ -259,6 +274,33 @@ SABOTAGE: dict[str, list[Case]] = {
             "fail",
             lambda root: frameworks(root, ("torch", "2.8.0+cpu", []), TORCH_XLA, LIBTPU),
         ),
+        (
+            "HOST-FRAMEWORKS-TORCH-PIN",
+            "fail",
+            lambda root: frameworks(root, ("torch", "2.10.0", []), TORCH_XLA, OLD_LIBTPU),
+        ),
+        (
+            "HOST-FRAMEWORKS-TORCH-TWICE",
+            "fail",
+            lambda root: frameworks(root, TORCH, TORCH_XLA, TORCH_TPU, LIBTPU),
+        ),
+        ("HOST-FRAMEWORKS-TORCH-ALONE", "warn", lambda root: frameworks(root, TORCH)),
+        (
+            "HOST-FRAMEWORKS-LIBTPU-SHARED",
+            "warn",
+            lambda root: frameworks(root, JAX, JAXLIB, TORCH, TORCH_XLA, LIBTPU),
+        ),
+        (
+            "HOST-FRAMEWORKS-TORCH-XLA-TPU7X",
+            "warn",
+            lambda root: run(
+                "frameworks",
+                lay_out(root, "tpu7x"),
+                path=installed(root / "site", TORCH, TORCH_XLA, OLD_LIBTPU),
+            ),
+        ),
+        ("HOST-FRAMEWORKS-TORCHAX", "fail", lambda root: torchax(root, text=b"torch_xla's")),
+        ("HOST-FRAMEWORKS-TORCHAX", "warn", lambda root: torchax(root, text=b"torchax")),
         (
             "HOST-FRAMEWORKS-TENSORFLOW",
             "warn",

@@ -15,6 +15,8 @@ from tests.checks.host_sabotage import (
     LIBTPU,
     SABOTAGE,
     SOUND,
+    TORCH,
+    TORCH_XLA,
     Findings,
     environment,
     foreign,
@@ -474,3 +476,32 @@ def test_no_tpu_package_is_advised_where_there_is_no_tpu(
     findings = run("frameworks", lay_out(tmp_path), path=installed(tmp_path / "site", *packages))
 
     assert [] == [finding.hint for finding in findings if "[tpu]" in (finding.hint or "")]
+
+
+def test_the_frameworks_that_share_a_libtpu_are_named(tmp_path: Path) -> None:
+    """Whose it is, and the command that gives each an environment of its own."""
+    path = installed(tmp_path / "site", JAX, JAXLIB, TORCH, TORCH_XLA, LIBTPU)
+    findings = run("frameworks", lay_out(tmp_path), path=path)
+    [shared] = [one for one in findings if one.code == "HOST-FRAMEWORKS-LIBTPU-SHARED"]
+
+    assert ("info", "0.0.50.1, as jax asks for it") == (shared.verdict, shared.found)
+    assert "`tpustarter setup jax` and `tpustarter setup pytorch-xla`" in (shared.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("packages", "code"),
+    [
+        ([TORCH], "HOST-FRAMEWORKS-TORCH-ALONE"),
+        ([TORCH, TORCH_XLA, ("libtpu", "0.0.21", [])], "HOST-FRAMEWORKS-LIBTPU-SHARED"),
+        ([TORCH, TORCH_XLA], "HOST-FRAMEWORKS-TORCH-XLA-TPU7X"),
+        ([("torchax", "0.0.13", []), TORCH], "HOST-FRAMEWORKS-TORCHAX"),
+    ],
+)
+def test_torch_that_is_in_order_is_left_alone(
+    packages: list[tuple[str, str, list[str]]], code: str, tmp_path: Path
+) -> None:
+    """Torch without a TPU, one framework with its libtpu, another chip, and torchax by itself."""
+    path = installed(tmp_path / "site", *packages)
+    findings = run("frameworks", lay_out(tmp_path), path=path)
+
+    assert [] == [one for one in findings if one.code == code]

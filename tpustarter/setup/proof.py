@@ -97,7 +97,9 @@ class ByRunning:
             return Outcome(
                 "failed", _join_lines(f"found it on {text.place(run)}, expected a TPU", hint)
             )
-        note = f"{', '.join(facts.installed)} computes on {text.place(run)}"
+        # Without a TPU, TorchTPU has no device at all: it loads beside its torch, and that is that.
+        place = text.place(run)
+        note = f"{', '.join(facts.installed)} {f'computes on {place}' if place else 'loads'}"
         return Outcome("done", note + ("" if platform == "tpu" else "; no TPU was tested"))
 
 

@@ -27,9 +27,9 @@ State = Literal["todo", "done", "running", "failed", "blocked", "undone"]
 SIZES = {
     "jax": ("150 MB", "1 GB"),
     "jax[tpu]": ("400 MB", "2 GB"),
-    "torch_xla==2.9.0": ("3 GB", "8 GB"),
-    "torch_xla[tpu]==2.9.0": ("3 GB", "8 GB"),
-    "torch_tpu==0.2.0": ("3 GB", "8 GB"),
+    "torch_xla==2.9.0": ("4.2 GB", "8 GB"),
+    "torch_xla[tpu]==2.9.0": ("4.4 GB", "8 GB"),
+    "torch_tpu==0.2.0": ("3.4 GB", "7 GB"),
 }
 """What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 

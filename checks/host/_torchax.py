@@ -1,0 +1,43 @@
+"""Whether torchax is still what its own record says: torch_xla brings a folder of that name."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tpustarter.probe.finding import Finding
+
+
+def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
+    """Compare the files of torchax with its record, where torch_xla is installed too."""
+    options: dict[str, Any] = {} if path is None else {"path": list(path)}
+    by_name = {
+        (package.metadata["Name"] or "").replace("_", "-").lower(): package
+        for package in importlib.metadata.distributions(**options)
+        if package.metadata
+    }
+    if not {"torchax", "torch-xla"} <= by_name.keys():
+        return
+    changed = sum(_differs(file) for file in by_name["torchax"].files or ())
+    yield Finding(
+        code="HOST-FRAMEWORKS-TORCHAX",
+        name="files of torchax that torch_xla overwrote",
+        verdict="fail" if changed else "warn",
+        found=changed,
+        expected="torchax and torch_xla apart" if not changed else 0,
+        hint="make an environment of its own for each: both write to the folder `torchax`",
+    )
+
+
+def _differs(file: importlib.metadata.PackagePath) -> bool:
+    """Return whether a file of an installation is not what its record says."""
+    if file.hash is None or file.hash.mode != "sha256" or file.suffix != ".py":
+        return False
+    try:
+        digest = hashlib.sha256(file.read_binary()).digest()
+    except OSError:
+        return True
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value
