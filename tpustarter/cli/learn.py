@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
@@ -67,7 +66,11 @@ from tpustarter.terminal import visible
     help="Write the lesson as a Jupyter notebook, which Colab opens too.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the notebook if the file exists.")
-@click.option("--which", is_flag=True, help="Say which lessons fit this machine, in order.")
+@click.option("--path", is_flag=True, help="Say which lessons fit this machine, in order.")
+@click.option("--which", is_flag=True, help="Ask three questions, and say which library to take.")
+@click.option("--from", "origin", metavar="LIBRARY", help="Answers --which: what you come from.")
+@click.option("--need", metavar="AIM", help="Answers --which: what you want to do.")
+@click.option("--have", metavar="MACHINE", help="Answers --which: what it will run on.")
 @click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
 @click.option(
     "--import",
@@ -134,6 +137,13 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     chosen = options.python is not None or options.devices is not None
     if chosen and not options.running and options.exercise is None:
         raise click.UsageError("--python and --devices go with --run, or with an exercise")
+    if not options.which and any(answer is not None for answer in _answers(options).values()):
+        raise click.UsageError("--from, --need and --have go with --which")
+
+
+def _answers(options: SimpleNamespace) -> dict[str, str | None]:
+    """Return what was typed for the questions of `--which`."""
+    return {"from": options.origin, "need": options.need, "have": options.have}
 
 
 def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
@@ -142,13 +152,14 @@ def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
         "--search": (options.search is not None, lambda: _search(options.search)),
         "--old": (options.old is not None, lambda: _search_claims(options.old)),
         "--exercise": (options.exercise is not None, lambda: _exercise(options)),
-        "--which": (options.which, _show_path),
+        "--path": (options.path, _show_path),
+        "--which": (options.which, lambda: _recommend(options)),
         "--export": (options.export, _export),
         "--import": (options.exported is not None, lambda: _import(options.exported)),
         "--lint": (options.lint, _lint),
     }
     actions = [action for is_given, action in standalone.values() if is_given]
-    with_json = options.as_json and not options.export  # which is JSON anyway
+    with_json = options.as_json and not (options.which or options.export)  # that is JSON anyway
     others = (options.running, options.every, with_json, options.lesson is not None)
     if actions and len(actions) + sum(others) > 1:
         *names, last = standalone
@@ -269,26 +280,15 @@ def _search(text: str) -> None:
 
 
 def _search_claims(text: str) -> None:
-    from tpustarter.learning import then_now
+    from tpustarter.cli import claims
 
-    claims = then_now.search(then_now.read(), text)
-    for number, claim in enumerate(claims):
-        if number:
-            click.echo()
-        click.echo(visible(f"{claim.id}  {claim.status}"))
-        command = f"{claim.command}" if claim.command else "no lesson yet"
-        proof = claim.proof or "not shown by code here"
-        for label, value in (("then", claim.then), ("now", claim.now), ("read", command),
-                             ("proof", proof), ("source", claim.source)):  # fmt: skip
-            for line in textwrap.wrap(value, 70, break_long_words=False, break_on_hyphens=False):
-                click.echo(visible(f"  {label:<7}{line}"))
-                label = ""  # noqa: PLW2901  printed once
-    if not claims:
-        error = (
-            f"exit 5: no older claim contains `{visible(text)}`; next: `tpustarter learn --search`"
-        )
-        click.echo(error, err=True)
-        sys.exit(ExitCode.NOTHING_VERIFIED)
+    claims.search(text)
+
+
+def _recommend(options: SimpleNamespace) -> None:
+    from tpustarter.cli import which
+
+    which.recommend(_answers(options), as_json=options.as_json)
 
 
 def _list(lessons: list[Lesson]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +16,7 @@ from typing import Any, cast
 from tpustarter import content, locations
 from tpustarter.checking import interpreters
 from tpustarter.content import Lesson
-from tpustarter.learning import documented, exercises, names, then_now
+from tpustarter.learning import documented, exercises, names, then_now, which
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.markdown import anchors, links, source_lines, tokens
 from tpustarter.problem import Problem
@@ -50,6 +50,7 @@ def everything(folder: Path | None = None) -> list[str]:
         *messages,
         *_lint_paths(folder, [lesson.id for lesson in lessons]),
         *claim_messages,
+        *_lint_which(folder, [lesson.id for lesson in lessons]),
     ]
 
 
@@ -254,3 +255,13 @@ def _lint_paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:
             for lesson_id in sorted(known_ids - on_a_path)
         ),
     ]
+
+
+def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
+    if not (folder / which.FILE).exists():
+        return []
+    try:
+        path_ids = [path.id for path in content.read_paths(folder)]
+        return list(which.complaints(which.read(folder), lesson_ids, path_ids))
+    except Problem as problem:
+        return [problem.what]

@@ -1,0 +1,200 @@
+"""`tpustarter learn --which` as it is typed: the questions, the recommendation, and JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.support.terminal import Terminal, terminal
+from tpustarter import content
+from tpustarter.cli import which as command
+from tpustarter.learning import which
+from tpustarter.machine import host
+from tpustarter.terminal import WIDTH
+
+ASK = ("learn", "--which")
+GIVEN = ("--from", "pytorch", "--need", "train", "--have", "v6e-8")
+SCHEMA = json.loads(
+    resources.files("tpustarter.learning").joinpath("which.schema.json").read_text()
+)
+
+
+def learn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `tpustarter learn --which` where nobody can be asked."""
+    words = [sys.executable, "-m", "tpustarter", *ASK, *arguments]
+    return subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def answer(tty: Terminal, *answers: str) -> None:
+    """Type one answer after the other, each when its question is there."""
+    for number, typed in enumerate(answers):
+        ask = which.read().questions[number].ask
+        tty.until(lambda text, ask=ask: ask in text and text.rstrip().endswith(":"))
+        tty.press(f"{typed}\n")
+
+
+def test_the_recommendation_has_reasons_sources_dates_and_what_to_do() -> None:
+    """Everything fits 80 columns, but for an address."""
+    done = learn(*GIVEN)
+    lines = done.stdout.splitlines()
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "Take TorchTPU (torch_tpu)." == lines[0]
+    for wanted in ("Why", "What to know", "Install it", "  tpustarter setup torchtpu",
+                   "Begin with", "  It is on the path `I come from PyTorch or CUDA`.",
+                   "  tpustarter learn --which --from pytorch --need train --have v5e-v6e",
+                   ):  # fmt: skip
+        assert wanted in lines
+    assert any("https://" in line and "(read 2026-" in line for line in lines)
+    assert [] == [line for line in lines if len(line) > WIDTH and "https://" not in line]
+    assert "\x1b" not in done.stdout
+
+
+def test_every_recommendation_can_be_printed_and_told_as_json() -> None:
+    """The lines keep their width and the documents their schema, whatever was answered."""
+    guide = which.read()
+    lessons, paths = content.read_lessons(), content.read_paths()
+    ids = {lesson.id for lesson in lessons}
+    for answers in which.every_answer(guide):
+        advice = which.advise(guide, answers)
+        lines = "\n".join(command._describe(advice, lessons, paths)).splitlines()
+        jsonschema.Draft202012Validator(SCHEMA).validate(which.document(advice))
+
+        assert [] == [line for line in lines if len(line) > WIDTH and "https://" not in line]
+        assert advice.start.lesson not in ids or any(advice.start.lesson in one for one in lines)
+
+
+def test_json_is_the_same_advice_as_one_document() -> None:
+    """Stdout holds it and nothing else, also for an error."""
+    done, broken = learn(*GIVEN, "--json"), learn("--need", "train", "--json")
+    fields, error = json.loads(done.stdout), json.loads(broken.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(fields)
+    jsonschema.Draft202012Validator(SCHEMA).validate(error)
+
+    assert ("torchtpu", "v5e-v6e", 0) == (
+        fields["library"]["id"], fields["answers"]["have"], done.returncode)  # fmt: skip
+    assert (2, 2) == (error["exit_code"], broken.returncode)
+
+
+def test_where_nobody_can_be_asked_one_error_lists_the_options_that_are_missing() -> None:
+    """What was given is not listed, and the example can be copied."""
+    done = learn("--need", "keras")
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert (
+        "error: there is no terminal to ask on, and `--from`, `--have` are missing\n\n"
+        "hint: answer with options\n"
+        "  tpustarter learn --which --from nothing --need learn --have laptop\n"
+        "  --from  numpy, pytorch, tensorflow, jax, nothing\n"
+        "  --have  v2-v3, v4, v5e-v6e, tpu7x, notebook, laptop, v6e-8\n"
+    ) == done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--from", "cuda", "--need", "keep", "--have", "v4"), "`--from` does not know `cuda`"),
+        (("--have", ""), "`--have` does not know ``"),
+        (("jax/precision",), "each go alone"),
+        (("--run",), "--run needs a lesson"),
+    ],
+)
+def test_a_command_line_that_cannot_be_followed_is_refused(
+    arguments: tuple[str, ...], error: str
+) -> None:
+    """Nothing is asked and nothing recommended."""
+    done = learn(*arguments)
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert error in done.stderr
+
+
+def test_the_answers_go_with_which_only() -> None:
+    """`--need` without it is a mistake, not a lesson."""
+    words = [sys.executable, "-m", "tpustarter", "learn", "--need", "keras"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "--from, --need and --have go with --which" in done.stderr
+
+
+def test_on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() -> None:
+    """Numbers, names and a TPU's name are understood; what is not is told, and asked again."""
+    with terminal(*ASK, drive="drive_cli.py", lines=100) as tty:
+        answer(tty, "2")
+        tty.until(lambda text: "What do you want to do" in text and text.rstrip().endswith(":"))
+        tty.press("9\n")
+        tty.until(lambda text: "`9` is none of 1 to 6" in text and text.rstrip().endswith(":"))
+        tty.press("\n")
+        tty.until(lambda text: "`` is none of 1 to 6" in text and text.rstrip().endswith(":"))
+        tty.press("train\n")
+        answer_last(tty, "v6e-8")
+        text = tty.until(lambda text: "The same without questions" in text)
+
+        assert 0 == tty.end()
+        assert "Take TorchTPU (torch_tpu)." in text
+
+
+def answer_last(tty: Terminal, typed: str) -> None:
+    """Answer the question about the machine."""
+    tty.until(lambda text: "to run it on?" in text and text.rstrip().endswith(":"))
+    tty.press(f"{typed}\n")
+
+
+def test_what_was_given_is_not_asked_for() -> None:
+    """One question is left, and `NO_COLOR` is kept."""
+    with terminal(
+        *ASK, *GIVEN[:4], drive="drive_cli.py", lines=100, NO_COLOR="1"
+    ) as tty:  # fmt: skip
+        answer_last(tty, "6")
+        text = tty.until(lambda text: "The same without questions" in text)
+
+        assert 0 == tty.end()
+        assert "know best" not in text
+        assert b"\x1b[3" not in tty.written
+
+
+@pytest.mark.parametrize(("key", "code"), [("\x03", 130), ("\x04", 2)])
+def test_ctrl_c_and_the_end_of_input_end_it(key: str, code: int) -> None:
+    """No traceback, and nothing recommended."""
+    with terminal(*ASK, drive="drive_cli.py", lines=60) as tty:
+        tty.until(lambda text: text.rstrip().endswith(":"))
+        tty.press(key)
+
+        assert code == tty.end()
+        assert "Traceback" not in tty.text
+        assert "Take " not in tty.text
+        assert (code == 2) == ("was not answered" in tty.text)
+        assert tty.takes_lines
+
+
+def test_the_tpu_in_this_machine_is_the_answer_of_enter(tmp_path: Path) -> None:
+    """On a TPU VM its generation is found without starting anything; elsewhere there is none."""
+    device = tmp_path / "sys/bus/pci/devices/0000:00:05.0"
+    device.mkdir(parents=True)
+    (device / "vendor").write_text("0x1ae0\n")
+    (device / "device").write_text("0x006f\n")
+    question = which.read().questions[-1]
+    there = host.Machine(tmp_path, {}, None)
+    nowhere = host.Machine(tmp_path / "empty", {}, None)
+
+    assert 3 == command._number_of_this_machine(question, there)
+    assert None is command._number_of_this_machine(question, nowhere)
+    assert None is command._number_of_this_machine(which.read().questions[0], there)
+
+
+def test_the_lessons_for_this_machine_are_still_listed() -> None:
+    """`--path` shows the path and what is next on it."""
+    words = [sys.executable, "-m", "tpustarter", "learn", "--path"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("I only have a laptop.")
+    assert "  next  start/on-a-laptop" in done.stdout

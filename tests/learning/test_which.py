@@ -1,0 +1,209 @@
+"""Which library to take: every answer gets one recommendation, and each row has its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tpustarter import content
+from tpustarter.learning import lint, which
+from tpustarter.learning.which import Advice, Guide
+from tpustarter.machine.generations import GENERATIONS
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.setup.profiles import PROFILES
+
+GUIDE = which.read()
+MADE = """
+questions:
+  - {id: from, ask: From?, choices: [{id: a, title: A, also: [old]}, {id: b, title: B}]}
+  - {id: have, ask: Have?, choices: [{id: tpu, title: T, generations: [v5e]}, {id: cpu, title: N}]}
+libraries:
+  - {id: x, title: X, install: [get x]}
+  - {id: y, title: Y, install: [get y]}
+reasons:
+  - {library: y, when: {from: [b], have: [cpu]}, text: first, source: https://a.b, read: 2026-11-01}
+  - {library: x, text: general, source: https://a.b, read: 2026-11-01}
+  - {library: y, when: {from: [b]}, text: second, source: https://a.b, read: 2026-11-01}
+notes:
+  - {when: {library: [y]}, text: of y, source: https://a.b, read: 2026-11-01}
+starts:
+  - {when: {library: [y]}, path: one, lesson: made/y}
+  - {path: one, lesson: made/x}
+"""
+
+
+def made(folder: Path, text: str = MADE) -> Guide:
+    """Return the rules of a text."""
+    (folder / which.FILE).write_text(text)
+    return which.read(folder)
+
+
+def every_advice() -> Iterator[Advice]:
+    """Yield the advice for each combination of answers."""
+    for answers in which.every_answer(GUIDE):
+        yield which.advise(GUIDE, answers)
+
+
+def test_every_combination_of_answers_gets_one_library_and_a_reason() -> None:
+    """The rules have no hole, and whatever decides is shown first, with source and date."""
+    counts = [len(question.choices) for question in GUIDE.questions]
+    advice = list(every_advice())
+
+    assert counts[0] * counts[1] * counts[2] == len(advice)
+    assert len(advice) == len({tuple(one.answers.values()) for one in advice})
+    for one in advice:
+        assert one.library in GUIDE.libraries, one.answers
+        assert one.reasons, one.answers
+        for row in (*one.reasons, *one.notes):
+            assert row.source.startswith("https://")
+            assert row.read.startswith("2026-")
+
+
+def test_every_library_and_every_row_is_met_by_somebody() -> None:
+    """A row that no answers reach is dead, and says something nobody reads."""
+    advice = list(every_advice())
+
+    assert {one.id for one in GUIDE.libraries} == {one.library.id for one in advice}
+    assert [] == [row for row in GUIDE.reasons if not any(row in one.reasons for one in advice)]
+    assert [] == [row for row in GUIDE.notes if not any(row in one.notes for one in advice)]
+    assert [] == [start for start in GUIDE.starts if not any(start == one.start for one in advice)]
+
+
+def test_nothing_is_wrong_with_the_rules() -> None:
+    """Lessons, paths, answers and sources are there, and no name stands for two answers."""
+    lessons = [lesson.id for lesson in content.read_lessons()]
+    paths = [path.id for path in content.read_paths()]
+
+    assert [] == list(which.complaints(GUIDE, lessons, paths))
+
+
+def test_what_is_to_be_installed_can_be() -> None:
+    """Every `tpustarter setup` names a profile."""
+    commands = [command for one in GUIDE.libraries for command in one.install]
+    profiles = {
+        line.removeprefix("tpustarter setup ") for line in commands if line.startswith("tpustarter")
+    }
+
+    assert profiles <= {*PROFILES}
+
+
+def test_every_generation_of_tpu_is_one_answer() -> None:
+    """Whatever TPU somebody has, typed as they like, there is an answer for it."""
+    question = GUIDE.questions[-1]
+    generations = [name for one in question.choices for name in one.generations]
+
+    assert sorted(row.name for row in GENERATIONS) == sorted(generations)
+    for typed, wanted in (("v6e-8", "v5e-v6e"), ("V5litepod-4", "v5e-v6e"), ("TPU v3-8", "v2-v3"),
+                          ("tpu7x", "tpu7x"), ("Ironwood", "tpu7x"), ("colab", "notebook"),
+                          ("6", "laptop"), (" v4 ", "v4")):  # fmt: skip
+        assert wanted == which.parse_answer(question, typed), typed
+
+
+@pytest.mark.parametrize(
+    ("origin", "need", "have", "library"),
+    [
+        ("pytorch", "train", "v6e-8", "torchtpu"),
+        ("pytorch", "train", "v3-8", "pytorch-xla"),
+        ("pytorch", "keep", "tpu7x", "pytorch-xla"),
+        ("pytorch", "learn", "laptop", "pytorch-xla"),
+        ("pytorch", "learn", "v5e", "torchtpu"),
+        ("pytorch", "serve", "v5p", "torchtpu"),
+        ("pytorch", "serve", "v4", "jax"),
+        ("pytorch", "research", "v6e", "jax"),
+        ("tensorflow", "keras", "tpu7x", "keras"),
+        ("tensorflow", "research", "kaggle", "jax"),
+        ("numpy", "learn", "laptop", "jax"),
+        ("none", "serve", "laptop", "jax"),
+    ],
+)
+def test_the_advice_that_a_colleague_would_give(
+    origin: str, need: str, have: str, library: str
+) -> None:
+    """The beta for what begins now, the last release for what runs, and JAX for what is new."""
+    typed = zip(GUIDE.questions, (origin, need, have), strict=True)
+    answers = {question.id: which.parse_answer(question, text) for question, text in typed}
+
+    assert library == which.advise(GUIDE, answers).library.id
+
+
+def test_what_is_a_beta_or_at_its_end_is_called_so() -> None:
+    """Nobody takes TorchTPU or PyTorch/XLA without having read what they are."""
+    for one in every_advice():
+        notes = " ".join(row.text for row in one.notes)
+        if one.library.id == "torchtpu":
+            assert "0.2.0 is a beta" in notes
+        if one.library.id == "pytorch-xla":
+            assert "the last release" in notes
+
+
+def test_the_first_reason_decides_and_the_others_of_its_library_follow(tmp_path: Path) -> None:
+    """Reasons for a library that is not taken are not shown."""
+    guide = made(tmp_path)
+    special = which.advise(guide, {"from": "b", "have": "cpu"})
+    general = which.advise(guide, {"from": "b", "have": "tpu"})
+
+    assert ("y", ["first", "second"]) == (special.library.id, [r.text for r in special.reasons])
+    assert ["of y"] == [row.text for row in special.notes]
+    assert "made/y" == special.start.lesson
+    assert ("x", ["general"]) == (general.library.id, [row.text for row in general.reasons])
+    assert () == general.notes
+    assert "made/x" == general.start.lesson
+    assert [] == list(which.complaints(guide, ["made/x", "made/y"], ["one"]))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "complaint"),
+    [
+        ("text: general", "when: {from: [b]}, text: general", "no rule in `which-library.yml`"),
+        ("library: x,", "library: z,", "no rule in"),
+        ("from: [b], have", "from: [c], have", "`from: c`, which is no answer"),
+        ("when: {from: [b]}", "when: {whence: [b]}", "`whence: b`, which is no answer"),
+        ("also: [old]", "also: [b]", "`b` stands for two answers to `from`"),
+        ("first, source: https://a.b", "first, source: a.b", "`first` has no public source"),
+        ("of y, source: https://a.b, read: 2026-11-01", "of y, source: https://a.b, read: soon",
+         "`of y` does not say when its source was read"),
+        ("lesson: made/y", "lesson: made/z", "the lesson `made/z` does not exist"),
+        ("path: one, lesson: made/x", "path: two, lesson: made/x", "path `two` does not exist"),
+    ],
+)  # fmt: skip
+def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complaint: str) -> None:
+    """Each kind of mistake in the file is told."""
+    assert right in MADE
+    guide = made(tmp_path, MADE.replace(right, wrong, 1))
+
+    assert complaint in "\n".join(which.complaints(guide, ["made/x", "made/y"], ["one"]))
+
+
+def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
+    """`learn --lint` says what is wrong with them, and nothing where there are none."""
+    (tmp_path / "paths.yml").write_text("[]")
+    told_without = lint.everything(tmp_path)
+    made(tmp_path)
+    told = [line for line in lint.everything(tmp_path) if line not in told_without]
+
+    assert f"{which.FILE}: the lesson `made/x` does not exist" in told
+    assert all(line.startswith(which.FILE) for line in told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "- 3", "", MADE.replace("notes:", "more:"), MADE.replace("[get x]", "get x"),
+     MADE.replace("[{id: a,", "[{name: a,"), MADE.replace("when: {from: [b]}", "when: [b]")],
+)  # fmt: skip
+def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
+    """It names the file."""
+    with pytest.raises(Problem, match=r"cannot read the rules in .*which-library\.yml"):
+        made(tmp_path, text)
+
+
+@pytest.mark.parametrize("typed", ["", "0", "7", "-1", "cuda", "v6e-x-8", "9" * 5000, "①", "v"])
+def test_an_answer_that_is_not_known_is_refused_with_those_that_are(typed: str) -> None:
+    """The error lists every answer with its meaning."""
+    with pytest.raises(Problem, match="`--have` does not know") as refused:
+        which.parse_answer(GUIDE.questions[-1], typed)
+
+    assert ExitCode.USAGE == refused.value.code
+    for one in GUIDE.questions[-1].choices:
+        assert f"{one.id:<12}{one.title}" in (refused.value.hint or "")

@@ -1,0 +1,137 @@
+"""`tpustarter learn --which`: three questions, and the library to take, with reasons and sources.
+
+The questions are asked on stderr, and where nobody can be asked the options answer them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+import click
+
+from tpustarter import content
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.content import Lesson, LessonPath
+from tpustarter.learning import which
+from tpustarter.learning.which import Advice, Guide, Question, Row
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import paint_for, visible, wrap
+
+READ_ON = "pytorch/which-library"
+"""The lesson that compares the libraries at length."""
+_COLOURS = {"answer": "green", "heading": "cyan"}
+
+
+def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
+    """Print the library for these answers; what was not given is asked for.
+
+    Args:
+        given: What was typed for each question's option, by its name; None where nothing was.
+        as_json: Print one JSON document.
+    """
+    with json_even_if_it_breaks(which.SCHEMA, wanted=as_json):
+        guide = which.read()
+        answers = {
+            question.id: which.parse_answer(question, typed)
+            for question in guide.questions
+            if (typed := given.get(question.id)) is not None
+        }
+        unanswered = [question for question in guide.questions if question.id not in answers]
+        if unanswered and not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise _nobody_to_ask(guide, unanswered)
+        for question in unanswered:
+            answers[question.id] = _ask(question)
+        advice = which.advise(guide, answers)
+        if as_json:
+            from tpustarter.checking import document
+
+            click.echo(document.line(which.document(advice)))
+            return
+        for line in _describe(advice, content.read_lessons(), content.read_paths()):
+            click.echo(line)
+
+
+def _nobody_to_ask(guide: Guide, unanswered: Sequence[Question]) -> Problem:
+    """Return the error that lists the options which are missing, with their values."""
+    missing = [f"`--{question.id}`" for question in unanswered]
+    example = " ".join(f"--{question.id} {question.choices[-1].id}" for question in guide.questions)
+    lines = ["answer with options", f"  tpustarter learn --which {example}"]
+    for question in unanswered:
+        names = ", ".join(one.id for one in question.choices)
+        more = f", {which.EXAMPLE}" if question.takes_tpus else ""
+        lines.append(f"  --{question.id:<5} {names}{more}")
+    is_or_are = "is" if len(missing) == 1 else "are"
+    return Problem(
+        f"there is no terminal to ask on, and {', '.join(missing)} {is_or_are} missing",
+        hint="\n".join(lines),
+        code=ExitCode.USAGE,
+    )
+
+
+def _ask(question: Question) -> str:
+    """Ask until there is an answer, and return its id; raises Problem at the end of input."""
+    number_here = _number_of_this_machine(question)
+    click.echo(f"\n{question.ask}", err=True)
+    for number, one in enumerate(question.choices, 1):
+        here = "  (this machine)" if number == number_here else ""
+        click.echo(f"  {number}  {one.title}{here}", err=True)
+    expected = f"1 to {len(question.choices)}"
+    default = f", Enter for {number_here}" if number_here else ""
+    while True:
+        click.echo(f"{expected}{default}: ", err=True, nl=False)
+        typed = sys.stdin.readline()
+        if not typed:
+            click.echo(err=True)
+            raise Problem(
+                f"the question about `--{question.id}` was not answered",
+                hint="run `tpustarter learn --which` again, or give the option",
+                code=ExitCode.USAGE,
+            )
+        if found := which.choice(question, typed.strip() or str(number_here or "")):
+            return found.id
+        names = ", ".join(one.id for one in question.choices)
+        for line in wrap(f"`{visible(typed.strip()[:40])}` is none of {expected}, or {names}"):
+            click.echo(line, err=True)
+
+
+def _number_of_this_machine(question: Question, machine: host.Machine | None = None) -> int | None:
+    """Return the number of the answer that names the TPU in this machine; None without one."""
+    generation = host.generation(machine or host.Machine())
+    for number, one in enumerate(question.choices, 1):
+        if generation and generation.name in one.generations:
+            return number
+    return None
+
+
+def _describe(
+    advice: Advice, lessons: Sequence[Lesson], paths: Sequence[LessonPath]
+) -> Iterator[str]:
+    """Yield the recommendation: what, why, what to know, what to type and what to read."""
+    paint = paint_for(_COLOURS)
+    titles = {lesson.id: lesson.title for lesson in lessons}
+    path = next((path for path in paths if path.id == advice.start.path), None)
+    yield f"Take {paint(advice.library.title, 'answer')}."
+    yield f"\n{paint('Why', 'heading')}"
+    yield from _describe_rows(advice.reasons)
+    if advice.notes:
+        yield f"\n{paint('What to know', 'heading')}"
+        yield from _describe_rows(advice.notes)
+    yield f"\n{paint('Install it', 'heading')}"
+    for command in advice.library.install:
+        yield f"  {command}"
+    yield f"\n{paint('Begin with', 'heading')}"
+    for lesson in dict.fromkeys((advice.start.lesson, READ_ON)):
+        yield from wrap(visible(titles.get(lesson, "")), f"  tpustarter learn {lesson}  ")
+    if path:
+        yield from wrap(visible(f"It is on the path `{path.title}`."), "  ")
+    options = " ".join(f"--{name} {answer}" for name, answer in advice.answers.items())
+    yield f"\n{paint('The same without questions', 'heading')}"
+    yield f"  tpustarter learn --which {options}"
+
+
+def _describe_rows(rows: Sequence[Row]) -> Iterator[str]:
+    for row in rows:
+        yield from wrap(visible(row.text), "  * ", "    ")
+        yield f"    {row.source} (read {row.read})"
