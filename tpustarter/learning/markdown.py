@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -35,14 +36,14 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def anchors(text: str) -> set[str]:
+@lru_cache(maxsize=256)  # hundreds of links lead into the glossary alone
+def anchors(text: str) -> frozenset[str]:
     """Return the anchors a Markdown text has, as GitHub makes them of its headings."""
-    names: set[str] = set()
-    stream = tokens(text)
-    for opening, inline in pairwise(stream):
-        if opening.type == "heading_open":
-            names.add(anchor(inline.content))
-    return names
+    return frozenset(
+        anchor(inline.content)
+        for opening, inline in pairwise(tokens(text))
+        if opening.type == "heading_open"
+    )
 
 
 def links(text: str) -> Iterator[tuple[int, str]]:
