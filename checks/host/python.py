@@ -1,10 +1,11 @@
-"""The newest JAX supports this Python."""
+"""The newest framework releases support this Python."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
-from tpustarter.checks.host import _install
+from tpustarter.checks.host import _install, _versions
 from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 
@@ -16,23 +17,45 @@ ESTIMATE_S = 0.1
 LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/changelog.html"
 
+OTHERS = {"torch-xla": ("PyTorch/XLA 2.9.0", (3, 10), (3, 13), "pytorch-xla"),
+          "torch-tpu": ("TorchTPU 0.2.0", (3, 12), (3, 14), "torchtpu")}  # fmt: skip
+"""Oldest and newest Python of a library's last release, as the names of its wheels say, and the
+profile of set-up that finds one. Source: github.com/pytorch/xla and github.com/google-pytorch/
+torch_tpu, releases (read 2026-11)."""
+
 
 def run(
     machine: host.Machine | None = None,  # noqa: ARG001  every host check takes one
     version: tuple[int, ...] = tuple(sys.version_info[:3]),
+    path: Sequence[str] | None = None,
 ):
-    """Compare the version of the running Python with what JAX asks for."""
-    new_enough = version[:2] >= _install.MINIMUM
-    yield Finding(
-        code="HOST-PYTHON-VERSION",
-        name="version of this Python",
-        verdict="ok" if new_enough else "warn",
-        found=".".join(map(str, version)),
-        expected=".".join(map(str, _install.MINIMUM)) + " or newer",
-        hint=None if new_enough else f"run `{_install.SET_UP}`",
-    )
-    yield Finding(
-        code="HOST-PYTHON-NEWEST-JAX",
-        name="newest JAX it can have",
-        found="the newest" if new_enough else _install.NEWEST.get(version[:2], "none"),
-    )
+    """Compare the version of the running Python with what each library asks for, JAX if none."""
+    packages = _versions.installed(path)
+    found = ".".join(map(str, version))
+    others = [name for name in OTHERS if name in packages]
+    if "jax" in packages or not others:
+        new_enough = version[:2] >= _install.MINIMUM
+        yield Finding(
+            code="HOST-PYTHON-VERSION",
+            name="version of this Python",
+            verdict="ok" if new_enough else "warn",
+            found=found,
+            expected=".".join(map(str, _install.MINIMUM)) + " or newer",
+            hint=None if new_enough else f"run `{_install.SET_UP}`",
+        )
+        yield Finding(
+            code="HOST-PYTHON-NEWEST-JAX",
+            name="newest JAX it can have",
+            found="the newest" if new_enough else _install.NEWEST.get(version[:2], "none"),
+        )
+    for name in others:
+        title, oldest, newest, profile = OTHERS[name]
+        fits = oldest <= version[:2] <= newest
+        yield Finding(
+            code=f"HOST-PYTHON-{name.upper()}",
+            name=f"version of this Python, for {title}",
+            verdict="ok" if fits else "warn",
+            found=found,
+            expected=f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}",
+            hint=None if fits else f"run `tpustarter setup {profile}`",
+        )

@@ -74,6 +74,14 @@ def frameworks(root: Path, *packages: tuple[str, str, list[str]], **options: Any
     return run("frameworks", sound(root, **options), path=installed(root / "site", *packages))
 
 
+def python(
+    root: Path, version: tuple[int, int, int], *packages: tuple[str, str, list[str]]
+) -> Findings:
+    """Run the check of the Python's version, with these distributions installed."""
+    path = installed(root / "site", *packages)
+    return run("python", sound(root), version=version, path=path)
+
+
 def torchax(root: Path, *, text: bytes) -> Findings:
     """Run the frameworks check where torchax and torch_xla share a folder that holds `text`."""
     path = installed(root / "site", ("torchax", "0.0.13", []), TORCH_XLA, TORCH, OLD_LIBTPU)
@@ -124,7 +132,7 @@ SOUND: dict[str, Callable[[Path], Findings]] = {
     "locked_memory": lambda root: locking(root, "unlimited", container="docker"),
     "metadata": lambda root: served("metadata", root, values("v5litepod-8")),
     "one_host": lambda root: served("one_host", root, values("v5litepod-8")),
-    "python": lambda root: run("python", sound(root), version=(3, 12, 1)),
+    "python": lambda root: python(root, (3, 12, 1), JAX),
     "space": lambda root: run("space", sound(root), usage=usage(50)),
     "tpu_logs": lambda root: logs(root, 0o1777),
 }
@@ -427,8 +435,12 @@ SABOTAGE: dict[str, list[Case]] = {
         (
             "HOST-PYTHON-VERSION",
             "warn",
-            lambda root: run("python", sound(root), version=(3, 10, 12)),
+            lambda root: python(root, (3, 10, 12), JAX),
         ),
+        ("HOST-PYTHON-VERSION", "warn", lambda root: python(root, (3, 11, 9))),
+        ("HOST-PYTHON-VERSION", "warn", lambda root: python(root, (3, 10, 12), JAX, TORCH_XLA)),
+        ("HOST-PYTHON-TORCH-XLA", "warn", lambda root: python(root, (3, 14, 0), TORCH_XLA)),
+        ("HOST-PYTHON-TORCH-TPU", "warn", lambda root: python(root, (3, 11, 9), TORCH_TPU)),
     ],
     "space": [
         ("HOST-SPACE-DISK", "warn", lambda root: run("space", sound(root), usage=usage(3))),

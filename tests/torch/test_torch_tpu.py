@@ -151,9 +151,7 @@ def test_what_needs_a_device_says_so() -> None:
     )
 
 
-def test_tcmalloc_is_advice_on_a_tpu_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tcmalloc_is_advice_on_a_tpu_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A warning with the command where it matters, a fact elsewhere, and never a failure."""
     check = module("host_allocator")
     (elsewhere,) = check.run(NO_TCMALLOC)
