@@ -1,5 +1,7 @@
 """PyTorch/XLA sees every device, and each computes."""
 
+import os
+
 import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
@@ -18,6 +20,7 @@ LESSON = "pytorch/first-tensors"
 SOURCE = "https://docs.pytorch.org/xla/master/learn/pytorch-on-xla-devices.html"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
 
+NAMES = "`export PJRT_DEVICE={}`, in capitals: TPU, CPU and CUDA are the names it knows"
 WHY = '`PJRT_DEVICE={} python -c "import torch_xla; print(torch_xla.devices())"` says why'
 LIMITS = "`env | grep -E 'PJRT_|TPU_|CPU_NUM_DEVICES|XLA_USE_SPMD'` shows what limits the devices"
 CHIPS = "`tpustarter check 'host.*' -v` lists the chips this machine shows"
@@ -31,16 +34,18 @@ def answer(x):
 
 def run():
     """Compare platform, count and kind with what this run asked for, then ask every device."""
-    requested, devices = target(), torch_xla.devices()
-    # What the runtime says: `xr.device_type()` only repeats the variable PJRT_DEVICE.
-    platforms = sorted({name.partition(":")[0] for name in torch_xla.real_devices()})
+    requested, asked = target(), os.environ.get("PJRT_DEVICE", "")
     expected = {"gpu": "CUDA"}.get(requested.platform, requested.platform.upper())
-    why = WHY.format(expected)
-    name = "PyTorch/XLA runs on"
-    yield compare("XLA-DEVICES-PLATFORM", name, ", ".join(platforms), expected, hint=why)
+    names, why = NAMES.format(expected), WHY.format(expected)
+    if asked == "GPU" or not asked.isupper():  # no device starts with such a name
+        yield compare("XLA-DEVICES-NAME", "PJRT_DEVICE", asked, expected, hint=names)
+        return
+    devices = torch_xla.devices()
+    # What the runtime says: `xr.device_type()` only repeats the variable PJRT_DEVICE.
+    found = ", ".join(sorted({name.partition(":")[0] for name in torch_xla.real_devices()}))
+    yield compare("XLA-DEVICES-PLATFORM", "PyTorch/XLA runs on", found, expected, hint=why)
 
-    count, virtual = len(devices), platforms == ["CPU"] and requested.virtual
-    unit = "virtual CPU devices" if virtual else f"{', '.join(platforms)} devices"
+    count, unit = len(devices), f"{'virtual ' * requested.virtual}{found} devices"
     expected = count if requested.devices is None else requested.devices
     yield compare("XLA-DEVICES-COUNT", "devices", count, expected, unit=unit, hint=LIMITS)
     yield compare("XLA-DEVICES-FIRST", "first device", str(devices[0]), "xla:0", hint=LIMITS)
@@ -49,8 +54,8 @@ def run():
     yield compare("XLA-DEVICES-ALIKE", "kinds of device", len(kinds), 1, hint=CHIPS)
     for kind in kinds:
         yield generation(kind, requested.generation)
-    code, name = "XLA-DEVICES-ANSWER", "devices that compute correctly"
-    yield from tally(code, name, answers(devices), ALONE)
+    name = "devices that compute correctly"
+    yield from tally("XLA-DEVICES-ANSWER", name, answers(devices), ALONE)
 
 
 def generation(kind, expected):
@@ -71,6 +76,5 @@ def answers(devices):
     texts = {}
     for device, x, result in asked:
         right = result.device == device and torch.equal(result.cpu(), 3 * x + 7)
-        text = f"{result.cpu().tolist()} from {result.device}"
-        texts[f"device:{device.index}"] = "" if right else text
+        texts[f"device:{device.index}"] = "" if right else f"{result.tolist()} from {result.device}"
     return texts

@@ -64,6 +64,16 @@ def test_a_tpu_asked_for_and_a_cpu_used_fails() -> None:
     assert "PJRT_DEVICE=TPU python -c" in (finding.hint or "")
 
 
+@pytest.mark.parametrize("name", ["tpu", "GPU", "Cpu"])
+def test_a_name_that_is_no_platform_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is started: `RuntimeError: No PjRtPlugin registered for: tpu`."""
+    monkeypatch.setenv("PJRT_DEVICE", name)
+    [finding] = findings("devices_visible")
+
+    assert (finding.verdict, finding.found, finding.expected) == ("fail", name, "CPU")
+    assert "`export PJRT_DEVICE=CPU`" in (finding.hint or "")
+
+
 def test_a_missing_device_fails() -> None:
     """The count is the one this run asked for."""
     set_target(Target("cpu", DEVICES + 1, virtual=True))
