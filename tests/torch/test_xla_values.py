@@ -183,7 +183,7 @@ def packages(libtpu: str | None) -> dict[str, Any]:
 )  # fmt: skip
 def test_libtpu_is_judged_where_it_is_used(libtpu: str | None, tpu: bool, expected: str) -> None:
     """Another one than torch_xla asks for aborts on a TPU, and does nothing elsewhere."""
-    finding = check("versions_fit").libtpu(packages(libtpu), tpu=tpu)
+    finding = check("_installed").libtpu(packages(libtpu), on_tpu=tpu)
 
     assert finding.verdict == expected
     assert bool(finding.hint) == (expected == "warn")
@@ -192,8 +192,22 @@ def test_libtpu_is_judged_where_it_is_used(libtpu: str | None, tpu: bool, expect
 
 def test_another_torch_xla_on_the_path_is_a_warning() -> None:
     """What is imported is not what is installed."""
-    assert check("versions_fit").imported("2.9.0", "2.8.1").verdict == "warn"
-    assert check("versions_fit").imported("2.9.0", "2.9.0+git1234").verdict == "ok"
+    assert check("_installed").imported("2.9.0", "2.8.1").verdict == "warn"
+    assert check("_installed").imported("2.9.0", "2.9.0+git1234").verdict == "ok"
+
+
+@pytest.mark.parametrize(("known", "expected"), [(4, "ok"), (0, "warn")])
+def test_a_chip_that_torch_xla_does_not_know_is_a_warning(
+    known: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts chips by a list of PCI ids, and then chooses the CPU without a word."""
+    module = check("_installed")
+    monkeypatch.setattr(module.host, "chips", lambda _: [object()] * 4)
+    monkeypatch.setattr(module.tpu, "num_available_chips", lambda: known)
+    finding = module.chips()
+
+    assert (finding.verdict, finding.found, finding.expected) == (expected, known, 4)
+    assert ("torchtpu" in (finding.hint or "")) == (expected == "warn")
 
 
 def test_the_pair_that_fits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,55 @@
+"""What stands beside torch_xla in this Python and on this machine, and whether it fits."""
+
+import importlib.metadata
+
+from torch_xla._internal import tpu
+
+from tpustarter.checks.host import _install, _versions
+from tpustarter.machine import host
+from tpustarter.probe.finding import Finding
+from tpustarter.probe.target import target
+
+OVERWRITTEN = "use an environment of its own for torchax: torch_xla's wheel overwrites its files"
+SHADOW = '`python -c "import torch_xla; print(torch_xla.__file__)"` shows which one is in the way'
+NEWER = "this chip is newer than torch_xla: `tpustarter setup torchtpu` makes an environment with"
+NEWER += " its successor"
+
+
+def libtpu(packages, *, on_tpu):
+    """Return how libtpu fits what `torch_xla[tpu]` asks for; without a TPU it is not needed."""
+    code, name = "XLA-VERSIONS-LIBTPU", "libtpu"
+    xla, part = packages.get("torch-xla"), packages.get("libtpu")
+    asked = _versions.specifier_for(xla, "libtpu", "tpu") if xla else None
+    if part is None:
+        missing = "not among this Python's packages" if on_tpu else "not needed without a TPU"
+        return Finding(code, name, "info", missing, asked if on_tpu else None)
+    fits = _versions.allows(asked, part.version) if asked else None
+    if fits is not False:
+        return Finding(code, name, "ok" if fits else "info", part.version, asked)
+    command = _install.into_this_python(f"torch_xla[tpu]=={xla.version}")
+    verdict, hint = ("warn", f"run `{command}`") if on_tpu else ("info", None)
+    return Finding(code, name, verdict, part.version, asked, hint=hint)
+
+
+def imported(installed, own):
+    """Return whether the imported module is the installed one, and not another on the path."""
+    same = own.split("+")[0] == installed.split("+")[0]
+    code, name = "XLA-VERSIONS-IMPORTED", "torch_xla as its metadata says"
+    verdict, hint = ("ok", None) if same else ("warn", SHADOW)
+    return Finding(code, name, verdict, own, installed, hint=hint)
+
+
+def torchax():
+    """Yield a warning where torchax is installed beside torch_xla, which ships an old one."""
+    for package in importlib.metadata.distributions(name="torchax"):
+        code, name = "XLA-VERSIONS-TORCHAX", "torchax beside torch_xla"
+        yield Finding(code, name, "warn", package.version, "none", hint=OVERWRITTEN)
+
+
+def chips():
+    """Return whether torch_xla counts the chips on PCI: it has a list of those that it knows."""
+    present = len(host.chips(host.Machine(root=target().root, uid=target().uid)))
+    counted = tpu.num_available_chips()
+    verdict, hint = ("warn", NEWER) if counted < present else ("ok", None)
+    code, name = "XLA-VERSIONS-CHIPS", "TPU chips that torch_xla knows"
+    return Finding(code, name, verdict, counted, present, hint=hint)
