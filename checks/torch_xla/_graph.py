@@ -22,6 +22,12 @@ def input_types(tensor):
     return re.findall(r": (\w+)\[", entry[1]) if entry else []
 
 
+def output_types(tensor):
+    """Return the types that a graph gives back, such as `["f32"]`."""
+    entry = re.search(r"^ENTRY .*\) -> \((.*)\) {", text(tensor), re.MULTILINE)
+    return re.findall(r"(\w+)\[", entry[1]) if entry else []
+
+
 def dots(*tensors):
     """Return the lines of a graph's matrix products."""
     return [line.strip() for line in text(*tensors).splitlines() if re.search(r"= \S+ dot\(", line)]

@@ -210,6 +210,16 @@ def test_a_chip_that_torch_xla_does_not_know_is_a_warning(
     assert ("torchtpu" in (finding.hint or "")) == (expected == "warn")
 
 
+def test_torchax_beside_torch_xla_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheel of torch_xla ships a folder of that name, and the last one installed wins."""
+    package = type("Package", (), {"version": "0.0.13"})
+    module = check("_installed")
+    monkeypatch.setattr(module.importlib.metadata, "distributions", lambda **_: [package])
+    [finding] = module.torchax()
+
+    assert (finding.verdict, finding.found, bool(finding.hint)) == ("warn", "0.0.13", True)
+
+
 def test_the_pair_that_fits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hint is the command that mends it."""
     module = check("versions_fit")
@@ -403,6 +413,16 @@ def test_a_variable_that_narrows_is_a_warning(
     results = {one["code"]: one for one in run_check(f"torch_xla.{name}")}
 
     assert (results[code]["verdict"], variable in results[code]["hint"]) == ("warn", True)
+
+
+def test_what_promotes_otherwise_is_named_with_its_dtypes() -> None:
+    """The first case stands for the others; operations known for it are told, not judged."""
+    shared = check("_promotion")
+    text = shared.first_difference(torch.maximum, torch_xla.devices()[0], [("uint8", "int8")])
+    known = findings("type_promotion", "XLA-PROMOTION-KNOWN")
+
+    assert text == "1 of 1: uint8, int8 gives uint8 (u8 in the HLO), expected int16"
+    assert [(one.verdict, bool(one.hint)) for one in known] == [("info", True)] * 3
 
 
 # random numbers and autocast

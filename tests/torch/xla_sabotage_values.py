@@ -82,6 +82,17 @@ def autocast_is_off(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     patch.setattr(module, "autocast", lambda: off)
 
 
+def a_sum_keeps_its_dtype(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Add integers up in their own dtype, as NumPy does on some systems."""
+    shared: Any = module._promotion
+    plain = dict(shared.REDUCTIONS)
+
+    def add_up(x: torch.Tensor) -> torch.Tensor:
+        return torch.sum(x, dtype=x.dtype) if x.device.type == "xla" else torch.sum(x)
+
+    patch.setattr(shared, "REDUCTIONS", plain | {"sum": add_up})
+
+
 SABOTAGE: dict[str, Break] = {
     "array_conversion": bfloat16_loses_a_bit,
     "bfloat16_autocast": autocast_is_off,
@@ -90,6 +101,7 @@ SABOTAGE: dict[str, Break] = {
     "narrowing": int64_becomes_int32,
     "random_seeds": nobody_seeds,
     "runtime": a_tpu_is_asked_for,
+    "type_promotion": a_sum_keeps_its_dtype,
     "versions_fit": an_older_torch,
     "views_and_copies": every_view_is_a_copy,
 }
