@@ -1,0 +1,49 @@
+"""What torch_xla counted while something ran: compilations, executions, transfers, fallbacks.
+
+The rule to know: `torch_xla.sync(wait=True)` of 2.9.0 returns before the device has finished, and an
+execution is counted when it ends. So everything here waits by `xm.wait_device_ops()`.
+"""
+
+import collections
+
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as metrics
+
+COMPILED = "UncachedCompile"
+"""Graphs that were compiled, and not taken from the cache of this process."""
+EXECUTED = "ExecuteTime"
+"""Graphs that a device has executed."""
+FETCHED = "TransferFromDeviceTime"
+"""Transfers from a device to the host."""
+FALLBACK = "aten::"
+"""How counters of operations begin that ran on the host in place of the device."""
+READ = "aten::_local_scalar_dense"
+"""What `.item()` is counted as: one number is read, and nothing is computed on the host."""
+
+
+def all_counts():
+    """Return every counter and the number of samples of every metric, by name."""
+    counts = {name: metrics.metric_data(name)[0] for name in metrics.metric_names()}
+    return counts | {name: metrics.counter_value(name) for name in metrics.counter_names()}
+
+
+def finish():
+    """Execute what earlier code left pending, and wait until the devices have finished."""
+    torch_xla.sync()
+    xm.wait_device_ops()
+
+
+def counted(action):
+    """Return what `action()` returns, and a `Counter` of what was counted until it had ended."""
+    xm.wait_device_ops()
+    before = all_counts()
+    result = action()
+    xm.wait_device_ops()
+    return result, collections.Counter(all_counts()) - collections.Counter(before)
+
+
+def fallbacks(counts):
+    """Return the operations among the counted that ran on the host, as one text."""
+    names = (name for name in counts if name.startswith(FALLBACK) and name != READ)
+    return ", ".join(sorted(names))
