@@ -1,14 +1,14 @@
 """What torch_xla counted while something ran: compilations, executions, transfers, fallbacks.
 
-The rule to know: `torch_xla.sync(wait=True)` of 2.9.0 returns before the device has finished, and an
-execution is counted when it ends. So everything here waits by `xm.wait_device_ops()`.
+The rule to know: an execution is counted when it ends, and `torch_xla.sync(wait=True)` of 2.9.0
+returns before that. So everything here waits by `xm.wait_device_ops()`.
 """
 
 import collections
 
 import torch_xla
 import torch_xla.core.xla_model as xm
-import torch_xla.debug.metrics as metrics
+from torch_xla.debug import metrics
 
 COMPILED = "UncachedCompile"
 """Graphs that were compiled, and not taken from the cache of this process."""

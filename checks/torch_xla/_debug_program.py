@@ -9,7 +9,7 @@ import json
 import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
-import torch_xla.debug.metrics as metrics
+from torch_xla.debug import metrics
 
 
 def executions():
@@ -30,7 +30,9 @@ def main():
     x, whole = torch.ones(2, 3).to(device), torch.ones(4, dtype=torch.int64).to(device)
     y, sums = x * 3 + 1, whole + whole
     facts["float"] = f"{hlo_type(y)} in the HLO, {str(y.dtype).removeprefix('torch.')} in dtype"
-    facts["long"] = f"{hlo_type(sums)} in the HLO, {str(sums.dtype).removeprefix('torch.')} in dtype"
+    facts["long"] = (
+        f"{hlo_type(sums)} in the HLO, {str(sums.dtype).removeprefix('torch.')} in dtype"
+    )
     graph = torch_xla._XLAC._get_xla_tensors_text([y])  # noqa: SLF001  as its guide does
     facts["lines in the graph"] = "location=" in graph
     hlo = torch_xla._XLAC._get_xla_tensors_hlo([y])  # noqa: SLF001  as its guide does
@@ -41,12 +43,13 @@ def main():
     del y, sums
     torch_xla.sync()
     before = executions()
-    y = (x + 1) * 2 - x
+    pending = (x + 1) * 2 - x
     facts["executions before the sync"] = executions() - before
     torch_xla.sync()
     facts["executions by the sync"] = executions() - before
+    del pending
     before = executions()
-    y = ((x + 1) * 3 - x).cpu()
+    ((x + 1) * 3 - x).cpu()
     facts["executions by reading"] = executions() - before
 
     large = torch.ones(600, 600).to(device)

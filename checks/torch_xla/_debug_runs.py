@@ -47,15 +47,15 @@ def table(facts):
 
     found = f"{types['float']}, 1/3 is {types['third']:.6f}{told('XLA_USE_BF16')}"
     expected = f"bf16 in the HLO, float32 in dtype, 1/3 is 0.333984{notice}"
-    yield "XLA_USE_BF16", found, expected, "BFLOAT16"
+    yield "XLA_USE_BF16", found, expected, "bfloat16"
     found = f"{types['long']}, 2**40 + 7 is {types['large']}{told('XLA_USE_32BIT_LONG')}"
     expected = f"s32 in the HLO, int64 in dtype, 2**40 + 7 is 7{notice}"
-    yield "XLA_USE_32BIT_LONG", found, expected, "INT32"
+    yield "XLA_USE_32BIT_LONG", found, expected, "int32"
     text = "{} executions at once, {} by the sync".format
     found = text(graph["executions before the sync"], graph["executions by the sync"])
-    yield "SYNC_TENSORS_OPBYOP", found, text(0, 1), "EAGER"
+    yield "SYNC_TENSORS_OPBYOP", found, text(0, 1), "eager"
     text = "{} execution to read three operations".format
-    yield "GET_TENSORS_OPBYOP", text(graph["executions by reading"]), text(1), "EAGER"
+    yield "GET_TENSORS_OPBYOP", text(graph["executions by reading"]), text(1), "eager"
 
     text = "your source lines in {}".format
     expected = text("the graph and the HLO, without it in neither")
@@ -81,7 +81,9 @@ def saved(files):
     """Return the name of the file of graphs, and whether all graphs were written to it."""
     names = sorted(name for name in files if name.startswith("graphs"))
     several = all(files[name].count("## BEGIN_GRAPH") > 1 for name in names)
-    return f"{', '.join(names) or 'no file'}, " + ("each graph appended" if several else "one graph")
+    return f"{', '.join(names) or 'no file'}, " + (
+        "each graph appended" if several else "one graph"
+    )
 
 
 def kind(files):

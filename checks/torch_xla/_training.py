@@ -57,7 +57,7 @@ def optimizer_of(model):
 
 
 def batch(size=16):
-    """Return inputs `float32[b, 4]` and targets `float32[b, 2]`, which no generator of torch drew."""
+    """Return inputs `float32[b, 4]` and targets `float32[b, 2]`, drawn by NumPy, not by torch."""
     draw = np.random.default_rng(2)
     shapes = (size, FEATURES), (size, OUTPUTS)
     return [torch.from_numpy(draw.integers(-1, 2, s).astype(np.float32)) for s in shapes]

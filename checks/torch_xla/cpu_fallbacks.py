@@ -60,7 +60,7 @@ def run():
     lost["operation:all in one step"] = _counters.fallbacks(_counters.counted(torch_xla.sync)[1])
     yield from tally("XLA-FALLBACK-NONE", "operations that stay on the device", lost, REPLACE)
 
-    found, counts = _counters.counted(lambda: torch.nonzero(index > 5).cpu())
+    _, counts = _counters.counted(lambda: torch.nonzero(index > 5).cpu())
     text = _counters.fallbacks(counts)
     name = "what `torch.nonzero` is counted as"
     yield compare("XLA-FALLBACK-SEEN", name, text, "aten::nonzero", hint=REPORT)

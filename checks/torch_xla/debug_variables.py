@@ -19,9 +19,12 @@ SOURCE = "https://docs.pytorch.org/xla/release/r2.9/learn/troubleshoot.html"
 AFTER = ["torch_xla.devices_visible"]
 OWN_PROCESS = True  # the processes that it starts need the device
 OTHER = "`python -m pip show torch_xla`: the lessons describe 2.9.0, where this is different"
-BFLOAT16 = "convert the model with `.to(torch.bfloat16)`, or use `torch.autocast('xla')`"
-INT32 = "ask for `dtype=torch.int32` where 32 bits are enough"
-EAGER = "`torch_xla.experimental.eager_mode(True)` runs each operation at once"
+ADVICE = {
+    "bfloat16": "convert the model with `.to(torch.bfloat16)`, or use `torch.autocast('xla')`",
+    "int32": "ask for `dtype=torch.int32` where 32 bits are enough",
+    "eager": "`torch_xla.experimental.eager_mode(True)` runs each operation at once",
+}
+"""What to use in place of a variable."""
 WAIT = "`xm.wait_device_ops()` waits until the device has finished"
 
 
@@ -50,13 +53,12 @@ def run():
     for name, values in variables().items():
         with tempfile.TemporaryDirectory(prefix="tpustarter-debug-") as folder:
             facts[name] = _debug_runs.facts_of(source, values, Path(folder))
-    for variable, found, expected, hint in _debug_runs.table(facts):
+    for variable, found, expected, advice in _debug_runs.table(facts):
         code = "XLA-DEBUG-" + variable.removeprefix("XLA_").replace("_", "-")
         verdict = "ok" if found == expected else "fail"
         if verdict == "fail" and not torch_xla.__version__.startswith("2.9."):
             verdict = "info"
-        hints = {"BFLOAT16": BFLOAT16, "INT32": INT32, "EAGER": EAGER}
-        hint = OTHER if verdict != "ok" else hints.get(hint)
+        hint = OTHER if verdict != "ok" else ADVICE.get(advice)
         yield Finding(code, variable, verdict, found, expected, hint=hint)
     waits = "waits" if facts["types"]["the sync waits"] else "does not wait"
     text = f"torch_xla.sync() {waits} for the device"

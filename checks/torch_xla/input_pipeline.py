@@ -1,5 +1,7 @@
 """The loader hands on each batch once, in order."""
 
+import os
+
 import torch
 import torch_xla
 from torch.utils.data import DataLoader
@@ -20,8 +22,10 @@ AFTER = ["torch_xla.devices_visible"]
 WRAP = "`MpDeviceLoader(loader, torch_xla.device())` round a DataLoader whose order you know"
 SYNC = "iterate over the MpDeviceLoader itself: its `next` calls `torch_xla.sync()`"
 
-ROWS, BATCH = 38, 4
-"""38 rows in batches of four: nine whole ones, and two rows that must not be lost."""
+RACED = "SKIP_MEGASCALE_PJRT_CLIENT"
+"""A variable that both threads of the loader set and restore, so that it may stay set (2.9.0)."""
+
+ROWS, BATCH = 38, 4  # nine whole batches, and two rows that must not be lost
 
 
 def on_device(loader, device):
@@ -30,45 +34,47 @@ def on_device(loader, device):
 
 
 def epoch(loader):
-    """Return each batch as it arrived, and a running total that stays on the device."""
+    """Return each batch as it arrived; each step adds to a total that stays on the device."""
     batches, total = [], 0
     for (rows,) in loader:
         total = total + rows.sum()
         batches.append(rows)
-    return batches, total
+    return batches
 
 
 def run():
-    """Go through 38 numbered rows twice, and compare batches, places, steps and total."""
+    """Go through 38 numbered rows twice, and leave the environment as it was."""
+    before = {name: os.environ[name] for name in (RACED,) if name in os.environ}
+    yield from epochs()
+    os.environ.pop(RACED, None)
+    os.environ.update(before)
+
+
+def epochs():
+    """Yield for each of two epochs what is true of its batches, places and steps."""
     device = torch_xla.device()
     rows = torch.arange(ROWS, dtype=torch.int32)
     expected = rows.split(BATCH)
-    loader = on_device(DataLoader(torch.utils.data.TensorDataset(rows), BATCH), device)
+    own = torch.Generator()  # each epoch draws from it, even where nothing is shuffled
+    dataset = torch.utils.data.TensorDataset(rows)
+    loader = on_device(DataLoader(dataset, BATCH, generator=own), device)
     for number in (1, 2):
         _counters.finish()
-        (batches, total), counts = _counters.counted(lambda: epoch(loader))
-        yield from tally(
-            "XLA-INPUT-BATCHES", f"batches of epoch {number}", lost(batches, expected), WRAP
-        )
-        elsewhere = sum(batch.device != device for batch in batches)
-        name = f"batches of epoch {number} not on the device"
-        yield compare("XLA-INPUT-PLACE", name, elsewhere, 0, hint=WRAP)
+        batches, counts = _counters.counted(lambda: epoch(loader))
+        name, missing = f"batches of epoch {number}", lost(batches, expected)
+        yield from tally("XLA-INPUT-BATCHES", name, missing, WRAP)
+        name = f"batches of epoch {number} on the device"
+        placed = sum(batch.device == device for batch in batches)
+        yield compare("XLA-INPUT-PLACE", name, placed, len(expected), hint=WRAP)
         name = f"steps that epoch {number} executed"
         yield compare("XLA-INPUT-STEPS", name, counts[_counters.EXECUTED], len(expected), hint=SYNC)
-        name = f"total of epoch {number}"
-        yield compare("XLA-INPUT-TOTAL", name, int(total), int(rows.sum()), hint=WRAP)
 
 
 def lost(batches, expected):
     """Return for each batch how it differs from the one that should have come then."""
-    found = {f"batch:{n}": text_of(batch) for n, batch in enumerate(batches)}
-    right = {f"batch:{n}": text_of(batch) for n, batch in enumerate(expected)}
+    found = {f"batch:{n}": str(batch.tolist()) for n, batch in enumerate(batches)}
+    right = {f"batch:{n}": str(batch.tolist()) for n, batch in enumerate(expected)}
     return {
-        name: "" if found.get(name) == right.get(name) else f"rows {found.get(name, 'none')}"
+        name: "" if found.get(name) == right.get(name) else found.get(name, "missing")
         for name in right | found
     }
-
-
-def text_of(batch):
-    """Return the numbers of a batch as text."""
-    return ", ".join(str(number) for number in batch.cpu().tolist())

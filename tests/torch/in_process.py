@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import tpustarter
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target
 
@@ -53,9 +54,12 @@ def main(name: str, file: str, sabotage: str) -> None:
     Path(file).write_text(json.dumps(findings))
 
 
-if __name__ == "__main__":
-    import tpustarter
+if (
+    (REPOSITORY / "checks").is_dir()  # in a wheel, checks/ lies inside the package
+    and Path(tpustarter.__file__).parents[1] == REPOSITORY
+    and str(REPOSITORY) not in tpustarter.__path__
+):
+    tpustarter.__path__.append(str(REPOSITORY))  # also in the processes that `launch` spawns
 
-    if (REPOSITORY / "checks").is_dir() and Path(tpustarter.__file__).parents[1] == REPOSITORY:
-        tpustarter.__path__.append(str(REPOSITORY))  # in a wheel, checks/ lies inside the package
+if __name__ == "__main__":
     main(*sys.argv[1:])
