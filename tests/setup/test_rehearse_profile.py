@@ -274,7 +274,7 @@ def test_every_profile_has_its_steps_and_is_told(machine: host.Machine) -> None:
     assert sorted(profiles.PROFILES) == sorted(in_lessons)
     assert 2 == refused.returncode
     for one in profiles.PROFILES.values():
-        assert f"{one.name:<8}  {one.meaning}" in told
+        assert f"{one.name:<11}  {one.meaning}" in told
         assert f"~/{one.folder}" in told.replace("\n", "").replace(" ", "")
         assert f"`{one.name}` ({one.meaning})" in refused.stderr
 

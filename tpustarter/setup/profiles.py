@@ -107,7 +107,7 @@ PROFILES = {
             remembered="{folder} is tested with `--framework torch_tpu`",
             activated=True,
             supports="TorchTPU 0.2.0",
-            versions=("3.12", "3.13", "3.14"),
+            versions=("3.12", "3.13", "3.14", "3.11"),
             system="Linux x86_64",
             framework="torch_tpu",
         ),
