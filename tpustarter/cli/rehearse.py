@@ -22,7 +22,7 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
 @click.command(
     epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8",
 )
-@click.argument("ids", nargs=-1, metavar="[ID ...|FILE.py:FUNCTION]")
+@click.argument("ids", nargs=-1, metavar="[ID ...|FILE.py:FUNCTION|FILE.mlirbc]")
 @click.option(
     "--tpu",
     "tpus",
@@ -38,6 +38,11 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
 )
 @click.option(
     "--script", metavar="FILE.py", help="Run a script of yours, and compile what it jits."
+)
+@click.option(
+    "--framework",
+    type=click.Choice(["jax", "torch_xla", "torchax"]),
+    help="What lowers FILE.py:FUNCTION.  [default: the one that is installed]",
 )
 @click.option("--python", metavar="PATH", help="The Python that runs your file.")
 @click.option("--compiler", metavar="PATH", help="The Python with jax and libtpu.")
@@ -75,6 +80,11 @@ def rehearse(
     IDs are checks (globs too); FILE.py:FUNCTION is a function of your own, jitted or plain.
     FILE.py alone calls its function `programs(devices)`, which yields (name, function,
     arguments). The arguments may be pytrees and have shardings.
+
+    For PyTorch, FILE.py:make is a function that returns a module and its example inputs, and
+    as a third value a function of parameters that makes the optimizer (AdamW without it). Its
+    forward pass and one step of training are lowered with torch_xla or torchax, for one device.
+    FILE.mlirbc is a StableHLO file, such as the functions/forward.bytecode of torch_xla.
 
     --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices, and compiles each
     function that it passes to jax.jit for the TPU as well, once for each set of shapes. It does

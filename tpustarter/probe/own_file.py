@@ -1,4 +1,4 @@
-"""Lowers for TPUs what a file of the user's names: one function, or all that `programs` lists."""
+"""Lowers for TPUs what a file of the user's names: a function, a module, or many programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tpustarter.probe import arrays, device_questions, exports, refusals
+from tpustarter.probe import arrays, device_questions, exports, refusals, torch_module
 from tpustarter.probe.device_questions import Answers, Device, Questions
 from tpustarter.probe.exports import Job
 
@@ -28,13 +28,21 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
     Tells `ready` once the file is about to be run, then `lowering` and `exported` for each program.
     `command` has `file`, `name`, `arguments` (pairs of type and shape), `folder`, and `tpus`: for
-    each name the number of its `devices`, and the `kind` and `cores` of one.
+    each name the number of its `devices`, and the `kind` and `cores` of one. `torch` is what lowers
+    the PyTorch module that the function makes, as `torch_module.route` takes it; empty for JAX.
     """
-    jax: Any = importlib.import_module("jax")
     path = Path(command["file"])
+    route = torch_module.route(command["torch"]) if command["torch"] else ""
+    if route == "torch_xla":
+        from tpustarter.probe import torch_exports
+
+        return torch_exports.trace(command, emit, lambda: _find(_load(path), command["name"], path))
+    jax: Any = importlib.import_module("jax")
+    if route:
+        importlib.import_module(route)
     with Answers(jax) as answers:
         emit({"event": "ready"})
-        file = _File(jax, command, emit, answers)
+        file = _File(jax, command, emit, answers, route)
         try:
             file.lower_all()
         except Exception as error:  # noqa: BLE001  the user's code may raise anything
@@ -49,8 +57,12 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 class _File:
     """What is lowered of one file."""
 
-    def __init__(self, jax: Any, command: Mapping[str, Any], emit: Emit, answers: Answers) -> None:
+    def __init__(
+        self, jax: Any, command: Mapping[str, Any], emit: Emit, answers: Answers, route: str
+    ) -> None:
         self._jax, self._command, self._emit, self._answers = jax, command, emit, answers
+        self._route = route
+        """What makes functions of a PyTorch module; empty for a file of JAX functions."""
         self._path = Path(command["file"])
         self._function: Any = None
         self._loading = Questions()
@@ -87,7 +99,7 @@ class _File:
     def _lists(self) -> bool:
         """Tell whether the function lists programs, and is not one itself."""
         parameters = list(inspect.signature(self._function).parameters)
-        return parameters == [ENTRY] and not self._command["arguments"]
+        return not self._route and parameters == [ENTRY] and not self._command["arguments"]
 
     def _lower(
         self,
@@ -119,7 +131,8 @@ class _File:
                 differs |= asked.kind
                 if not asked.kind:
                     settled.add(title)
-                fields["notes"] = [*device_questions.notes(asked), *fields["notes"]]
+                route = [torch_module.note(self._route)] if self._route else []
+                fields["notes"] = [*route, *device_questions.notes(asked), *fields["notes"]]
                 self._emit({"event": "exported", "id": self._command["id"], "program": title,
                             "tpus": names if asked.kind else wanted, **fields})  # fmt: skip
         return differs
@@ -145,6 +158,11 @@ class _File:
 
     def _programs(self, count: int | None) -> Iterator[Listed]:
         """Yield name, function and arguments of each program."""
+        if self._route:
+            from tpustarter.probe import torchax_exports
+
+            yield from torchax_exports.programs(self._function, self._command["name"])
+            return
         if count is None:
             wanted = self._command["arguments"]
             _refuse_narrowing(self._jax, [kind for kind, _ in wanted])

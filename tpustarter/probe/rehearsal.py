@@ -28,6 +28,8 @@ LARGEST = 8
 ENDS_EARLY = "the compiler's text of the program ends early"
 MISSING = f"{ENDS_EARLY}: arrays, collectives, loops and kernels may be missing here"
 
+_TORCH = "/torch/_ops.py:"
+
 Emit = Callable[[Mapping[str, Any]], None]
 
 GIB = 2.0**30
@@ -141,7 +143,8 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
         def compile_it() -> Any:
             return stablehlo.compile_for(devices[:count], text, lowered)
 
-        yield command["program"], lambda: _Lowered(text, compile_it, count)
+        decided = text + json.dumps(lowered.get("aliases", "")).encode()
+        yield command["program"], lambda: _Lowered(decided, compile_it, count)
         return
     module = importlib.import_module("tpustarter.checks." + command["check"])
     for name, function, arguments in module.programs(devices):
@@ -285,7 +288,7 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
             "asked_bytes": sum(value.asked_bytes for value in (*read.arguments, *read.outputs)),
             "laid_out_bytes": sum(v.laid_out_bytes for v in (*read.arguments, *read.outputs)),
         },
-        "buffers": [asdict(value) for value in values[:LARGEST]],
+        "buffers": [_named(asdict(value)) for value in values[:LARGEST]],
         "collectives": [asdict(collective) for collective in read.collectives],
         "dots": [asdict(dot) for dot in read.dots],
         "loops": read.loops,
@@ -296,6 +299,11 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
         "compiler_model_reason": why,
         **({} if read.complete else {"key": None, "notes": [MISSING]}),
     }
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a value without its line where torch_xla wrote only that PyTorch called it."""
+    return value | {"source": ""} if _TORCH in value["source"] else value
 
 
 def _cost(executable: Any) -> dict[str, float]:

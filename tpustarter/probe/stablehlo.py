@@ -2,13 +2,13 @@
 
 The one place that needs private parts of JAX: reading an artifact and the compile options have
 no public name. Tried with jax 0.12.0.1 and libtpu 0.0.50.1; the artifacts came from jax 0.6.2,
-0.10.2 and 0.12.0.1.
+0.10.2 and 0.12.0.1, and from torch_xla 2.9.0.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -20,7 +20,8 @@ def compile_for(devices: list[Any], artifact: bytes, lowered: Mapping[str, Any])
         artifact: What `jax.export` calls `mlir_module_serialized`.
         lowered: `shardy`, whether its shardings are Shardy's, as in every JAX since 0.7, or
             GSPMD's; `free_arguments` and `free_outputs`, whether the compiler may choose the
-            sharding of each.
+            sharding of each, or null where that is not known; `aliases`, pairs of an argument and
+            the output that takes its memory, where the artifact does not say so itself.
     """
     compiler: Any = importlib.import_module("jax._src.compiler")
     mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
@@ -34,8 +35,44 @@ def compile_for(devices: list[Any], artifact: bytes, lowered: Mapping[str, Any])
     build = options.executable_build_options
     build.use_spmd_partitioning = True
     build.use_shardy_partitioner = lowered["shardy"]
-    build.allow_spmd_sharding_propagation_to_parameters = lowered["free_arguments"]
-    build.allow_spmd_sharding_propagation_to_output = lowered["free_outputs"]
     with mlir.make_ir_context() as context:
         module = dialect.deserialize_portable_artifact(context, artifact)
+        if aliases := lowered.get("aliases"):
+            _alias(module, aliases)
+        free = lowered["free_arguments"], lowered["free_outputs"]
+        if None in free:
+            free = _all_free(module, len(devices))
+        build.allow_spmd_sharding_propagation_to_parameters = free[0]
+        build.allow_spmd_sharding_propagation_to_output = free[1]
         return devices[0].client.compile(module, client.DeviceList(tuple(devices)), options)
+
+
+def _main(module: Any) -> Any:
+    return next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
+
+
+def _all_free(module: Any, devices: int) -> tuple[list[bool], list[bool]]:
+    """Return that the compiler may choose all shardings; raises where it is for more devices."""
+    attributes: dict[str, Any] = module.operation.attributes
+    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+        if name in attributes and attributes[name].value not in (1, devices):
+            wanted = attributes[name].value
+            raise NotImplementedError(f"the program is for {wanted} devices, expected {devices}")
+    kind: Any = _main(module).type
+    return [True] * len(kind.inputs), [True] * len(kind.results)
+
+
+def _alias(module: Any, aliases: Sequence[Sequence[int]]) -> None:
+    """Let outputs take the memory of arguments, as XLA reads it from attributes of those."""
+    ir: Any = importlib.import_module("jax._src.lib.mlir").ir
+    main = _main(module)
+    output_of: dict[int, int] = {argument: output for argument, output in aliases}  # noqa: C416  pairs are lists
+    kind = ir.IntegerType.get_signless(32)
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [
+            ir.DictAttr.get({"tf.aliasing_output": ir.IntegerAttr.get(kind, output_of[number])})
+            if number in output_of
+            else ir.DictAttr.get({})
+            for number in range(len(main.arguments))
+        ]
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tpustarter.checking.runner import START_S
 from tpustarter.checking.session import Session, start
 from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import memory_limit
+from tpustarter.rehearsal import memory_limit, own_code
 from tpustarter.rehearsal.own_code import (
     Asked,
     Code,
@@ -25,6 +26,12 @@ from tpustarter.rehearsal.own_code import (
 from tpustarter.running.process import Event, Probe
 
 LAST = ", so nothing after it was tried"
+_WANTED_VALUES = "PjRt buffer is null in TransferFromDevice"
+"""How torch_xla 2.9.0 ends its process where a tensor without memory is read."""
+NEEDS_VALUES = (
+    "torch_xla asked for the values of a tensor while it traced the program, most likely because "
+    "it has no kernel for one of its operations and would compute that on the host"
+)
 
 
 def export(
@@ -54,8 +61,13 @@ def export(
         probe.send({"do": "trace", "id": code.name, "timeout_s": 20 * timeout_s,
                     "file": str(code.file), "name": code.function, "folder": str(session.folder),
                     "arguments": [[kind, list(shape)] for kind, shape in code.arguments],
+                    "torch": code.torch, "checks": list(code.checks),
                     "tpus": tpu_fields(topologies)})  # fmt: skip
-        yield from _programs(probe, code, session, [t.name for t in topologies], timeout_s)
+        for told in _programs(probe, code, session, [t.name for t in topologies], timeout_s):
+            if isinstance(told, Exported) and told.error and _WANTED_VALUES in log.since(0):
+                yield replace(told, error=f"{NEEDS_VALUES}{LAST}")
+            else:
+                yield told
     finally:
         probe.end()
         probe.close()
@@ -68,9 +80,11 @@ def _programs(
     """Yield what the process of a file tells, until its end or its last program's."""
     missing: dict[str, list[str]] = {}  # programs that were begun: the TPUs without an answer
     program: str | None = None
+    check: str | None = None
     notes: tuple[str, ...] = ()
     first = began = time.monotonic()
-    limit_s, what = START_S, "JAX did not start in its Python"
+    library = {"": "JAX", own_code.ANY_TORCH: "PyTorch"}.get(code.torch, code.torch)
+    limit_s, what = START_S, f"{library} did not start in its Python"
     while True:
         passed_s = time.monotonic() - began
         event = probe.read(min(1.0, max(0.0, limit_s - passed_s)))
@@ -82,13 +96,13 @@ def _programs(
         elif event is not None and kind in ("ready", "lowering"):
             began, limit_s, what = time.monotonic(), timeout_s, "not lowered"
             if kind == "lowering":
-                program, notes = str(event.get("program")), ()
-                missing.setdefault(program, list(names))
+                program, notes, check = str(event.get("program")), (), _check(event)
+                missing.setdefault(f"{check} {program}", list(names))
         elif kind in ("exported", "warning") and event and (told := _told(event, session)):
             began = time.monotonic()
             if isinstance(told, Exported):
-                left = missing.get(told.program, [])
-                missing[told.program] = [name for name in left if name not in told.tpus]
+                key = f"{told.check} {told.program}"
+                missing[key] = [name for name in missing.get(key, []) if name not in told.tpus]
                 program = None
             elif isinstance(told, Warned):
                 notes = (*notes, told.text)
@@ -101,9 +115,9 @@ def _programs(
             if not missing or kind == "interrupted":
                 raise _failed(code, reason, session.python, interrupted=kind == "interrupted")
             # Between two programs it is the file itself that failed.
-            tpus_left = names if program is None else missing[program]
+            tpus_left = names if program is None else missing[f"{check} {program}"]
             title = code.name if program is None else program
-            yield Exported(title, tuple(tpus_left), {}, f"{reason}{LAST}", notes=notes)
+            yield Exported(title, tuple(tpus_left), {}, f"{reason}{LAST}", notes=notes, check=check)
             return
 
 
@@ -205,15 +219,24 @@ def _told(event: Event, session: Session) -> Exported | Warned | Asked | Functio
 
 def _exported(event: Event, session: Session) -> Exported:
     name, names = str(event["program"]), tuple(str(name) for name in event["tpus"])
+    check = _check(event)
     notes = tuple(session.redact.text(str(note)) for note in event["notes"])
     if "error" in event:
         error = session.redact.text(str(event["error"]))
-        return Exported(name, names, {}, error, bool(event["refused"]), notes)
+        return Exported(name, names, {}, error, bool(event["refused"]), notes, check)
     lowered = event["lowered"]
     fields = {"devices": int(lowered["devices"]), "shardy": bool(lowered["shardy"])}
     free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}
-    source = {"artifact": str(event["artifact"]), "lowered": fields | free, "program": name}
-    return Exported(name, names, source, notes=notes)
+    aliases = [[int(argument), int(output)] for argument, output in lowered.get("aliases", ())]
+    fields = fields | free | ({"aliases": aliases} if aliases else {})
+    source = {"artifact": str(event["artifact"]), "lowered": fields, "program": name}
+    return Exported(name, names, source, notes=notes, check=check)
+
+
+def _check(event: Event) -> str | None:
+    """Return whose program an event is about, if it is a check's."""
+    check = event.get("check")
+    return None if check is None else str(check)
 
 
 def _reason(event: Event, session: Session) -> str:
@@ -236,8 +259,16 @@ def _failed(code: Code, reason: str, python: Path, *, interrupted: bool) -> Prob
     )
 
 
+TORCH_HINT = (
+    "`tpustarter setup pytorch-xla` makes an environment with torch_xla; name one with "
+    "`--python PATH`"
+)
+
+
 def install_hint(error: str, python: str) -> str | None:
     """Return what to do where an error is that a module is not there."""
+    if "this Python has no torch" in error:
+        return f"{TORCH_HINT}; the one that was tried is `{python}`"
     missing = re.search(r"No module named '([\w.]+)'", error)
     if not missing:
         return None

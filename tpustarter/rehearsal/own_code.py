@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,6 +22,14 @@ TYPES = {
 """Short names as HLO writes them (and `i8` for `s8`), and NumPy's."""
 ENTRY = "programs"
 """What `FILE.py` alone names: a function of `devices` that lists programs, as in a check."""
+MAKES = "make"
+"""What `FILE.py` alone names for PyTorch: a function that returns a module and its inputs."""
+TORCH = ("torch_xla", "torchax")
+"""What can lower a PyTorch module."""
+ANY_TORCH = "torch"
+"""Whichever of them is installed."""
+STABLEHLO = (".mlirbc", ".bytecode")
+"""How the names of StableHLO files end; torch_xla writes `functions/forward.bytecode`."""
 
 _ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\d, ]*)\]")
 _DIMENSION = 2**31
@@ -35,11 +44,15 @@ class Code:
     function: str
     arguments: tuple[tuple[str, tuple[int, ...]], ...]
     """Type and shape of each array; empty for an entry point that lists programs itself."""
+    torch: str = ""
+    """What lowers the PyTorch module that the function makes, or `ANY_TORCH`; empty for JAX."""
+    checks: tuple[str, ...] = ()
+    """Checks whose programs are meant, instead of a file's."""
 
     @property
     def name(self) -> str:
         """Return what to call it: `train.py:step`."""
-        return f"{self.file.name}:{self.function}"
+        return ", ".join(self.checks) or f"{self.file.name}:{self.function}"
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,8 @@ class Exported:
     """Whether JAX itself says that it cannot lower it for a TPU."""
     notes: tuple[str, ...] = ()
     """What is to be known beside the compiler's answer."""
+    check: str | None = None
+    """Whose program it is, if it is a check's."""
 
 
 @dataclass(frozen=True)
@@ -108,24 +123,103 @@ def is_code(text: str) -> bool:
     return text.partition(":")[0].endswith(".py")
 
 
-def read(text: str, arguments: tuple[str, ...]) -> Code:
-    """Return what `FILE.py:FUNCTION` and its `--arg`s name; raises Problem."""
+def named(ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None) -> Code | None:
+    """Return the user's own program, if one is named; raises Problem."""
+    files = [name for name in ids if is_code(name) or is_stablehlo(name)]
+    if files and len(ids) > 1:
+        raise Problem("a file is rehearsed alone", hint=f"leave out all but `{files[0]}`",
+                      code=ExitCode.USAGE)  # fmt: skip
+    if files and is_code(files[0]):
+        return read(files[0], arguments, framework)
+    if arguments:
+        raise Problem("`--arg` belongs to a `FILE.py:FUNCTION`, and none is named",
+                      hint="`tpustarter rehearse --help` shows an example",
+                      code=ExitCode.USAGE)  # fmt: skip
+    if framework:
+        raise Problem("`--framework` belongs to a `FILE.py:FUNCTION`, and none is named",
+                      hint="checks are named by their ids, such as 'torch_xla.*'",
+                      code=ExitCode.USAGE)  # fmt: skip
+    return None
+
+
+def named_stablehlo(ids: tuple[str, ...], tpus: tuple[str, ...]) -> Exported | None:
+    """Return the program of a StableHLO file, if one is named; raises Problem."""
+    return next((read_stablehlo(name, tpus) for name in ids if is_stablehlo(name)), None)
+
+
+def is_stablehlo(text: str) -> bool:
+    """Tell `forward.bytecode` from the id of a check."""
+    return text.endswith(STABLEHLO)
+
+
+def read(text: str, arguments: tuple[str, ...], framework: str | None = None) -> Code:
+    """Return what `FILE.py:FUNCTION`, its `--arg`s and a framework name; raises Problem."""
     name, _, function = text.partition(":")
-    file = Path(name).expanduser()
-    if not file.is_file():
-        raise Problem(
-            f"there is no file `{name}`",
-            hint="name a function as `FILE.py:FUNCTION`",
-            code=ExitCode.USAGE,
-        )
+    file = _existing(name, "name a function as `FILE.py:FUNCTION`")
     if function and not function.isidentifier():
         raise Problem(
             f"`{function}` is no name of a function, expected `FILE.py:FUNCTION`",
             code=ExitCode.USAGE,
         )
-    return Code(
-        file.absolute(), function or ENTRY, tuple(read_argument(argument) for argument in arguments)
+    torch = framework if framework in TORCH else ""
+    if framework is None and not arguments and makes_module(file, function or MAKES):
+        torch = ANY_TORCH
+    if torch and arguments:
+        raise Problem(
+            f"`--arg` is for functions of JAX arrays, and {torch} is to lower a PyTorch module",
+            hint="let `make()` return the module and its example inputs",
+            code=ExitCode.USAGE,
+        )
+    entry = MAKES if torch else ENTRY
+    types = tuple(read_argument(argument) for argument in arguments)
+    return Code(file.absolute(), function or entry, types, torch)
+
+
+def makes_module(file: Path, function: str) -> bool:
+    """Tell whether a function may return a module: it takes nothing, and its file imports torch.
+
+    The file is not run for that, and nothing is imported.
+    """
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+    except (OSError, SyntaxError, ValueError):
+        return False
+    imported: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported.add(node.module.partition(".")[0])
+    return bool(imported & {"torch", "transformers", *TORCH}) and any(
+        isinstance(node, ast.FunctionDef) and node.name == function and not ast.unparse(node.args)
+        for node in tree.body
     )
+
+
+def read_stablehlo(text: str, tpus: tuple[str, ...]) -> Exported:
+    """Return the program of a StableHLO file, for one device; raises Problem."""
+    file = _existing(text, "name a StableHLO file that torch_xla or `jax.export` has written")
+    try:
+        with file.open("rb") as content:
+            start = content.read(64)
+    except OSError as error:
+        raise Problem(f"cannot read `{text}`: {error.strerror}", code=ExitCode.USAGE) from error
+    if not start.startswith(b"ML\xefR") or b"StableHLO_v" not in start:
+        raise Problem(
+            f"`{text}` is no portable StableHLO file",
+            hint="`torch_xla.stablehlo.save_as_stablehlo` writes one to `functions/`",
+            code=ExitCode.USAGE,
+        )
+    lowered = {"devices": 1, "shardy": True, "free_arguments": None, "free_outputs": None}
+    source = {"artifact": str(file.absolute()), "lowered": lowered, "program": file.stem}
+    return Exported(file.stem, tpus, source, notes=("read from a file, for one device",))
+
+
+def _existing(name: str, hint: str) -> Path:
+    file = Path(name).expanduser()
+    if not file.is_file():
+        raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
+    return file
 
 
 def read_argument(text: str) -> tuple[str, tuple[int, ...]]:

@@ -6,9 +6,8 @@ the user's Python first. Nothing here counts as verified: nothing is run.
 
 from __future__ import annotations
 
-import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -21,7 +20,7 @@ from tpustarter.checking.session import Session
 from tpustarter.machine import host, tpus
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.rehearsal import answers, compiler, lowering, memory_limit, own_code
+from tpustarter.rehearsal import answers, compiler, lowering, memory_limit, own_code, own_python
 from tpustarter.rehearsal.compiler import Compiler, Task, Working
 from tpustarter.rehearsal.jobs import Jobs
 from tpustarter.rehearsal.own_code import (
@@ -47,13 +46,15 @@ class Request:
     """What the user asked for."""
 
     ids: tuple[str, ...] = ()
-    """Checks, or one `FILE.py:FUNCTION`; empty means every check that lists programs."""
+    """Checks, a `FILE.py:FUNCTION`, or a StableHLO file; empty means every check with programs."""
     script: tuple[str, ...] = ()
     """A script to run unchanged, and its arguments."""
     program: Exported | None = None
     """A program that is lowered already."""
     arguments: tuple[str, ...] = ()
     """What the user's function is called with: `f32[8192,8192]`."""
+    framework: str | None = None
+    """`jax`, or what lowers the PyTorch module that the function makes; None to see for itself."""
     tpus: tuple[str, ...] = EVERY_GENERATION
     python: str | None = None
     """The Python that the user's own file is run in."""
@@ -119,9 +120,12 @@ class Rehearsal:
         # Several names may mean one TPU: v5litepod-8 is v5e-8.
         self.topologies = [_topology(name) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
-        self._code = _code(request)
-        own = self._code or request.script or request.program
+        self._code = own_code.named(request.ids, request.arguments, request.framework)
+        names = tuple(topology.name for topology in self.topologies)
+        self._program = request.program or own_code.named_stablehlo(request.ids, names)
+        own = self._code or request.script or self._program
         self._checks = [] if own else _checks(request, checks)
+        self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = compiler.find(request.compiler, self._machine)
         self._jobs = Jobs()
         self._lowering: Probe | None = None
@@ -169,7 +173,8 @@ class Rehearsal:
             )
             yield Began(compiler_path, versions, names, len(tasks))
             jobs.start(at_once=bool(self._request.jobs))
-            for item in chain(tasks, self._lower_own(session)):
+            lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
+            for item in chain(tasks, lowered):
                 if isinstance(item, Task):
                     jobs.give(item)
                 else:
@@ -238,6 +243,8 @@ class Rehearsal:
         for topology in self.topologies:
             for check in self._checks:
                 needed = int(check.needs.get("devices", 1))
+                if check in self._torch_checks:
+                    continue
                 if needed > topology.devices:
                     why = f"needs {needed} devices, {topology.name} has {topology.devices}"
                     self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
@@ -255,12 +262,39 @@ class Rehearsal:
             words = self._request.script
             events = lowering.run_script(words, session, topologies, self._remember_probe)
         elif self._code:
-            session = replace(compiling, python=self._python(self._code.file.parent), env=env)
+            python = self._python(self._code.file.parent, self._code.torch)
+            session = replace(compiling, python=python, env=env | own_python.env(self._code))
             events = lowering.export(
                 self._code, session, topologies, timeout_s, self._remember_probe
             )
         else:
-            events = [self._request.program] if self._request.program else []
+            events = [self._program] if self._program else []
+        yield from self._tasks_of_events(events)
+
+    def _lower_torch_checks(self, compiling: Session) -> Iterator[Task | Event]:
+        """Lower the programs of checks of torch_xla, in a Python that has it."""
+        if not self._torch_checks or self.stopped_by is not None:
+            return
+        ids = tuple(check.id for check in self._torch_checks)
+        code = own_code.Code(Path("/"), own_code.ENTRY, (), "torch_xla", ids)
+        try:
+            python = self._python(Path.cwd(), code.torch)
+        except Problem as problem:
+            if len(ids) == len(self._checks):
+                raise
+            names = ", ".join(topology.name for topology in self.topologies)
+            entry = {"name": f"torch_xla.* ({len(ids)} checks)", "tpu": names}
+            self.skipped.append({**entry, "reason": problem.what})
+            return
+        session = replace(compiling, python=python, env={**compiling.env, **own_python.env(code)})
+        events = lowering.export(
+            code, session, self.topologies, self._request.timeout_s, self._remember_probe
+        )
+        yield from self._tasks_of_events(events)
+
+    def _tasks_of_events(
+        self, events: Iterable[Exported | Event | float]
+    ) -> Iterator[Task | Event]:
         for event in events:
             if isinstance(event, Exported):
                 yield from self._tasks_of(event)
@@ -273,8 +307,9 @@ class Rehearsal:
         for topology in self.topologies:
             if topology.name not in exported.tpus:
                 continue
-            task = Task(exported.program, topology.name, _fields(topology), exported.source,
-                        exported.notes)  # fmt: skip
+            check = {} if exported.check is None else {"check": exported.check}
+            task = Task(exported.program, topology.name, _fields(topology),
+                        {**exported.source, **check}, exported.notes)  # fmt: skip
             needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
             if needed > topology.devices:
                 why = f"needs {needed} devices, {topology.name} has {topology.devices}"
@@ -293,16 +328,11 @@ class Rehearsal:
         if self.stopped_by is not None:
             probe.interrupt()
 
-    def _python(self, folder: Path) -> Path:
-        """Return the Python to run the user's file in: the one under test if it has JAX."""
-        if self._request.python is not None:
-            return interpreters.choose(self._request.python, self._machine.env, Path.cwd())[0].path
-        with contextlib.suppress(Problem):
-            chosen, others = interpreters.choose(None, self._machine.env, folder)
-            for candidate in (chosen, *others):
-                if any(name.split()[0] == "jax" for name in candidate.frameworks):
-                    return candidate.path
-        return self._compiler
+    def _python(self, folder: Path, torch: str = "") -> Path:
+        """Return the Python to run the user's file in."""
+        return own_python.find(
+            self._request.python, self._machine, folder, torch, without_jax=self._compiler
+        )
 
     def _keep(self, event: Any) -> Event:
         """Return an event after keeping what it says; raises what a thread raised."""
@@ -334,19 +364,6 @@ def _topology(name: str) -> tpus.Topology:
 
 def _fields(topology: tpus.Topology) -> dict[str, Any]:
     return {**vars(topology), "arguments": dict(topology.arguments)}
-
-
-def _code(request: Request) -> own_code.Code | None:
-    """Return the user's own program, if one is named; raises Problem."""
-    files = [name for name in request.ids if own_code.is_code(name)]
-    if files and len(request.ids) > 1:
-        raise Problem("a file is rehearsed alone", hint=f"leave out all but `{files[0]}`",
-                      code=ExitCode.USAGE)  # fmt: skip
-    if not files and request.arguments:
-        raise Problem("`--arg` belongs to a `FILE.py:FUNCTION`, and none is named",
-                      hint="`tpustarter rehearse --help` shows an example",
-                      code=ExitCode.USAGE)  # fmt: skip
-    return own_code.read(files[0], request.arguments) if files else None
 
 
 def _checks(request: Request, folder: Path | None) -> list[content.Check]:
