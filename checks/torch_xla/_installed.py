@@ -1,7 +1,5 @@
 """What stands beside torch_xla in this Python and on this machine, and whether it fits."""
 
-import importlib.metadata
-
 from torch_xla._internal import tpu
 
 from tpustarter.checks.host import _install, _versions
@@ -9,7 +7,6 @@ from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 
-OVERWRITTEN = "use an environment of its own for torchax: torch_xla's wheel overwrites its files"
 SHADOW = '`python -c "import torch_xla; print(torch_xla.__file__)"` shows which one is in the way'
 NEWER = "this chip is newer than torch_xla: `tpustarter setup torchtpu` makes an environment with"
 NEWER += " its successor"
@@ -37,13 +34,6 @@ def imported(installed, own):
     code, name = "XLA-VERSIONS-IMPORTED", "torch_xla as its metadata says"
     verdict, hint = ("ok", None) if same else ("warn", SHADOW)
     return Finding(code, name, verdict, own, installed, hint=hint)
-
-
-def torchax():
-    """Yield a warning where torchax is installed beside torch_xla, which ships an old one."""
-    for package in importlib.metadata.distributions(name="torchax"):
-        code, name = "XLA-VERSIONS-TORCHAX", "torchax beside torch_xla"
-        yield Finding(code, name, "warn", package.version, "none", hint=OVERWRITTEN)
 
 
 def chips():

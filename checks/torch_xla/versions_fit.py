@@ -45,4 +45,3 @@ def run():
     if "torch-xla" in packages:
         yield _installed.imported(packages["torch-xla"].version, own)
     yield Finding("XLA-VERSIONS-RELEASE", "release of torch_xla", "info", own, hint=NEXT)
-    yield from _installed.torchax()

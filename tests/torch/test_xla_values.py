@@ -210,16 +210,6 @@ def test_a_chip_that_torch_xla_does_not_know_is_a_warning(
     assert ("torchtpu" in (finding.hint or "")) == (expected == "warn")
 
 
-def test_torchax_beside_torch_xla_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wheel of torch_xla ships a folder of that name, and the last one installed wins."""
-    package = type("Package", (), {"version": "0.0.13"})
-    module = check("_installed")
-    monkeypatch.setattr(module.importlib.metadata, "distributions", lambda **_: [package])
-    [finding] = module.torchax()
-
-    assert (finding.verdict, finding.found, bool(finding.hint)) == ("warn", "0.0.13", True)
-
-
 def test_the_pair_that_fits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hint is the command that mends it."""
     module = check("versions_fit")
