@@ -30,7 +30,7 @@ def all_devices(axis):
 
 def shards(tensor):
     """Return what each device of this process holds of a tensor, as NumPy arrays by device."""
-    torch_xla.sync()
+    torch_xla.sync(wait=True)  # without, the shards of a pending tensor are sometimes not there
     tensor = xs.wrap_if_sharded(tensor.detach())
     if not isinstance(tensor, xs.XLAShardedTensor):  # XLA replicates what nobody shards
         return {f"device:{n}": whole(tensor) for n in range(xr.addressable_runtime_device_count())}
