@@ -81,7 +81,11 @@ def _torch_xla_devices() -> tuple[str, str, int]:
     # `torch_xla.devices()` is one, and a virtual one, where SPMD is on.
     count = runtime.addressable_runtime_device_count()
     platform = str(runtime.device_type()).lower()
-    return platform, model.xla_device_kind(str(torch_xla.device())), count
+    try:
+        kind = model.xla_device_kind(str(torch_xla.device()))
+    except RuntimeError:  # the virtual device has no kind in 2.9, and nothing tells the others'
+        kind = target().generation or platform
+    return platform, kind, count
 
 
 def _torch_xla_is_initialised() -> bool:
