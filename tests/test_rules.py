@@ -10,12 +10,14 @@ import sys
 import zipfile
 from pathlib import Path
 
+import click
 import pytest
 
 import tpustarter
 from tests import structure
 from tests.support.places import TESTS
 from tpustarter import content, locations
+from tpustarter.cli import COMMANDS, cli
 from tpustarter.running import archive
 
 PACKAGE = Path(tpustarter.__file__).parent
@@ -214,6 +216,17 @@ def test_listing_checks_loads_nothing_heavy() -> None:
     loaded = loaded_by(CHECK_RUN.replace("'host.space', '--json'", "'--list'"))
 
     assert loaded & {"yaml", "textual", "numpy", "jax", "zipfile"} <= {"zipfile"}
+
+
+def test_a_command_loads_no_other() -> None:
+    """Each is loaded when it is asked for, and every one of them is there."""
+    loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", "'learn', '--path'"))
+    commands = {name for name in COMMANDS if f"tpustarter.cli.{name}" in loaded}
+
+    assert {"learn"} == commands
+    assert "tpustarter.checking.runner" not in loaded
+    for name in COMMANDS:
+        assert name == getattr(cli.get_command(click.Context(cli), name), "name", None)
 
 
 def test_the_probe_is_one_file_with_nothing_else_in_it(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.support.machines import lay_out
 from tests.support.places import REPOSITORY, SUPPORT, TESTS
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
-from tpustarter.cli import cli
+from tpustarter.cli import COMMANDS
 
 SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
 
@@ -404,7 +404,7 @@ def test_colour_is_for_terminals_and_honours_no_color() -> None:
     assert "FAIL" in plain
 
 
-@pytest.mark.parametrize("command", [(), *((name,) for name in sorted(cli.commands))])
+@pytest.mark.parametrize("command", [(), *((name,) for name in sorted(COMMANDS))])
 def test_help_has_an_example_and_fits_eighty_columns(command: tuple[str, ...]) -> None:
     """Every command has help with an example."""
     done = tpustarter(*command, "--help", env={"COLUMNS": "80"})

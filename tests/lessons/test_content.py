@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.places import TESTS
 from tpustarter import content, locations
-from tpustarter.cli import cli
+from tpustarter.cli import COMMANDS
 from tpustarter.content import Check
 from tpustarter.learning import lint
 from tpustarter.problem import ExitCode, Problem
@@ -108,9 +108,7 @@ def test_lessons_name_no_command_that_is_not_there() -> None:
     for path in locations.content("lessons").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
 
-        assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= set(cli.commands), (
-            path.name
-        )
+        assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= set(COMMANDS), path.name
         assert not re.search(r"(pip install|uvx) tpustarter", text), path.name
 
 
@@ -282,7 +280,7 @@ def test_the_readme_shows_what_ci_runs() -> None:
     assert "python3 -m pip install uv && python3 -m uv run tpustarter check" in text
     assert "\npython3 -m uv run pytest\n" in text
     assert not re.search(r"(pip install|uvx) tpustarter", text)
-    for command in cli.commands:
+    for command in COMMANDS:
         assert f"| `tpustarter {command}" in text, command
     for code in ExitCode:
         assert re.search(rf"\b{code.value}\b", text), code

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
-from tpustarter.cli.check import check
 from tpustarter.cli.endings import print_error_json
-from tpustarter.cli.learn import learn
-from tpustarter.cli.overview import overview
-from tpustarter.cli.rehearse import rehearse
-from tpustarter.cli.setup import setup
 from tpustarter.problem import ExitCode, Problem, schema_of
 from tpustarter.version import __version__
+
+COMMANDS = ("check", "learn", "rehearse", "setup")
+"""Each is a function in the module of its name, which is loaded when it is asked for: all of them
+take longer than what most commands do."""
 
 
 class _CliProblem(Problem):
@@ -34,6 +34,17 @@ def _refuse_missing_folder() -> None:
 
 
 class _Group(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """Return the names of the commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a command, loading its module; None where there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"tpustarter.cli.{cmd_name}")
+        return getattr(module, cmd_name)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -69,10 +80,6 @@ def cli(context: click.Context) -> None:
     Without a command: what this machine is, and what to do next.
     """
     if context.invoked_subcommand is None:
+        from tpustarter.cli.overview import overview
+
         overview()
-
-
-cli.add_command(check)
-cli.add_command(learn)
-cli.add_command(rehearse)
-cli.add_command(setup)
