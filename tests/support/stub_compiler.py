@@ -139,10 +139,33 @@ from types import SimpleNamespace
 
 xla_client = SimpleNamespace(DeviceList=list)
 """,
+    "jax/_src/lib/mlir/__init__.py": """
+from types import SimpleNamespace
+
+ir = SimpleNamespace(
+    ArrayAttr=SimpleNamespace(get=list),
+    DictAttr=SimpleNamespace(get=dict),
+    IntegerAttr=SimpleNamespace(get=lambda kind, value: value),
+    IntegerType=SimpleNamespace(get_signless=lambda bits: bits),
+)
+""",
     "jax/_src/lib/mlir/dialects.py": """
 from types import SimpleNamespace
 
-hlo = SimpleNamespace(deserialize_portable_artifact=lambda context, artifact: artifact)
+
+class Module(bytes):
+    def __init__(self, artifact):
+        name = SimpleNamespace(value="main")
+        main = SimpleNamespace(
+            attributes={"sym_name": name},
+            arguments=[0],
+            type=SimpleNamespace(inputs=[0], results=[0]),
+        )
+        self.body = SimpleNamespace(operations=[main])
+        self.operation = SimpleNamespace(attributes={})
+
+
+hlo = SimpleNamespace(deserialize_portable_artifact=lambda context, artifact: Module(artifact))
 """,
     "numpy.py": "array = list\n",
 }

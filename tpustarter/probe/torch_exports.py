@@ -247,18 +247,21 @@ def _guard() -> Any:
         ) -> Any:
             named = named or {}
             if _of_device(pytree.tree_leaves((arguments, named))):
-                _refuse(operation, named, asking)
+                _refuse(operation, arguments, named, asking)
             return operation(*arguments, **named)
 
     return Guard
 
 
-def _refuse(operation: Any, named: Mapping[str, Any], asking: set[Any]) -> None:
+def _refuse(operation: Any, arguments: Any, named: Mapping[str, Any], asking: set[Any]) -> None:
     """Raise for an operation on tensors of the device that cannot be a part of the program."""
     torch: Any = importlib.import_module("torch")
     name = operation.name()
     to_host = "device" in named and str(named["device"]) == "cpu"
-    if asking & set(operation.tags) or to_host:
+    asks = bool(asking & set(operation.tags))
+    if name == "aten::index.Tensor":  # a mask decides the shape, and positions do not
+        asks = any(index is not None and index.dtype == torch.bool for index in arguments[1])
+    if asks or to_host:
         raise NeedsValuesError(
             f"`{name}` needs the values of a tensor: here torch_xla would end the program, run it "
             "and wait (`.item()`, `.cpu()`, `if tensor:`, a shape that depends on values)"

@@ -259,16 +259,23 @@ def _failed(code: Code, reason: str, python: Path, *, interrupted: bool) -> Prob
     )
 
 
-TORCH_HINT = (
-    "`tpustarter setup pytorch-xla` makes an environment with torch_xla; name one with "
-    "`--python PATH`"
-)
+def torch_hint(name: str) -> str:
+    """Return what to do where no Python has what lowers a PyTorch module."""
+    if name == "torchax":
+        return (
+            "install `torchax` and `torch==2.9.0` in an environment of its own, and name that one "
+            "with `--python PATH`"
+        )
+    return (
+        "`tpustarter setup pytorch-xla` makes an environment with torch_xla; name one with "
+        "`--python PATH`"
+    )
 
 
 def install_hint(error: str, python: str) -> str | None:
     """Return what to do where an error is that a module is not there."""
-    if "this Python has no torch" in error:
-        return f"{TORCH_HINT}; the one that was tried is `{python}`"
+    if without := re.search(r"this Python has no (torch\w*)", error):
+        return f"{torch_hint(without[1])}; the one that was tried is `{python}`"
     missing = re.search(r"No module named '([\w.]+)'", error)
     if not missing:
         return None

@@ -39,7 +39,7 @@ def find(
                 return candidate.path
     if torch:
         raise Problem(f"no Python found here has {' or '.join(names)}",
-                      hint=lowering.TORCH_HINT, code=ExitCode.INCONCLUSIVE)  # fmt: skip
+                      hint=lowering.torch_hint(torch), code=ExitCode.INCONCLUSIVE)  # fmt: skip
     return without_jax
 
 

@@ -1,0 +1,218 @@
+"""PyTorch modules and StableHLO files: what is named, and by which Python; without torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.stub_compiler import SAMPLES, make_compiler
+from tests.support.stubs import make_python
+from tpustarter.probe import torch_module
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import own_code, rehearsal_text
+from tpustarter.rehearsal.own_code import Exported
+from tpustarter.rehearsal.run import Rehearsal, Request
+
+MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
+START = b"ML\xefR\rStableHLO_v1.13.0\x00"
+"""How a portable StableHLO file begins."""
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
+def rehearse(stub: str, **asked: Any) -> Rehearsal:
+    """Rehearse for one TPU; returns what came of it."""
+    rehearsal = Rehearsal(Request(compiler=stub, **{"tpus": ("v5e-8",), "jobs": 1, **asked}))
+    for _ in rehearsal.events():
+        pass
+    return rehearsal
+
+
+FILES = {
+    # text of a file: what lowers `make` of it where no framework is named
+    "import torch\ndef make(): ...": "torch",
+    "def make():\n    from torch import nn": "torch",
+    "from transformers import GPT2Config\ndef make(): ...": "torch",
+    "import torch\ndef make(x): ...": "",
+    "import torch\ndef make(*, batch=8): ...": "",
+    "import torch\ndef other(): ...": "",
+    "import jax\ndef make(): ...": "",
+    "import torch.x as\n": "",
+}
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_function_that_makes_a_module_is_recognised_without_running_it(
+    text: str, tmp_path: Path
+) -> None:
+    """It takes nothing, and its file imports torch; a framework that is named decides."""
+    file = tmp_path / "model.py"
+    file.write_text(text)
+
+    assert FILES[text] == own_code.read(f"{file}:make", ()).torch
+    assert "" == own_code.read(f"{file}:make", (), "jax").torch
+    assert "torchax" == own_code.read(f"{file}:anything", (), "torchax").torch
+    assert "" == own_code.read(f"{file}:make", ("f32[2]",)).torch
+
+
+def test_a_file_alone_names_its_usual_function() -> None:
+    """`programs` for JAX, as in a check, and `make` for a module."""
+    names = {framework: own_code.read(str(MODULES), (), framework).function
+             for framework in (None, "jax", "torch_xla")}  # fmt: skip
+
+    assert {None: "make", "jax": "programs", "torch_xla": "make"} == names
+
+
+USAGE = {
+    # what is asked for: words of the error
+    "arguments": ({"ids": (f"{MODULES}:make",), "framework": "torch_xla", "arguments": ("f32[2]",)},
+                  "torch_xla is to lower a PyTorch module"),
+    "framework without a file": ({"ids": ("jax.every_device",), "framework": "torchax"},
+                                 "`--framework` belongs to a `FILE.py:FUNCTION`"),
+    "two files": ({"ids": ("a.mlirbc", "b.mlirbc")}, "a file is rehearsed alone"),
+    "no such file": ({"ids": ("forward.bytecode",)}, "there is no file `forward.bytecode`"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_what_cannot_be_meant_is_a_usage_error(name: str, stub: str) -> None:
+    """It is told before anything is started."""
+    asked, words = USAGE[name]
+    with pytest.raises(Problem) as problem:
+        Rehearsal(Request(compiler=stub, tpus=("v5e-8",), **asked))
+
+    assert words in problem.value.what
+    assert ExitCode.USAGE == problem.value.code
+
+
+ROUTES = {
+    # installed distributions, what is asked for: the route, or words of the error
+    (("torch_xla",), "torch"): "torch_xla",
+    (("torchax",), "torch"): "torchax",
+    (("torch_xla", "torchax"), "torch"): "torch_xla",
+    (("torchax",), "torchax"): "torchax",
+    ((), "torch"): "this Python has no torch_xla or torchax",
+    ((), "torch_xla"): "this Python has no torch_xla",
+    (("torch_xla",), "torchax"): "the folder `torchax` here belongs to torch_xla",
+    (("torch_xla", "torchax"), "torchax"): "each needs an environment of its own",
+}
+
+
+@pytest.mark.parametrize(("installed", "asked"), ROUTES)
+def test_the_installed_library_lowers_and_its_metadata_decides(
+    installed: tuple[str, ...], asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wheel of torch_xla has a folder `torchax` in it, which is no torchax."""
+    for name in installed:
+        folder = tmp_path / f"{name}-2.9.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.9.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    expected = ROUTES[installed, asked]
+    if expected in torch_module.ROUTES:
+        assert expected == torch_module.route(asked)
+        assert f"lowered with {expected} 2.9.0 (torch" in torch_module.note(expected)
+        return
+    with pytest.raises(ImportError) as error:
+        torch_module.route(asked)
+
+    assert expected in str(error.value)
+
+
+def test_a_python_without_torch_is_told_with_what_to_set_up(tmp_path: Path, stub: str) -> None:
+    """By the Python that was named, and where none is found at all."""
+    bare = str(make_python(tmp_path / "bare"))
+    with pytest.raises(Problem, match="no torch_xla or torchax") as named:
+        rehearse(stub, ids=(f"{MODULES}:make",), python=bare)
+    with pytest.raises(Problem, match="no Python found here has torchax") as found:
+        rehearse(stub, ids=(f"{MODULES}:make",), framework="torchax")
+
+    assert "`tpustarter setup pytorch-xla`" in (named.value.hint or "")
+    assert bare in (named.value.hint or "")
+    assert "an environment of its own" in (found.value.hint or "")
+    assert ExitCode.INCONCLUSIVE == found.value.code
+
+
+def test_a_stablehlo_file_is_compiled_as_it_is(tmp_path: Path, stub: str) -> None:
+    """It is for one device; one that is too big has the compiler's report, as any other."""
+    small, large = tmp_path / "forward.bytecode", tmp_path / "large.mlirbc"
+    small.write_bytes(START)
+    large.write_bytes(START + b"too_big")
+    (fits,) = rehearse(stub, ids=(str(small),)).results
+    (too_big,) = rehearse(stub, ids=(str(large),)).results
+
+    assert ("forward", "compiles", 1) == (fits["program"], fits["status"], fits["devices"])
+    assert ["read from a file, for one device"] == fits["notes"]
+    assert ("large", "does-not-fit") == (too_big["program"], too_big["status"])
+    assert too_big["buffers"]
+
+
+def test_a_file_that_is_no_stablehlo_is_told_at_once(tmp_path: Path, stub: str) -> None:
+    """With what writes one."""
+    file = tmp_path / "model.mlirbc"
+    file.write_bytes(b"PK\x03\x04")
+    with pytest.raises(Problem, match="is no portable StableHLO file") as problem:
+        rehearse(stub, ids=(str(file),))
+
+    assert "save_as_stablehlo" in (problem.value.hint or "")
+
+
+def test_what_takes_whose_memory_decides_a_stored_answer(tmp_path: Path, stub: str) -> None:
+    """The same text with other aliases is another program; a check's program names its check."""
+    artifact = tmp_path / "program.mlirbc"
+    artifact.write_bytes(START)
+    stored: list[bool] = []
+    for aliases in ([], [[0, 0]], [[0, 0]]):
+        lowered = {"devices": 1, "shardy": True, "free_arguments": [True],
+                   "free_outputs": [True], "aliases": aliases}  # fmt: skip
+        source = {"artifact": str(artifact), "lowered": lowered, "program": "step"}
+        program = Exported("step", ("v5e-8",), source, check="torch_xla.sums")
+        rehearsal = rehearse(stub, program=program)
+        stored.append(rehearsal.results[0]["cached"])
+
+    assert [False, False, True] == stored
+    assert "torch_xla.sums" == rehearsal.results[0]["check"]
+    assert "sums: step for v5e-8" in rehearsal_text.render(rehearsal)
+
+
+CHECK = '''"""Sums are exact."""
+
+FRAMEWORK = "{framework}"
+LEVEL = "quick"
+NEEDS = {{}}
+TIMEOUT_S = 60
+LESSON = "jax/first-program"
+SOURCE = "https://example.org"
+
+
+def programs(devices):
+    return []
+
+
+def run():
+    yield
+'''
+
+
+def test_checks_of_torch_xla_are_left_out_where_there_is_none(tmp_path: Path, stub: str) -> None:
+    """The others are compiled; with nothing else to compile it is an error with what to do."""
+    for framework in ("jax", "torch_xla"):
+        (tmp_path / framework).mkdir()
+        (tmp_path / framework / "sums.py").write_text(CHECK.format(framework=framework))
+    both, alone = (
+        Rehearsal(Request(ids=ids, compiler=stub, tpus=("v5e-8", "v6e-8"), jobs=1), checks=tmp_path)
+        for ids in ((), ("torch_xla.*",))
+    )
+    for _ in both.events():
+        pass
+    with pytest.raises(Problem, match="no Python found here has torch_xla"):
+        list(alone.events())
+
+    assert [{"name": "torch_xla.* (1 checks)", "tpu": "v5e-8, v6e-8",
+             "reason": "no Python found here has torch_xla"}] == both.skipped  # fmt: skip
