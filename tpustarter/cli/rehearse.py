@@ -20,7 +20,8 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
 
 
 @click.command(
-    epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8",
+    epilog="Examples: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8\n\n"
+    "tpustarter rehearse model.py:make --framework torch_xla --tpu v5e-8",
 )
 @click.argument("ids", nargs=-1, metavar="[ID ...|FILE.py:FUNCTION|FILE.mlirbc]")
 @click.option(
@@ -81,26 +82,23 @@ def rehearse(
     FILE.py alone calls its function `programs(devices)`, which yields (name, function,
     arguments). The arguments may be pytrees and have shardings.
 
-    For PyTorch, FILE.py:make is a function that returns a module and its example inputs, and
-    as a third value a function of parameters that makes the optimizer (AdamW without it). Its
-    forward pass and one step of training are lowered with torch_xla or torchax, for one device.
-    FILE.mlirbc is a StableHLO file, such as the functions/forward.bytecode of torch_xla.
+    For PyTorch, FILE.py:make returns a module, its example inputs and, if you like, a function
+    of parameters that makes the optimizer. Its forward pass and one training step are lowered
+    with torch_xla or torchax, for one device. FILE.mlirbc is a StableHLO file, as of torch_xla.
 
     --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices, and compiles each
     function that it passes to jax.jit for the TPU as well, once for each set of shapes. It does
     not see pmap, operations outside jit, or functions that call back into Python. The script's
     own output goes to stderr. The script runs on a CPU, and the report says where it reads that.
-
     Your functions are lowered as on a TPU: the backend and the kind of device have the values of
     the TPU, and a note says that your code reads them.
 
     The report names large arrays that a program captures before it compiles the program. All
-    processes together may use 80 % of the memory that is available at the start.
-
-    The report says whether a program compiles, whether it fits into the memory of a device, and
-    what takes the memory. Nothing is run, so nothing here counts as verified. Exit codes: 0 all
-    compile, 1 something does not fit or is refused by JAX or the compiler, 3 no answer, because
-    your code failed, nothing was passed to jax.jit, or time or memory ran out.
+    processes together may use 80 % of the memory that is available at the start. The report says
+    whether a program compiles, whether it fits into the memory of a device, and what takes the
+    memory. Nothing is run, so nothing here counts as verified. Exit codes: 0 all compile, 1
+    something does not fit or is refused by JAX or the compiler, 3 no answer, because your code
+    failed, nothing was passed to jax.jit, or time or memory ran out.
     """
     if listing:
         _list()

@@ -1,0 +1,116 @@
+"""Modules are lowered by a real torch_xla, and compiled for TPUs where the compiler is.
+
+Run by the lane's own Python, which has torch_xla: it is the user's Python here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.stub_compiler import SAMPLES, make_compiler
+from tpustarter.problem import Problem
+from tpustarter.rehearsal.run import Rehearsal, Request
+
+MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
+LOWERED = "lowered with torch_xla 2.9"
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
+def rehearse(compiler: str, function: str, *names: str) -> dict[str, dict[str, Any]]:
+    """Return the answers about what a function makes, by program and TPU."""
+    tpus = names or ("v5e-8",)
+    rehearsal = Rehearsal(Request(ids=(f"{MODULES}:{function}",), compiler=compiler, tpus=tpus,
+                                  jobs=1, python=sys.executable))  # fmt: skip
+    for _ in rehearsal.events():
+        pass
+    return {f"{one['program']} {one['tpu']}": one for one in rehearsal.results}
+
+
+LISTED = {
+    # name of the function: its programs
+    "make": {"forward", "train_step"},
+    "named": {"forward", "train_step"},
+    "sgd": {"forward", "train_step"},
+    "no_weights": {"forward"},
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_module_is_lowered_with_what_is_installed(name: str, stub: str) -> None:
+    """With weights on the CPU or on `meta`, tied, frozen, or none; the answer names the route."""
+    found = rehearse(stub, name)
+
+    assert {f"{program} v5e-8" for program in LISTED[name]} == set(found)
+    assert {"compiles"} == {one["status"] for one in found.values()}
+    assert all(one["notes"][0].startswith(LOWERED) for one in found.values())
+
+
+FAILED = {
+    # name of the function: status of the forward pass, words of the reason
+    "asks_for_a_value": ("error", "`aten::_local_scalar_dense` needs the values of a tensor"),
+    "shape_of_values": ("error", "`aten::index.Tensor` needs the values of a tensor"),
+    "no_kernel": ("refused", "torch_xla has no kernel for `aten::linalg_eig`"),
+    "wrong_shape": ("error", "Cannot infer shape for dot operation"),
+}
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_what_cannot_be_traced_has_its_line_and_its_reason(name: str, stub: str) -> None:
+    """Values that are asked for end the user's program, and not this one."""
+    status, words = FAILED[name]
+    result = rehearse(stub, name)["forward v5e-8"]
+
+    assert status == result["status"]
+    assert result["reason"].startswith("modules.py:")
+    assert words in result["reason"]
+
+
+MISTAKEN = {
+    # name of the function: words of the error
+    "nothing": "expected `nothing` to return a module and its inputs, found None",
+    "no_module": "found a builtin_function_or_method where the module is expected",
+    "no_inputs": "expected `no_inputs` to return a module and its inputs, found a Doubles",
+    "wrong_inputs": "a tensor, a tuple or a dict, found a int",
+    "wrong_optimizer": "expected a function of parameters as the optimizer, found a str",
+    "raises": "FileNotFoundError: no weights here",
+    "nowhere": "modules.py has no function `nowhere`; it defines make, named",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKEN)
+def test_a_function_that_makes_no_module_is_one_error(name: str, stub: str) -> None:
+    """What was found and what is expected, in one line."""
+    with pytest.raises(Problem) as problem:
+        rehearse(stub, name)
+
+    assert MISTAKEN[name] in problem.value.what
+
+
+def test_the_tpu_compiler_says_what_a_training_step_takes() -> None:
+    """Weights, buffers and the optimizer's state are replaced in place; AdamW keeps two of each."""
+    compiler = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
+    if not compiler:
+        pytest.skip("No Python with jax and libtpu is named: set TPUSTARTER_LIBTPU_PYTHON.")
+    found = rehearse(compiler, "make", "v5e-8", "v6e-8")
+    sgd = rehearse(compiler, "sgd")["train_step v5e-8"]["memory"]
+    step = found["train_step v5e-8"]["memory"]
+
+    assert {"compiles"} == {one["status"] for one in found.values()}
+    assert 0 == found["forward v5e-8"]["memory"]["aliased"]
+    assert 0 < sgd["aliased"] < step["aliased"] < step["arguments"]
+    assert step["outputs"] - step["aliased"] < 4096
+
+
+def test_the_users_file_is_left_alone() -> None:
+    """Its folder gets no file of ours."""
+    assert {"modules.py"} == {path.name for path in Path(MODULES).parent.glob("*.*")}
