@@ -41,7 +41,8 @@ FILES = {
     "from transformers import GPT2Config\ndef make(): ...": "torch",
     "import torch\ndef make(x): ...": "",
     "import torch\ndef make(*, batch=8): ...": "",
-    "import torch\ndef other(): ...": "",
+    "import torch\ndef other(): ...": "torch",
+    "import jax, torch\ndef other(): ...": "",
     "import jax\ndef make(): ...": "",
     "import torch.x as\n": "",
 }

@@ -178,7 +178,8 @@ def read(text: str, arguments: tuple[str, ...], framework: str | None = None) ->
 def makes_module(file: Path, function: str) -> bool:
     """Tell whether a function may return a module: it takes nothing, and its file imports torch.
 
-    The file is not run for that, and nothing is imported.
+    Where the file defines no such function, it is PyTorch's unless it imports JAX too. The file is
+    not run for that, and nothing is imported.
     """
     try:
         tree = ast.parse(file.read_bytes(), str(file))
@@ -190,10 +191,12 @@ def makes_module(file: Path, function: str) -> bool:
             imported |= {name.name.partition(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             imported.add(node.module.partition(".")[0])
-    return bool(imported & {"torch", "transformers", *TORCH}) and any(
-        isinstance(node, ast.FunctionDef) and node.name == function and not ast.unparse(node.args)
-        for node in tree.body
-    )
+    if not imported & {"torch", "transformers", *TORCH}:
+        return False
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return not ast.unparse(node.args)
+    return "jax" not in imported
 
 
 def read_stablehlo(text: str, tpus: tuple[str, ...]) -> Exported:
