@@ -52,7 +52,6 @@ TORCH_XLA = {
 from types import SimpleNamespace
 {refusal}
 _XLAC = SimpleNamespace(
-    _xla_get_mat_mul_precision=lambda: "default",
     _get_use_eager_mode=lambda: False,
     _xla_runtime_is_initialized=lambda: True,
 )
@@ -65,6 +64,7 @@ addressable_runtime_device_count = lambda: (
     int(os.environ["CPU_NUM_DEVICES"]) if device_type() == "CPU" else {count})
 """,
     "core/__init__.py": "",
+    "backends.py": "get_mat_mul_precision = lambda: \"default\"\n",
     "core/xla_model.py": """from torch_xla import runtime
 xla_device_kind = lambda device: "cpu" if runtime.device_type() == "CPU" else "{kind}"
 """,

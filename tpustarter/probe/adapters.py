@@ -63,12 +63,11 @@ def _digest(data: bytes) -> str:
 def _torch_xla_configuration() -> dict[str, Any]:
     torch_xla: Any = importlib.import_module("torch_xla")
     runtime: Any = importlib.import_module("torch_xla.runtime")
-    # Neither has a public getter in 2.9.
-    precision = torch_xla._XLAC._xla_get_mat_mul_precision()  # noqa: SLF001
-    eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001
+    backends: Any = importlib.import_module("torch_xla.backends")
+    eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001  it has no public getter in 2.9
     return {
         **_torch_configuration(),
-        "torch_xla matmul precision": str(precision),
+        "torch_xla matmul precision": backends.get_mat_mul_precision(),
         "torch_xla eager mode": eager,
         "torch_xla SPMD": runtime.is_spmd(),
     }
