@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -245,7 +246,8 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
         yield from ("", "Section: Words", "", *lines)
 
 
-def meanings(glossary: str) -> dict[str, tuple[str, str]]:
+@lru_cache(maxsize=4)  # each lesson explains its words from the same text
+def meanings(glossary: str) -> Mapping[str, tuple[str, str]]:
     """Return the word and its meaning for each anchor of a glossary."""
     entries: dict[str, tuple[str, str]] = {}
     word = ""
