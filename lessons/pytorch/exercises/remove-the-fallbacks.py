@@ -64,7 +64,9 @@ for i in range(6):
 compiled = met.counter_value("UncachedCompile") or 0
 found = met.counter_value("CachedCompile") or 0
 fallbacks = ", ".join(met.executed_fallback_ops())
-message = f"on the CPU ran {fallbacks}, expected nothing: mask with torch.where"
+message = (
+    f"on the CPU ran {fallbacks}, expected nothing: mask with torch.where"
+)
 assert not fallbacks, message
 executed = compiled + found
 message = (

@@ -9,7 +9,6 @@ In the second product the keys are summed over. Divide the scores by
 `queries.shape[-1] ** 0.5`, a Python number that is known while tracing.
 """
 
-
 import numpy as np
 import torch
 import torch_xla

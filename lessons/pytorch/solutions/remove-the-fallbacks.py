@@ -10,7 +10,6 @@ makes the division safe without asking, and the result is 0 because the sum
 above the line is 0.
 """
 
-
 import torch
 import torch_xla
 import torch_xla.debug.metrics as met
@@ -67,7 +66,9 @@ for i in range(6):
 compiled = met.counter_value("UncachedCompile") or 0
 found = met.counter_value("CachedCompile") or 0
 fallbacks = ", ".join(met.executed_fallback_ops())
-message = f"on the CPU ran {fallbacks}, expected nothing: mask with torch.where"
+message = (
+    f"on the CPU ran {fallbacks}, expected nothing: mask with torch.where"
+)
 assert not fallbacks, message
 executed = compiled + found
 message = (

@@ -8,7 +8,6 @@ In `load`, restore all of them. `xm.set_rng_state(number)` sets the random
 state, and it should come last, because making a model draws numbers, too.
 """
 
-
 import tempfile
 from pathlib import Path
 

@@ -8,7 +8,6 @@ The output has the batch first and the output features second, so it takes
 one mesh axis from `x` and the other one from the weight.
 """
 
-
 import numpy as np
 import torch
 import torch_xla.distributed.spmd as xs
