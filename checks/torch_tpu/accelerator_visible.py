@@ -1,4 +1,4 @@
-"""`torch.accelerator` sees the TPU."""
+"""`torch.accelerator` sees the TPU where there is one."""
 
 import torch
 
@@ -8,7 +8,7 @@ from tpustarter.probe.target import target
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 180
+TIMEOUT_S = 240
 ESTIMATE_S = 0.1
 LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/accelerator.html"

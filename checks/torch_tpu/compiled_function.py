@@ -13,7 +13,7 @@ TIMEOUT_S = 300
 ESTIMATE_S = 5
 LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
-AFTER = ["torch_tpu.eager_execution"]
+AFTER = ["torch_tpu.accelerator_visible"]
 
 WIDTH = 32
 REPEATS = 4

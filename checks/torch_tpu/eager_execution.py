@@ -8,7 +8,7 @@ from tpustarter.probe.finding import compare
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
 NEEDS = {"platform": "tpu"}
-TIMEOUT_S = 180
+TIMEOUT_S = 240
 ESTIMATE_S = 0.5
 LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/notes/extending.html"

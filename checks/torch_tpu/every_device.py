@@ -15,7 +15,7 @@ TIMEOUT_S = 300
 ESTIMATE_S = 15
 LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/distributed.html"
-AFTER = ["torch_tpu.eager_execution"]
+AFTER = ["torch_tpu.accelerator_visible"]
 OWN_PROCESS = True
 
 WIDTH = 32

@@ -8,7 +8,7 @@ from tpustarter.probe.finding import Finding, compare
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 ESTIMATE_S = 0.1
 LESSON = "pytorch/which-library"
 SOURCE = "https://github.com/google-pytorch/torch_tpu"

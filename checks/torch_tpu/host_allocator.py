@@ -8,8 +8,8 @@ from tpustarter.probe.target import target
 
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
-NEEDS = {}
-TIMEOUT_S = 60
+NEEDS = {"platform": "tpu"}
+TIMEOUT_S = 240
 ESTIMATE_S = 0.1
 LESSON = "setup/install-torchtpu"
 SOURCE = "https://github.com/google-pytorch/torch_tpu"
@@ -37,15 +37,14 @@ def run(maps=None):
     """Look at the libraries of this process, which torch_tpu does too when it is imported."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8") if maps is None else maps
     library = loaded(maps)
-    on_tpu = target().platform == "tpu"
     file = on_disk(target().root)
     install = "run `sudo apt-get install libtcmalloc-minimal4`, then start your program with "
     preload = f"LD_PRELOAD={file or '/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4'}"
     yield Finding(
         code="TTPU-ALLOCATOR-TCMALLOC",
         name="tcmalloc in this process",
-        verdict="ok" if library else "warn" if on_tpu else "info",
+        verdict="ok" if library else "warn",
         found=library or "not loaded",
-        expected="libtcmalloc" if on_tpu else None,
+        expected="libtcmalloc",
         hint=None if library else f"{'' if file else install}`{preload} python ...`",
     )

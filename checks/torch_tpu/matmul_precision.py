@@ -8,11 +8,11 @@ from tpustarter.probe.finding import Finding
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
 NEEDS = {"platform": "tpu"}
-TIMEOUT_S = 180
+TIMEOUT_S = 240
 ESTIMATE_S = 0.5
 LESSON = "pytorch/precision"
 SOURCE = "https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html"
-AFTER = ["torch_tpu.eager_execution"]
+AFTER = ["torch_tpu.accelerator_visible"]
 
 DOCUMENTED = {"medium": "one bfloat16 pass", "high": "three bfloat16 passes", "highest": "float32"}
 """What torch_tpu 0.2.0 makes of each setting: StableHLO's DEFAULT, HIGH and HIGHEST."""

@@ -9,11 +9,11 @@ from tpustarter.probe.finding import Finding, compare
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
 NEEDS = {"platform": "tpu"}
-TIMEOUT_S = 180
+TIMEOUT_S = 240
 ESTIMATE_S = 0.5
 LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/notes/randomness.html"
-AFTER = ["torch_tpu.eager_execution"]
+AFTER = ["torch_tpu.accelerator_visible"]
 
 COUNT = 2**16
 SIGMAS = 6

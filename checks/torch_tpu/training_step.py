@@ -8,11 +8,11 @@ from tpustarter.probe.finding import compare
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
 NEEDS = {"platform": "tpu"}
-TIMEOUT_S = 180
+TIMEOUT_S = 240
 ESTIMATE_S = 1
 LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html"
-AFTER = ["torch_tpu.eager_execution"]
+AFTER = ["torch_tpu.accelerator_visible"]
 
 BATCH, FEATURES = 8, 4
 RATE = 2**-4

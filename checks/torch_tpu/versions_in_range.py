@@ -9,7 +9,7 @@ from tpustarter.probe.finding import Finding
 FRAMEWORK = "torch_tpu"
 LEVEL = "quick"
 NEEDS = {}
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 ESTIMATE_S = 0.1
 LESSON = "setup/install-torchtpu"
 SOURCE = "https://github.com/google-pytorch/torch_tpu"

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from tests.support.places import REPOSITORY
-from tests.torch.tpu_sabotage import METADATA, RANKS_SABOTAGE, SABOTAGE, Break, Package, on_tpu
+from tests.torch.tpu_sabotage import METADATA, RANKS_SABOTAGE, SABOTAGE, Break, Package
 from tpustarter.probe.target import Target, set_target
 from tpustarter.running import archive
 
@@ -146,26 +146,22 @@ def test_what_needs_a_device_says_so() -> None:
     """Without a TPU those checks are skipped with their reason, and the others run."""
     needing = {name for name in NAMES if module(name).NEEDS.items() >= FOR_A_TPU.items()}
 
-    assert {"accelerator_visible", "googles_package", "host_allocator", "versions_in_range"} == (
-        set(NAMES) - needing
-    )
+    assert {"accelerator_visible", "googles_package", "versions_in_range"} == set(NAMES) - needing
 
 
-def test_tcmalloc_is_advice_on_a_tpu_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A warning with the command where it matters, a fact elsewhere, and never a failure."""
+def test_tcmalloc_is_advice_and_no_failure(tmp_path: Path) -> None:
+    """A warning with the command, or the library that was found; the one on disk is named."""
     check = module("host_allocator")
-    (elsewhere,) = check.run(NO_TCMALLOC)
-    on_tpu(monkeypatch, check)
-    (missing,) = check.run(NO_TCMALLOC)
-    (loaded,) = check.run(TCMALLOC)
+    (missing,), (loaded,) = check.run(NO_TCMALLOC), check.run(TCMALLOC)
     library = tmp_path / "usr/lib/libtcmalloc_minimal.so.4"
     library.parent.mkdir(parents=True)
     library.write_text("")
+    (installed,) = check.run(NO_TCMALLOC)
 
-    assert ("info", "warn", "ok") == (elsewhere.verdict, missing.verdict, loaded.verdict)
-    assert "LD_PRELOAD=" in missing.hint
+    assert ("warn", "ok", "warn") == (missing.verdict, loaded.verdict, installed.verdict)
+    assert "apt-get install" in missing.hint
     assert "libtcmalloc_minimal.so.4.5.9" == loaded.found
-    assert "/usr/lib/libtcmalloc_minimal.so.4" == check.on_disk(tmp_path)
+    assert "`LD_PRELOAD=/usr/lib/libtcmalloc_minimal.so.4 python ...`" == installed.hint
 
 
 def test_limits_are_those_of_the_wheel() -> None:

@@ -172,7 +172,7 @@ SABOTAGE: dict[str, list[tuple[str, Break]]] = {
     "training_step": [
         ("TTPU-TRAINING-LOSS", result_of("loss_of", lambda loss, *_: 2 * loss)),
         ("TTPU-TRAINING-WEIGHTS", lambda patch, module: patch.setattr(
-            module, "step", lambda weights, x, y: module.loss_of(weights, x, y))),
+            module, "step", module.loss_of)),
     ],
 }  # fmt: skip
 """The code of the finding that fails, and what is broken, by check."""

@@ -46,9 +46,7 @@ def forget(folder: Path) -> None:
     """Forget the environment in this folder; raises Problem on a full disk."""
     saved = state.load(STATE)
     remaining = {
-        name: value
-        for name, value in saved.items()
-        if name not in KEYS or value != str(folder)
+        name: value for name, value in saved.items() if name not in KEYS or value != str(folder)
     }
     if remaining != saved:
         state.save(STATE, remaining)

@@ -117,9 +117,9 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     yielded: set[Path] = set()
     active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
     proved = [environments.proved(key) for key in environments.KEYS if key != environments.COMPILES]
+    made = [(path, "the environment setup made") for path in proved if path]
     for prefix, why in [*((Path(path), "active environment") for path in active),
-                        (folder / ".venv", "./.venv"),
-                        *((path, "the environment setup made") for path in proved if path)]:  # fmt: skip
+                        (folder / ".venv", "./.venv"), *made]:  # fmt: skip
         executable = prefix / "bin" / "python"
         if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
             yielded.add(prefix)

@@ -74,7 +74,7 @@ class SelfCheck:
         every_check = content.read_checks(checks)
         self.checks = content.select(every_check, request.ids, request.level, request.framework)
         self._interpreter, self._others = interpreters.choose(
-            request.python, self._machine.env, self._folder
+            request.python, self._machine.env, self._folder, _wanted(request)
         )
         self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None
@@ -272,3 +272,9 @@ class SelfCheck:
         if result.ran_on:  # what was found outranks what was expected
             self.run.target["kind"] = result.ran_on["kind"]
             self.run.target["devices"] = result.ran_on["count"]
+
+
+def _wanted(request: Request) -> str | None:
+    """Return the framework that a run asks for: with `--framework`, or by an id of its checks."""
+    names = [request.framework, *(check_id.split(".", 1)[0] for check_id in request.ids)]
+    return next((name for name in names if name in frameworks.FRAMEWORKS), None)

@@ -28,7 +28,8 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     "--folder",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Where the environment is made.  [default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla or ~/tpu-torchtpu]",
+    help="Where the environment is made.  "
+    "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def setup(

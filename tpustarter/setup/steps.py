@@ -345,9 +345,14 @@ def _environment_state(facts: Facts) -> tuple[State, str]:
 
 
 def _install_state(facts: Facts) -> tuple[State, str]:
-    if "install" in facts.done and facts.needed and facts.wheel_inside in (
-        facts.wheel,
-        facts.profile.tpu_wheel,
+    if (
+        "install" in facts.done
+        and facts.needed
+        and facts.wheel_inside
+        in (
+            facts.wheel,
+            facts.profile.tpu_wheel,
+        )
     ):
         return "done", f"{facts.shown} has {' and '.join(facts.needed)}"
     return "todo", ""

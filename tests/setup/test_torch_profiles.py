@@ -1,0 +1,167 @@
+"""Set-up of PyTorch/XLA and of TorchTPU: plans, which Python fits, and what is remembered."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.setup.test_run import _MACHINES, IDS, make
+from tests.support.machines import lay_out
+from tests.support.stubs import make_python
+from tpustarter.checking import environments, interpreters
+from tpustarter.checking.selfcheck import Request, SelfCheck
+from tpustarter.machine import frameworks
+from tpustarter.setup import profiles, steps
+
+LINUX = profiles.PROFILES["pytorch-xla"].system
+CHIPS = {"generation": "v6e", "chips": 8}
+
+pytestmark = pytest.mark.skipif(
+    " ".join((os.uname().sysname, os.uname().machine)) != LINUX,
+    reason=f"The wheels of both libraries are for {LINUX} alone, and set-up refuses elsewhere.",
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "machine", "wheels", "proof"),
+    [
+        ("pytorch-xla", {}, ["torch==2.9.0", "torch_xla==2.9.0"], "torch_xla.devices_visible"),
+        ("pytorch-xla", CHIPS, ["torch==2.9.0", "torch_xla[tpu]==2.9.0"],
+         "torch_xla.devices_visible"),
+        ("torchtpu", {}, ["torch_tpu==0.2.0"], "torch_tpu.accelerator_visible"),
+        ("torchtpu", CHIPS, ["torch_tpu==0.2.0"], "torch_tpu.accelerator_visible"),
+    ],
+)  # fmt: skip
+def test_the_plan_names_exact_versions(
+    profile: str, machine: dict[str, object], wheels: list[str], proof: str, tmp_path: Path
+) -> None:
+    """A folder of its own, the pair that fits, measured sizes, a proof; nothing is made."""
+    setup = make(tmp_path, profile, tools={"uv": True, "python": True}, **machine)
+    _, _, install, prove, _ = setup.steps
+    words = list(install.command)
+
+    assert IDS == [step.id for step in setup.steps]
+    assert wheels == words[words.index("--python") + 2 :]
+    assert proof == prove.proof
+    assert any(need.startswith("a download of") and "GB" in need for need in install.needs)
+    assert tmp_path / "home" / profiles.PROFILES[profile].folder == setup.folder
+    assert not setup.folder.exists()
+
+
+@pytest.mark.parametrize("profile", ["pytorch-xla", "torchtpu"])
+def test_what_set_up_and_the_engine_know_of_a_framework_is_the_same(profile: str) -> None:
+    """The profile of a framework, and what it installs, stand in two tables."""
+    known = profiles.PROFILES[profile]
+    row = frameworks.FRAMEWORKS[str(known.framework)]
+
+    assert (known.name, known.wheel, known.tpu_wheel) == (row.profile, row.wheel, row.tpu_wheel)
+    assert known == profiles.named(str(known.framework))
+    assert {known.wheel, known.tpu_wheel} <= steps.SIZES.keys()
+
+
+def test_a_python_without_a_wheel_is_named_before_anything_is_downloaded(tmp_path: Path) -> None:
+    """Blocked where nothing can fetch another one; with uv it is said, and one is fetched."""
+    make(tmp_path, "pytorch-xla", tools={})
+    tools = tmp_path / "tools"
+    for version in ("3.9", "3.14"):
+        shutil.copy("/bin/true", tools / f"python{version}")
+    (tools / "python3").symlink_to(tools / "python3.14")
+    blocked = make(tmp_path, "pytorch-xla").steps[0]
+    profile = profiles.PROFILES["pytorch-xla"]
+    facts = steps.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    fetched = steps.steps_of(steps.lesson_of(profile), replace(facts, uv=Path("/usr/bin/uv")))[0]
+
+    assert "blocked" == blocked.state
+    assert blocked.note.startswith(
+        "no Python 3.10, 3.11, 3.12 or 3.13 was found here, and PyTorch/XLA 2.9.0 needs it; "
+        "the Python 3.9 and 3.14 here does not fit\n"
+    )
+    assert ("todo", ("uv", "python", "install", "3.12")) == (
+        fetched.state, (Path(fetched.command[0]).name, *fetched.command[1:])
+    )  # fmt: skip
+    assert "the Python 3.9 and 3.14 here does not fit" in fetched.note
+
+
+@pytest.mark.parametrize(
+    ("profile", "version", "fits"),
+    [("pytorch-xla", "3.10", True), ("pytorch-xla", "3.14", False),
+     ("torchtpu", "3.10", False), ("torchtpu", "3.14", True), ("jax", "3.11", False)],
+)  # fmt: skip
+def test_each_library_takes_the_pythons_its_wheels_are_for(
+    profile: str,
+    version: str,
+    fits: bool,
+    tmp_path: Path,  # noqa: FBT001
+) -> None:
+    """Python 3.10 of stock images is enough for PyTorch/XLA alone, 3.14 for TorchTPU alone."""
+    make(tmp_path, profile, tools={})
+    shutil.copy("/bin/true", tmp_path / "tools" / f"python{version}")
+    first = make(tmp_path, profile).steps[0]
+
+    assert ("done" if fits else "blocked") == first.state
+
+
+def test_where_there_is_no_wheel_for_this_system_nothing_is_begun(tmp_path: Path) -> None:
+    """A Mac is told so by the plan, and not by pip."""
+    profile = profiles.PROFILES["torchtpu"]
+    make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
+    facts = steps.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    first = steps.steps_of(steps.lesson_of(profile), replace(facts, system="Darwin arm64"))[0]
+
+    assert "blocked" == first.state
+    assert "this machine is Darwin arm64, and torch_tpu comes for Linux x86_64 alone" == first.note
+
+
+def test_each_environment_is_remembered_beside_the_others(tmp_path: Path) -> None:
+    """One for each framework; forgetting one leaves the others."""
+    folders = {key: tmp_path / key for key in environments.KEYS}
+    for key, folder in folders.items():
+        make_python(folder)
+        environments.remember(folder, key)
+    environments.forget(folders[environments.TORCH_XLA])
+
+    assert folders[environments.TESTED] == environments.proved()
+    assert environments.proved(environments.TORCH_XLA) is None
+    assert folders[environments.TORCH_TPU] == environments.proved(environments.TORCH_TPU)
+    assert folders[environments.COMPILES] == environments.proved(environments.COMPILES)
+
+
+def test_the_framework_asked_for_finds_its_environment(tmp_path: Path) -> None:
+    """The first candidate that has it goes first; `--python` and no wish change nothing."""
+    active, jax, xla = (tmp_path / name for name in ("active", "jax", "xla"))
+    make_python(active)
+    make_python(jax, jax="0.12.0.1")
+    make_python(xla, torch_xla="2.9.0")
+    environments.remember(jax)
+    environments.remember(xla, environments.TORCH_XLA)
+    env = {"VIRTUAL_ENV": str(active), "PATH": ""}
+
+    def chosen(wanted: str | None, explicit: str | None = None) -> Path:
+        found, _ = interpreters.choose(explicit, env, tmp_path, wanted)
+        return found.path.parents[1]
+
+    assert active == chosen(None)
+    assert xla == chosen("torch_xla")
+    assert jax == chosen("jax")
+    assert active == chosen("tensorflow")
+    assert active == chosen("torch_xla", str(active))
+
+
+@pytest.mark.parametrize(
+    "request_", [Request(framework="torch_xla"), Request(ids=("host.python", "torch_xla.runtime"))]
+)
+def test_a_check_that_names_a_framework_runs_where_it_is(request_: Request, tmp_path: Path) -> None:
+    """With `--framework` or by an id, the environment that set-up remembers is the one tested."""
+    here, xla = tmp_path / "here", tmp_path / "xla"
+    make_python(here / ".venv", jax="0.12.0.1")
+    make_python(xla, torch_xla="2.9.0")
+    environments.remember(xla, environments.TORCH_XLA)
+    (tmp_path / "machine").mkdir()
+    machine = lay_out(tmp_path / "machine", env={"PATH": "", "HOME": str(tmp_path)})
+    check = SelfCheck(request_, machine=machine, folder=here)
+
+    assert str(xla / "bin/python") == str(check._interpreter.path)
