@@ -1,10 +1,10 @@
 """How exactly a float32 matmul was computed, read off its results.
 
 Only one term of each element is not zero, so the rounding of the operands shows, and not the order
-in which a device adds. Numbers with an evenly spread logarithm, rounded to `p` significant bits, are
-off by 0.42 * 2**-p in the root mean square, and a product of two by sqrt(2) times that: 2.3e-3 for
-bfloat16, 4.5e-6 for two bfloat16 parts, 2.5e-8 for float32. A class reaches up to the geometric mean
-of its own error and that of the next one.
+in which a device adds. Numbers with an evenly spread logarithm, rounded to `p` significant bits,
+are off by 0.42 * 2**-p in the root mean square, and a product of two by sqrt(2) times that: 2.3e-3
+for bfloat16, 4.5e-6 for two bfloat16 parts, 2.5e-8 for float32. A class reaches up to the geometric
+mean of its own error and that of the next one.
 """
 
 import numpy as np

@@ -40,7 +40,7 @@ def _spawned(work, count, device, arguments):
         return [dict(np.load(Path(folder, f"{rank}.npz"))) for rank in range(count)]
 
 
-def _rank(rank, count, device, port, folder, work, arguments):  # noqa: PLR0913, PLR0917  what spawn hands over
+def _rank(rank, count, device, port, folder, work, arguments):  # noqa: PLR0917  what spawn hands over
     """Be one rank: join the others, work, and leave the results in a file."""
     os.environ.update(
         RANK=str(rank),

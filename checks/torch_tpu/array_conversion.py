@@ -67,14 +67,14 @@ def run(device="tpu"):
         if kind in WIDE:
             yield Finding(code, name, "ok" if kept else "info", kept, entity=kind)
         else:
-            yield compare(code, name, kept, True, entity=kind, hint=HINT)
-    yield compare("TTPU-CONVERSION-BFLOAT16", "bfloat16 keeps its bits", brain_floats(device), True,
-                  hint=HINT)  # fmt: skip
+            yield compare(code, name, kept, expected=True, entity=kind, hint=HINT)
+    yield compare("TTPU-CONVERSION-BFLOAT16", "bfloat16 keeps its bits", brain_floats(device),
+                  expected=True, hint=HINT)  # fmt: skip
     matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
     view = np.ascontiguousarray(matrix.T[::2])
     sent = to_host(to_device(matrix, device).t()[::2].contiguous())
-    yield compare("TTPU-CONVERSION-VIEW", "a transposed, strided view is kept", same_bits(sent, view), True,
-                  hint=HINT)  # fmt: skip
+    yield compare("TTPU-CONVERSION-VIEW", "a transposed, strided view is kept", same_bits(sent, view),
+                  expected=True, hint=HINT)  # fmt: skip
     to_device(matrix, device).zero_()
     yield compare("TTPU-CONVERSION-COPY", "the array after its copy was changed",
                   matrix.sum().item(), 66.0, hint=HINT)  # fmt: skip

@@ -36,8 +36,8 @@ def run(device="tpu"):
     with kept_states(device):
         first, again, other = draw(1, device), draw(1, device), draw(2, device)
     equal = bool((first == again).all())
-    yield compare("TTPU-SEEDS-SAME", "the same seed draws the same numbers", equal, True,
-                  hint="set the seed right before the numbers are drawn, on the same device")  # fmt: skip
+    yield compare("TTPU-SEEDS-SAME", "the same seed draws the same numbers", equal,
+                  expected=True, hint="set the seed right before you draw, on the same device")  # fmt: skip
     shared = int((first == other).sum())
     yield compare(
         code="TTPU-SEEDS-OTHER",
@@ -47,7 +47,7 @@ def run(device="tpu"):
         hint=f"{shared} of {COUNT} are equal: report it to google-pytorch/torch_tpu",
     )
     inside = bool(((first >= 0) & (first < 1)).all())
-    yield compare("TTPU-SEEDS-RANGE", "all lie in [0, 1)", inside, True,
+    yield compare("TTPU-SEEDS-RANGE", "all lie in [0, 1)", inside, expected=True,
                   hint="report it to google-pytorch/torch_tpu")  # fmt: skip
     values = first.double()
     deviations = {
