@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.stub_compiler import SAMPLES, make_compiler
+from tpustarter import content
 from tpustarter.problem import Problem
 from tpustarter.rehearsal.run import Rehearsal, Request
 
@@ -109,6 +110,22 @@ def test_the_tpu_compiler_says_what_a_training_step_takes() -> None:
     assert 0 == found["forward v5e-8"]["memory"]["aliased"]
     assert 0 < sgd["aliased"] < step["aliased"] < step["arguments"]
     assert step["outputs"] - step["aliased"] < 4096
+
+
+def test_what_checks_run_on_a_device_compiles(stub: str) -> None:
+    """Every program that a check of torch_xla lists, with the real compiler where it is named."""
+    listed = {check.id for check in content.read_checks()
+              if check.framework == "torch_xla" and check.has_programs}  # fmt: skip
+    if not listed:
+        pytest.skip("No check of torch_xla lists programs, so there is nothing to compile.")
+    compiler = os.environ.get("TPUSTARTER_LIBTPU_PYTHON") or stub
+    rehearsal = Rehearsal(Request(ids=tuple(sorted(listed)), compiler=compiler, jobs=1,
+                                  tpus=("v5e-8", "v6e-8"), python=sys.executable))  # fmt: skip
+    for _ in rehearsal.events():
+        pass
+
+    assert [] == [one for one in rehearsal.results if one["status"] != "compiles"]
+    assert listed == {one["check"] for one in rehearsal.results}
 
 
 def test_the_users_file_is_left_alone() -> None:
