@@ -7,7 +7,7 @@ from tpustarter.checks.torch_xla import _spmd, _training
 from tpustarter.checks.torch_xla._tally import tally
 
 FRAMEWORK = "torch_xla"
-LEVEL = "quick"
+LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 300
 ESTIMATE_S = 9

@@ -10,7 +10,7 @@ from tpustarter.checks.torch_xla._tally import tally
 from tpustarter.probe.finding import compare
 
 FRAMEWORK = "torch_xla"
-LEVEL = "quick"
+LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 300
 ESTIMATE_S = 16

@@ -8,7 +8,7 @@ from tpustarter.checks.torch_xla import _spmd, _training
 from tpustarter.checks.torch_xla._tally import AGAIN, tally
 
 FRAMEWORK = "torch_xla"
-LEVEL = "quick"
+LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 300
 ESTIMATE_S = 10
