@@ -36,8 +36,8 @@ def run(device="tpu"):
     with kept_states(device):
         first, again, other = draw(1, device), draw(1, device), draw(2, device)
     equal = bool((first == again).all())
-    yield compare("TTPU-SEEDS-SAME", "the same seed draws the same numbers", equal,
-                  expected=True, hint="set the seed right before you draw, on the same device")  # fmt: skip
+    yield compare("TTPU-SEEDS-SAME", "one seed draws the same numbers again", equal,
+                  expected=True, hint="set the seed right before you draw")  # fmt: skip
     shared = int((first == other).sum())
     yield compare(
         code="TTPU-SEEDS-OTHER",
