@@ -95,7 +95,7 @@ def test_each_library_takes_the_pythons_its_wheels_are_for(
     profile: str,
     version: str,
     fits: bool,
-    tmp_path: Path,  # noqa: FBT001
+    tmp_path: Path,
 ) -> None:
     """Python 3.10 of stock images is enough for PyTorch/XLA alone, 3.14 for TorchTPU alone."""
     make(tmp_path, profile, tools={})

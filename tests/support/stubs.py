@@ -64,7 +64,7 @@ addressable_runtime_device_count = lambda: (
     int(os.environ["CPU_NUM_DEVICES"]) if device_type() == "CPU" else {count})
 """,
     "core/__init__.py": "",
-    "backends.py": "get_mat_mul_precision = lambda: \"default\"\n",
+    "backends.py": 'get_mat_mul_precision = lambda: "default"\n',
     "core/xla_model.py": """from torch_xla import runtime
 xla_device_kind = lambda device: "cpu" if runtime.device_type() == "CPU" else "{kind}"
 """,

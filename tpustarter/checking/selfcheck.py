@@ -241,6 +241,11 @@ class SelfCheck:
             for framework in groups
             for name, value in plan.variables(run_plan, framework, self._machine.env).items()
         }
+        where = run_plan.where
+        if groups and run_plan.virtual and not any(map(frameworks.has_cpu_devices, groups)):
+            where = "no device of " + ", ".join(
+                frameworks.FRAMEWORKS[name].title for name in groups
+            )
         self.run.target = {
             "python": self._redact.text(str(self._interpreter.path)),
             "shown": self._display_path(self._interpreter),
@@ -249,7 +254,7 @@ class SelfCheck:
             "frameworks": versions["frameworks"],
             "platform": run_plan.platform,
             "kind": run_plan.platform,
-            "where": run_plan.where,
+            "where": where,
             "devices": run_plan.devices,
             "planned": run_plan.devices,
             "virtual": run_plan.virtual,

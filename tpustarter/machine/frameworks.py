@@ -136,6 +136,11 @@ def environment(
     return {**chosen, **{name: str(devices) for name in counted}}
 
 
+def has_cpu_devices(framework: str) -> bool:
+    """Return whether a framework computes without an accelerator too."""
+    return framework not in FRAMEWORKS or bool(FRAMEWORKS[framework].counts)
+
+
 def versions() -> dict[str, Any]:
     """Return this Python and what is installed in it, read from metadata: imports no framework."""
     from importlib import metadata

@@ -110,6 +110,9 @@ def _print_traceback(error: BaseException) -> None:
 
 def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, Any]:
     framework = command["framework"]
+    unmet = needs.unmet_by_plan(command["needs"])
+    if unmet:  # said before a framework is imported, which may take longer than the check
+        return {"outcome": "unmet", "detail": unmet}
     try:
         before = adapters.configuration(framework)
     except ImportError as error:

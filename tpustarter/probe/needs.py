@@ -9,6 +9,14 @@ from tpustarter.probe import adapters
 from tpustarter.probe.target import target
 
 
+def unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
+    """Return a need that devices of this run cannot meet, as planned before any were started."""
+    platform = needs.get("platform", target().platform)
+    if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
+        return None
+    return f"needs a {platform} device, found {target().platform}"
+
+
 def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     """Return the first need this machine does not meet, with the value found, or None."""
     device_needs = {
