@@ -61,6 +61,15 @@ def layer(device):
     return made.to(device)
 
 
+def step(device, autocast):
+    """Return the dtypes of a layer's weights and gradients after a step forward and back."""
+    made, x = layer(device), torch.ones(2, 4, device=device)
+    with autocast():
+        loss = made(x).float().square().mean()
+    loss.backward()
+    return {"weights": made.weight.dtype, "gradients": made.weight.grad.dtype}
+
+
 def other(tensor, expected):
     """Return the dtype of a tensor where it is not the expected one."""
     found = str(tensor.dtype)

@@ -19,9 +19,7 @@ AFTER = ["torch_xla.devices_visible"]
 
 UPDATE = "update torch_xla, or cast by hand with `x.to(torch.bfloat16)` where it pays"
 CAST = "`x.float()` before the operation keeps it in float32 in any version"
-OUTSIDE = (
-    "leave `torch.autocast` before `loss.backward()`; `torch.is_autocast_enabled('xla')` tells"
-)
+OUTSIDE = "leave `torch.autocast` before `loss.backward()`: it is on where a product is bf16"
 ERROR = "`tpustarter check torch_xla.matmul_precision` shows whether plain products are as exact as"
 ERROR += " documented"
 
@@ -29,6 +27,18 @@ ERROR += " documented"
 def autocast():
     """Return the context in which operations choose their own precision."""
     return torch.autocast("xla", dtype=torch.bfloat16)
+
+
+def multiply(x, y):
+    """Return `x @ y` in the type that autocast chooses."""
+    with autocast():
+        return x @ y
+
+
+def programs(devices):
+    """List the product under autocast."""
+    x = torch.empty((512, 512))
+    yield "product", multiply, (x, x)
 
 
 def run():
@@ -46,7 +56,9 @@ def run():
     lost = {f"op:{name}": _autocast.other(result, expected) for name, result in widest.items()}
     yield from tally("XLA-AUTOCAST-WIDEST", "operations in the widest type", lost, CAST)
     yield from product(device)
-    yield from training(device)
+    for name, dtype in _autocast.step(device, autocast).items():
+        code, found = f"XLA-AUTOCAST-{name.upper()}", str(dtype).removeprefix("torch.")
+        yield compare(code, f"{name} of a layer", found, "float32", hint=CAST)
 
 
 def product(device):
@@ -54,8 +66,7 @@ def product(device):
     pair = classes.scattered()
     x, y = (torch.from_numpy(operand).to(device) for operand in pair)
     torch_xla.sync()
-    with autocast():
-        result = torch.matmul(x, y)
+    result = multiply(x, y)
     types = _autocast.dot_types(_graph.dots(result))
     yield compare("XLA-AUTOCAST-HLO", "product in the HLO", types, "bf16, bf16", hint=UPDATE)
     types = _autocast.dot_types(_graph.dots(torch.matmul(x, y)))
@@ -66,14 +77,3 @@ def product(device):
     yield compare(code, name, kind, expected, hint=ERROR)
     value = float(f"{error:.2g}")
     yield Finding("XLA-AUTOCAST-ERROR", "relative error of that product", "info", value)
-
-
-def training(device):
-    """Yield the dtypes of weights and gradients after a step forward and back."""
-    layer, x = _autocast.layer(device), torch.ones(2, 4, device=device)
-    with autocast():
-        loss = layer(x).float().square().mean()
-    loss.backward()
-    for code, tensor in (("WEIGHTS", layer.weight), ("GRADIENTS", layer.weight.grad)):
-        found, name = str(tensor.dtype).removeprefix("torch."), f"{code.lower()} of a layer"
-        yield compare(f"XLA-AUTOCAST-{code}", name, found, "float32", hint=CAST)

@@ -46,6 +46,14 @@ def bodies(x, image, index):
     }
 
 
+def programs(devices):
+    """List each of them."""
+    x = torch.empty((4, 8, 16), requires_grad=True)
+    arguments = (x, torch.empty((2, 3, 8, 8)), torch.empty(8, dtype=torch.int64))
+    for name in bodies(*arguments):
+        yield name, lambda *tensors, name=name: bodies(*tensors)[name](), arguments
+
+
 def run():
     """Count fallbacks of each operation, then of one that must show in the counters."""
     device = torch_xla.device()

@@ -30,6 +30,17 @@ def sharded(x, mesh):
     return x
 
 
+def train(x, y):
+    """Return loss and parameters after one step on one device."""
+    model, optimizer = _training.fresh(x.device)
+    return _training.step(model, optimizer, x, y, loss_of), *model.parameters()
+
+
+def programs(devices):
+    """List the training step of one device."""
+    yield "step", train, _training.batch()
+
+
 def run():
     """Train one step on all devices, and compare loss and parameters with float64 on the host."""
     with _spmd.all_devices("data") as (device, mesh):

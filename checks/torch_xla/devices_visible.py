@@ -19,7 +19,6 @@ ESTIMATE_S = 8
 LESSON = "pytorch/first-tensors"
 SOURCE = "https://docs.pytorch.org/xla/master/learn/pytorch-on-xla-devices.html"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
-
 NAMES = "`export PJRT_DEVICE={}`, in capitals: TPU, CPU and CUDA are the names it knows"
 WHY = '`PJRT_DEVICE={} python -c "import torch_xla; print(torch_xla.devices())"` says why'
 LIMITS = "`env | grep -E 'PJRT_|TPU_|CPU_NUM_DEVICES|XLA_USE_SPMD'` shows what limits the devices"
@@ -30,6 +29,11 @@ ALONE = "`tpustarter check torch_xla.devices_visible --isolate -v` tests it in i
 def answer(x):
     """Return `3 x + 7` for `x: int32[8]`, which any device gets right or not at all."""
     return 3 * x + 7
+
+
+def programs(devices):
+    """List what every device is asked."""
+    yield "answer", answer, (torch.empty(8, dtype=torch.int32),)
 
 
 def run():
@@ -44,18 +48,16 @@ def run():
     # What the runtime says: `xr.device_type()` only repeats the variable PJRT_DEVICE.
     found = ", ".join(sorted({name.partition(":")[0] for name in torch_xla.real_devices()}))
     yield compare("XLA-DEVICES-PLATFORM", "PyTorch/XLA runs on", found, expected, hint=why)
-
     count, unit = len(devices), f"{'virtual ' * requested.virtual}{found} devices"
     expected = count if requested.devices is None else requested.devices
     yield compare("XLA-DEVICES-COUNT", "devices", count, expected, unit=unit, hint=LIMITS)
     yield compare("XLA-DEVICES-FIRST", "first device", str(devices[0]), "xla:0", hint=LIMITS)
-
     kinds = sorted({xm.xla_device_kind(str(device)) for device in devices})
     yield compare("XLA-DEVICES-ALIKE", "kinds of device", len(kinds), 1, hint=CHIPS)
     for kind in kinds:
         yield generation(kind, requested.generation)
-    name = "devices that compute correctly"
-    yield from tally("XLA-DEVICES-ANSWER", name, answers(devices), ALONE)
+    lost = answers(devices)
+    yield from tally("XLA-DEVICES-ANSWER", "devices that compute correctly", lost, ALONE)
 
 
 def generation(kind, expected):
@@ -68,13 +70,11 @@ def generation(kind, expected):
 
 def answers(devices):
     """Return for each device how its answer to numbers of its own differs, or an empty text."""
-    asked = []
-    for index, device in enumerate(devices):
-        x = torch.arange(8, dtype=torch.int32) + 1000 * index
-        asked.append((device, x, answer(x.to(device))))
+    asked = [torch.arange(8, dtype=torch.int32) + 1000 * index for index in range(len(devices))]
+    results = [answer(x.to(device)) for device, x in zip(devices, asked, strict=True)]
     torch_xla.sync()
     texts = {}
-    for device, x, result in asked:
+    for device, x, result in zip(devices, asked, results, strict=True):
         right = result.device == device and torch.equal(result.cpu(), 3 * x + 7)
         texts[f"device:{device.index}"] = "" if right else f"{result.tolist()} from {result.device}"
     return texts

@@ -29,6 +29,14 @@ def multiply(x, y):
     return torch.matmul(x, y)
 
 
+def programs(devices):
+    """List the product at each precision."""
+    x = torch.empty((512, 512))
+    for name in _precision.NAMES:
+        with _precision.setting(name):
+            yield name, multiply, (x, x)
+
+
 def run():
     """Measure each precision against float64, and say which arithmetic it was."""
     before, device = backends.get_mat_mul_precision(), torch_xla.devices()[0]
@@ -55,13 +63,8 @@ def run():
             same = "ok" if actual == expected else "info"
             yield Finding("XLA-PRECISION-9973", "product of jax issue 9973", same, actual, expected)
     yield late(device)
-    yield compare(
-        "XLA-PRECISION-LEFT",
-        "precision afterwards",
-        backends.get_mat_mul_precision(),
-        before,
-        hint=LATE,
-    )
+    after = backends.get_mat_mul_precision()
+    yield compare("XLA-PRECISION-LEFT", "precision afterwards", after, before, hint=LATE)
 
 
 def late(device):

@@ -49,6 +49,11 @@ def train(batches, weights):
     return compiled
 
 
+def programs(devices):
+    """List the step at its one length."""
+    yield "step", step, (torch.empty((LONGEST, WIDTH)), torch.empty((WIDTH, WIDTH)))
+
+
 def run():
     """Count compilations with one shape, then with a shape that changes, then with padding."""
     weights = torch.full((WIDTH, WIDTH), 0.5).to(torch_xla.device())

@@ -44,6 +44,13 @@ def total(x):
     return x.sum(dim=0)
 
 
+def programs(devices):
+    """List the product and the sum of one device's rows."""
+    x = torch.empty((ROWS, WIDTH))
+    yield "product", product, (x, torch.empty((WIDTH, WIDTH)))
+    yield "total", total, (x,)
+
+
 def run():
     """Compare what each device holds, then a product and a sum, with NumPy's integers.
 
