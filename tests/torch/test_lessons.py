@@ -10,12 +10,13 @@ import pytest
 from tests.support import shipped
 from tests.support.made_lessons import make_session
 from tests.support.places import REPOSITORY
-from tests.torch.in_process import DEVICES
 from tpustarter.content import Lesson
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_process import LessonSession
 
 EXERCISES = shipped.shipped_exercises("torch_xla")
+DEVICES = 8
+"""As many as the outputs in the lessons were printed with."""
 ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 
 

@@ -16,13 +16,13 @@ import torch
 
 from tests.support.places import REPOSITORY
 from tests.torch.tpu_sabotage import METADATA, RANKS_SABOTAGE, SABOTAGE, Break, Package
+from tpustarter import checks
 from tpustarter.probe.target import Target, set_target
 from tpustarter.running import archive
 
+CHECKS = Path(next(iter(checks.__path__)))
 NAMES = sorted(
-    path.stem
-    for path in (REPOSITORY / "checks/torch_tpu").glob("*.py")
-    if not path.name.startswith("_")
+    path.stem for path in (CHECKS / "torch_tpu").glob("*.py") if not path.name.startswith("_")
 )
 NO_TCMALLOC = "7f0 r-xp 00000000 08:01 1 /usr/lib/x86_64-linux-gnu/libc.so.6\n"
 TCMALLOC = f"{NO_TCMALLOC}7f1 r-xp 00000000 08:01 2 /usr/lib/libtcmalloc_minimal.so.4.5.9\n"
