@@ -321,7 +321,11 @@ def describe(names: list[str], results: Mapping[str, Result]) -> str:
 
 
 def in_order(checks: list[Check]) -> list[Check]:
-    """Return checks so that each comes after those it names in `AFTER`, else as they were."""
+    """Return checks so that each comes after those it names in `AFTER`, else as they were.
+
+    Those that need a process of their own come last: the warm one ends for each of them, and to
+    import a framework again may take longer than a check.
+    """
     by_id = {check.id: check for check in checks}
     done: dict[str, Check] = {}
 
@@ -331,6 +335,6 @@ def in_order(checks: list[Check]) -> list[Check]:
                 visit(by_id[name], (*path, check.id))
         done.setdefault(check.id, check)
 
-    for check in checks:
+    for check in sorted(checks, key=lambda one: one.own_process):
         visit(check, ())
     return list(done.values())
