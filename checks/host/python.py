@@ -1,4 +1,4 @@
-"""The newest framework releases support this Python."""
+"""The newest frameworks support this Python."""
 
 from __future__ import annotations
 
