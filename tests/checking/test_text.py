@@ -183,7 +183,10 @@ LONGEST = f"torch_xla.{'x' * (content.MOST_ID - len('torch_xla.'))}"
 
 
 def test_a_passing_line_shows_a_title_whole_or_not_at_all() -> None:
-    """The longest id and its seconds fit a line; a title stands there where all of it does."""
+    """The longest id and its seconds fit a line; a title stands there where all of it does.
+
+    Titles of a framework are in line with each other: its longest id says where.
+    """
     short, fits = "short", "y" * 33
     run = run_of(
         replace(result("pass", LONGEST), title="z" * content.MOST_TITLE, seconds=1234.5),
@@ -196,7 +199,7 @@ def test_a_passing_line_shows_a_title_whole_or_not_at_all() -> None:
     assert [
         f"pass  {LONGEST}{' ' * 34}1234.5 s",
         f"pass  {LONGEST} {fits}   0.1 s",
-        f"pass  {'jax.sample':<32} {short}{' ' * 31}0.1 s",
+        f"pass  {'jax.sample':<21} {short}{' ' * 42}0.1 s",
         f"pass  jax.sample {'t' * 55}   0.1 s",
     ] == rows
 

@@ -20,7 +20,7 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
 
 
 @click.command(
-    epilog="Examples: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8"
+    epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8"
     "\n\ntpustarter rehearse model.py:make --framework torch_xla --tpu v5e-8",
 )
 @click.argument("ids", nargs=-1, metavar="[ID ...|FILE.py:FUNCTION|FILE.mlirbc]")
