@@ -1,6 +1,6 @@
 """Runs the checks of one framework in one Python, and prints what a lane of the gate has to show.
 
-    python -m tests.support.lane FRAMEWORK PYTHON [--devices N] [--level full]
+    python -m tests.support.lane FRAMEWORK PYTHON [--devices N] [--level quick]
 
 Versions, checks run, passed and skipped with the reason, on how many devices, the time, the peak of
 the memory of one process, and the disk that the Python's environment takes. Ends with the exit code
@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("framework")
     parser.add_argument("python")
     parser.add_argument("--devices", default="4")
-    parser.add_argument("--level", default="full")
+    parser.add_argument("--level", default="quick")
     parser.add_argument("--may-verify-nothing", action="store_true")
     options = parser.parse_args()
     command = [
