@@ -13,17 +13,17 @@ LEARNING_RATE = 0.002
 STEPS = 300
 
 
-def gradient_of(weights):
+def gradient_of(weights, target):
     """Return the gradient of the loss, in the dtype of `weights`."""
     assert weights.dtype == torch.bfloat16, "the model computes in bfloat16"
     return 2 * (weights - target.to(weights.dtype))
 
 
-def train(weights):
+def train(weights, target):
     """Return the trained weights, `float32[4]`, from `bfloat16[4]`."""
     for _ in range(STEPS):
         # your code here
-        weights = weights - LEARNING_RATE * gradient_of(weights)
+        weights = weights - LEARNING_RATE * gradient_of(weights, target)
         torch_xla.sync()
     return weights
 
@@ -32,7 +32,7 @@ def train(weights):
 
 target = torch.tensor([3.0, -2.0, 0.5, 1.0]).to("xla")
 start = torch.ones(4, dtype=torch.bfloat16).to("xla")
-weights = train(start)
+weights = train(start, target)
 message = f"train returned {weights.dtype}, expected torch.float32"
 assert weights.dtype == torch.float32, message
 

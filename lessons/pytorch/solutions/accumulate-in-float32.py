@@ -15,17 +15,17 @@ LEARNING_RATE = 0.002
 STEPS = 300
 
 
-def gradient_of(weights):
+def gradient_of(weights, target):
     """Return the gradient of the loss, in the dtype of `weights`."""
     assert weights.dtype == torch.bfloat16, "the model computes in bfloat16"
     return 2 * (weights - target.to(weights.dtype))
 
 
-def train(weights):
+def train(weights, target):
     """Return the trained weights, `float32[4]`, from `bfloat16[4]`."""
     master = weights.float()
     for _ in range(STEPS):
-        gradient = gradient_of(master.bfloat16())
+        gradient = gradient_of(master.bfloat16(), target)
         master = master - LEARNING_RATE * gradient.float()
         torch_xla.sync()
     return master
