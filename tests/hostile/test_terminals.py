@@ -204,7 +204,7 @@ def test_a_terminal_that_goes_away(seconds: float, heard: bool) -> None:
 def test_a_terminal_that_went_away_before_the_start() -> None:
     """Where the hang-up is ignored nobody tells: there is no screen, and no line can be written."""
     with terminal(TPUSTARTER_TEST="start-without-terminal") as tty:
-        while b"ready" not in tty.written:
+        while b"ready\r\n" not in tty.written:  # the whole line: the driver's own write must end
             tty.read(0.1)
         tty.close()
 

@@ -428,3 +428,11 @@ def run():
             assert isinstance(pilot.app.screen, SetupPlan)
 
     run(journey)
+
+
+def test_a_screen_that_is_not_composed_yet_says_what_works() -> None:
+    """The footer of the screen below may ask for it between its making and its composing."""
+    reader = Reader("hello")
+
+    assert reader.check_action("copy_text", ())
+    assert not reader.check_action("run", ())

@@ -78,6 +78,8 @@ that `r` runs; Tab goes to the next one.
         self.lesson = lesson
         self._at = at
         """A line of its text to begin at."""
+        self._page = LessonPage(id="page")
+        """Here before the screen is composed: the footer asks what works now before that, too."""
         self._opened: Opened | None = None
         self._inbox: Inbox[Output | RunsFirst | BlockResult] | None = None
         self._turn: Turn | None = None
@@ -86,7 +88,7 @@ that `r` runs; Tab goes to the next one.
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
-        yield LessonPage(id="page")
+        yield self._page
 
     def on_mount(self) -> None:
         """Read the lesson in the background."""
@@ -118,10 +120,6 @@ that `r` runs; Tab goes to the next one.
         await self._page.show(opened_lesson, edits, "tpu" if app.on_tpu else "cpu")
         self.call_after_refresh(self._page.go_to, self._at)
         self.refresh_bindings()
-
-    @property
-    def _page(self) -> LessonPage:
-        return self.query_one(LessonPage)
 
     def on_descendant_focus(self) -> None:
         """Offer what can be done with the block that has the focus now."""
