@@ -7,8 +7,8 @@ added one. It has the padded length, so its shape is the same for the whole
 bucket.
 
 Multiply the scores by the mask before you sum. Then divide by the number of
-real rows, and take that number from the mask: `mask.sum()` is data on the
-device, while `len(rows)` would be a Python number.
+real rows, which is `mask.sum()`. The mean over the padded length would be too
+small, because the added rows count in its divisor.
 """
 
 import torch
