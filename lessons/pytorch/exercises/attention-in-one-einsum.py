@@ -1,10 +1,10 @@
 """Attention in one einsum.
 
 This program came from NumPy. It computes attention scores and their
-weighted values with loops over examples and heads, which records hundreds of
-operations and compiles again for each number of heads. Replace the loops by
-one `torch.einsum` for the scores and one for the values, so that the whole
-function executes one program on the device.
+weighted values in a loop over examples and heads, and copies arrays to the
+host in every pass. Replace the loops by one `torch.einsum` for the scores and
+one for the values, so that the whole function executes one program on the
+device.
 """
 
 import numpy as np
