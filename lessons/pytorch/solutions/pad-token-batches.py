@@ -1,7 +1,8 @@
 """Make the tensors with `length` columns from the start, filled with what
 belongs into the padding: `torch.full((rows, length), -100)` for the labels.
 
-Cut each sentence with `sentence[:length]` before you write it into its row.
+Truncate each sentence with `sentence[:length]` before you write it into its
+row.
 
 The mask is 1 in the same positions into which you write tokens.
 """

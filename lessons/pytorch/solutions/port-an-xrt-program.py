@@ -1,4 +1,4 @@
-"""Run it with `python -W error::DeprecationWarning`: each warning then names
+"""Run it with `python -W default::DeprecationWarning`: each warning then names
 its line, and says in its text what to write instead.
 
 `torch_xla.device()` is the device of this process, and `torch_xla.sync()`
