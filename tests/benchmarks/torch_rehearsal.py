@@ -1,7 +1,7 @@
 """The two ways of rehearsing PyTorch: torch_xla against torchax, as a table.
 
     python tests/benchmarks/torch_rehearsal.py COMPILER --torch_xla PYTHON --torchax PYTHON
-        [--tpu v5e-8,v6e-8]
+        [--tpu v5e-8,v6e-8] [--only mlp,resnet_block,gpt2]
 
 COMPILER is a Python with jax and libtpu; the others have what their option names. The transformer
 needs `transformers` in both. All weights are on `meta`: nothing is downloaded or run.
@@ -68,6 +68,7 @@ def main() -> None:
     parser.add_argument("--torch_xla")
     parser.add_argument("--torchax")
     parser.add_argument("--tpu", default="v5e-8,v6e-8")
+    parser.add_argument("--only", default=",".join(NAMES))
     asked = parser.parse_args()
     ways = {name: getattr(asked, name) for name in ("torch_xla", "torchax") if getattr(asked, name)}
     for way, python in ways.items():
@@ -79,7 +80,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "models.py"
         file.write_text(MODELS)
-        for name, title in NAMES.items():
+        for name in asked.only.split(","):
+            title = NAMES[name]
             for way, python in ways.items():
                 began = time.monotonic()
                 results = rehearse(asked, file, name, way, python)

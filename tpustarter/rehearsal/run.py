@@ -279,18 +279,18 @@ class Rehearsal:
         code = own_code.Code(Path("/"), own_code.ENTRY, (), "torch_xla", ids)
         try:
             python = self._python(Path.cwd(), code.torch)
+            env = {**compiling.env, **own_python.env(code)}
+            session = replace(compiling, python=python, env=env)
+            events = lowering.export(
+                code, session, self.topologies, self._request.timeout_s, self._remember_probe
+            )
+            yield from self._tasks_of_events(events)
         except Problem as problem:
             if len(ids) == len(self._checks):
                 raise
             names = ", ".join(topology.name for topology in self.topologies)
             entry = {"name": f"torch_xla.* ({len(ids)} checks)", "tpu": names}
             self.skipped.append({**entry, "reason": problem.what})
-            return
-        session = replace(compiling, python=python, env={**compiling.env, **own_python.env(code)})
-        events = lowering.export(
-            code, session, self.topologies, self._request.timeout_s, self._remember_probe
-        )
-        yield from self._tasks_of_events(events)
 
     def _tasks_of_events(
         self, events: Iterable[Exported | Event | float]
