@@ -7,6 +7,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     cli/        one file per command; click is used here, and where errors are shown
     tui/        the full-screen app, alone in importing textual; it and cli never import each other
     setup/      makes an environment step by step, proves that it works, and takes it back
+    cloud/      gets TPUs and gives them back; alone in importing google's client
     rehearsal/  compiles programs for TPUs that are not there
     learning/   lessons: blocks, questions, exercises, progress, search, then and now, notebooks
     checking/   the self-check: plan, runner, outcomes, results, verdict, and every way to show them

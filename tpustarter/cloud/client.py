@@ -1,0 +1,250 @@
+"""Google's client of the Cloud TPU API, with a time limit on every call and answers as plain data.
+
+Reads are tried again when the service does not answer; what changes something is sent once, for
+nobody knows whether a request whose answer is missing was carried out. The error of a failed
+operation is in its first `errors` entry, not in `details`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import random
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tpustarter.cloud import credentials, failures, proto
+from tpustarter.cloud.clock import Clock, WallClock
+from tpustarter.cloud.failures import CloudProblem
+from tpustarter.cloud.request import Request
+from tpustarter.cloud.resources import Listing, Node, QueuedResource
+from tpustarter.problem import ExitCode, Problem
+
+ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
+"""Host and port of a server on this machine that is asked instead of Google's, in tests."""
+READ_S = 20.0
+WRITE_S = 60.0
+"""Seconds that a call may take."""
+READ_PAUSES_S = (1.0, 3.0, 8.0)
+"""Seconds before each further attempt of a read, more or less by half."""
+RATE_PAUSE_S = 60.0
+"""Seconds to wait where too many creations came in one minute."""
+EVERY_ZONE = "-"
+
+_Answer = TypeVar("_Answer")
+
+
+def endpoint() -> str | None:
+    """Return the server that is asked instead of Google's; raises Problem for one elsewhere."""
+    address = os.environ.get(ENDPOINT)
+    if not address:
+        return None
+    host, _, port = address.rpartition(":")
+    try:
+        is_here = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        is_here = False
+    if is_here and port.isdigit():
+        return address
+    raise Problem(
+        f"`{ENDPOINT}` is `{address}`, expected an address of this machine such as 127.0.0.1:8080",
+        hint=f"unset {ENDPOINT}",
+        code=ExitCode.USAGE,
+    )
+
+
+class Client:
+    """The Cloud TPU API of one project."""
+
+    def __init__(self, project: str, *, channel: Any = None, clock: Clock | None = None) -> None:
+        self.project = project
+        self._clock = clock or WallClock()
+        self._client = _connect(channel)
+        """Google's own; untyped here, as its package takes a third of a second to import."""
+
+    def zones(self) -> list[str]:
+        """Return the zones that have Cloud TPU for this project, sorted."""
+        names: list[str] = []
+        token = ""
+        while True:
+            request = {"name": f"projects/{self.project}", "page_size": 200, "page_token": token}
+            answer = self._read(
+                "list the zones", lambda r=request: self._client.list_locations(r, timeout=READ_S)
+            )
+            names += [row.location_id for row in answer.locations]
+            token = answer.next_page_token
+            if not token:
+                return sorted(names)
+
+    def types(self, zone: str) -> list[str]:
+        """Return the accelerator types that a zone offers, as Google spells them."""
+        rows, _ = self._all_pages("accelerator_types", zone)
+        return sorted((row.type_ for row in rows), key=proto.type_order)
+
+    def versions(self, zone: str) -> list[str]:
+        """Return the runtime versions, the images of TPU VMs, that a zone offers."""
+        rows, _ = self._all_pages("runtime_versions", zone)
+        return sorted(row.version for row in rows)
+
+    def nodes(self, zone: str = EVERY_ZONE) -> Listing[Node]:
+        """Return the nodes of a zone, or of all."""
+        rows, unreachable = self._all_pages("nodes", zone)
+        return Listing(tuple(map(proto.node, rows)), unreachable)
+
+    def queued_resources(self, zone: str = EVERY_ZONE) -> Listing[QueuedResource]:
+        """Return the queued resources of a zone, or of all."""
+        rows, unreachable = self._all_pages("queued_resources", zone)
+        return Listing(tuple(map(proto.queued_resource, rows)), unreachable)
+
+    def node(self, zone: str, name: str) -> Node | None:
+        """Return one node; null if there is none of this name."""
+        path = self._client.node_path(self.project, zone, name)
+        row = self._one(f"describe `{name}`", self._client.get_node, path)
+        return proto.node(row) if row else None
+
+    def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
+        """Return one queued resource; null if there is none of this name."""
+        path = self._client.queued_resource_path(self.project, zone, name)
+        row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
+        return proto.queued_resource(row) if row else None
+
+    def create(self, request: Request) -> str:
+        """Ask for a queued resource; returns the name of the operation that makes it."""
+        return self._write(
+            f"create `{request.name}`",
+            self._client.create_queued_resource,
+            parent=f"projects/{self.project}/locations/{request.zone}",
+            queued_resource_id=request.name,
+            queued_resource=proto.queued_resource_of(request, self.project),
+        )
+
+    def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:
+        """Ask for a queued resource to be deleted, with its nodes if `force` says so."""
+        path = self._client.queued_resource_path(self.project, zone, name)
+        request = {"name": path, "force": force}
+        self._write(f"delete `{name}`", self._client.delete_queued_resource, request=request)
+
+    def delete_node(self, zone: str, name: str) -> None:
+        """Ask for a node to be deleted."""
+        path = self._client.node_path(self.project, zone, name)
+        self._write(f"delete `{name}`", self._client.delete_node, name=path)
+
+    def stop_node(self, zone: str, name: str) -> None:
+        """Ask for a TPU VM to be stopped; slices of several hosts cannot be."""
+        path = self._client.node_path(self.project, zone, name)
+        self._write(f"stop `{name}`", self._client.stop_node, request={"name": path})
+
+    def start_node(self, zone: str, name: str) -> None:
+        """Ask for a stopped TPU VM to be started."""
+        path = self._client.node_path(self.project, zone, name)
+        self._write(f"start `{name}`", self._client.start_node, request={"name": path})
+
+    def is_done(self, operation: str) -> bool:
+        """Return whether an operation has ended well; raises CloudProblem if it has failed.
+
+        One that Google no longer knows has ended.
+        """
+        try:
+            row = self._read(
+                "show the operation",
+                lambda: self._client.get_operation({"name": operation}, timeout=READ_S),
+            )
+        except CloudProblem as problem:
+            if problem.kind == "missing":
+                return True
+            raise
+        if row.done and row.HasField("error"):
+            raise failures.problem(row.error.code, row.error.message, _did_not("finish it"))
+        return bool(row.done)
+
+    def _all_pages(self, kind: str, zone: str) -> tuple[list[Any], tuple[str, ...]]:
+        """Return the rows of all pages, and the zones that could not be reached.
+
+        Args:
+            kind: What is listed, as the client's method and the field of its answer are called.
+            zone: Where; `EVERY_ZONE` for all.
+        """
+        method = getattr(self._client, f"list_{kind}")
+        request = {"parent": f"projects/{self.project}/locations/{zone}", "page_size": 1000}
+        pages = self._read(
+            f"list the {kind.replace('_', ' ')}",
+            lambda: [*method(request=request, retry=None, timeout=READ_S).pages],
+        )
+        rows = [row for page in pages for row in getattr(page, kind)]
+        unreachable = (zone for page in pages for zone in page.unreachable)
+        return rows, tuple(dict.fromkeys(name.rpartition("/")[2] for name in unreachable))
+
+    def _one(self, doing: str, method: Callable[..., Any], path: str) -> Any | None:
+        try:
+            return self._read(doing, lambda: method(name=path, retry=None, timeout=READ_S))
+        except CloudProblem as error:
+            if error.kind == "missing":
+                return None
+            raise
+
+    def _read(self, doing: str, ask: Callable[[], _Answer]) -> _Answer:
+        """Return an answer; asks again for a while where the service does not answer."""
+        for pause in READ_PAUSES_S:
+            try:
+                return _in_words(doing, ask)
+            except CloudProblem as error:
+                if error.kind != "network" or (error.failure and error.failure.id == "dns"):
+                    raise
+            self._clock.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  no secret
+        return _in_words(doing, ask)
+
+    def _write(self, doing: str, method: Callable[..., Any], **arguments: Any) -> str:
+        """Send what changes something, once; again only where Google says that it did not begin.
+
+        Returns the name of the operation.
+        """
+
+        def send() -> str:
+            operation = method(**arguments, retry=None, timeout=WRITE_S).operation
+            if operation.done and operation.HasField("error"):
+                status = operation.error
+                raise failures.problem(status.code, status.message, _did_not(doing))
+            return operation.name
+
+        try:
+            return _in_words(doing, send)
+        except CloudProblem as error:
+            if error.kind != "rate":
+                raise
+            self._clock.sleep(RATE_PAUSE_S)
+            return _in_words(doing, send)
+
+
+def _did_not(doing: str) -> str:
+    return f"Google Cloud did not {doing}"
+
+
+def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
+    """Return what a call returns; what Google's library raises becomes a Problem."""
+    from google.api_core import exceptions
+    from google.auth import exceptions as auth
+
+    try:
+        return ask()
+    except exceptions.GoogleAPICallError as error:
+        raised: Any = error  # its attributes have no types
+        code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
+        text = str(raised.message or next(iter(raised.errors or ()), ""))
+        raise failures.problem(code, text, _did_not(doing)) from error
+    except (exceptions.RetryError, auth.GoogleAuthError) as error:
+        raise failures.problem(None, str(error), _did_not(doing)) from error
+
+
+def _connect(channel: Any) -> Any:
+    """Return Google's client; nothing is sent."""
+    from google.cloud import tpu_v2
+    from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
+
+    address = endpoint()
+    if channel is None and address is None:
+        return tpu_v2.TpuClient(credentials=credentials.find())
+    if channel is None and address is not None:
+        import grpc
+
+        channel = grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)])
+    return tpu_v2.TpuClient(transport=TpuGrpcTransport(channel=channel))

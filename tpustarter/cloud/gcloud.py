@@ -1,0 +1,113 @@
+"""The gcloud command that does the same as each action here, so that nobody depends on this tool.
+
+Every command is a tuple of arguments; a test runs the real gcloud against a server on loopback and
+compares what both send.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from tpustarter.cloud.places import Project
+from tpustarter.cloud.request import Request
+
+_TPUS = ("gcloud", "compute", "tpus")
+_CREATE = (*_TPUS, "queued-resources", "create")
+
+
+def create(request: Request, project: Project) -> tuple[str, ...]:
+    """Return the command that asks for this queued resource."""
+    command = [*_CREATE, request.name, *_place(request.zone, project)]
+    command += [f"--accelerator-type={request.type.accelerator_type}"]
+    command += [f"--runtime-version={request.version}"]
+    if request.slices == 1:
+        command += [f"--node-id={request.name}"]
+    else:
+        command += [f"--node-count={request.slices}", f"--node-prefix={request.name}"]
+    command += _tier(request)
+    if request.labels:
+        command += [f"--labels={_pairs(request.labels)}"]
+    if request.metadata:
+        command += [f"--metadata={_pairs(request.metadata)}"]
+    for disk in request.data_disks:
+        mode = "read-only" if disk.read_only else "read-write"
+        command += [f"--data-disk=source={disk.source},mode={mode}"]
+    command += _network(request)
+    if request.valid_until_s:
+        command += [f"--valid-until-duration={request.valid_until_s}s"]
+    return (*command, "--async")
+
+
+def _tier(request: Request) -> list[str]:
+    if request.tier == "spot":
+        return ["--spot"]
+    return ["--reserved"] if request.tier == "reserved" else []
+
+
+def _network(request: Request) -> list[str]:
+    options = [] if request.network == "default" else [f"--network={request.network}"]
+    if request.subnetwork:
+        options += [f"--subnetwork={request.subnetwork}"]
+    if request.internal_addresses:
+        options += ["--internal-ips"]
+    if request.service_account:
+        options += [f"--service-account={request.service_account}"]
+    return options + ([f"--tags={','.join(request.tags)}"] if request.tags else [])
+
+
+def delete_queued_resource(
+    zone: str, name: str, project: Project, *, force: bool
+) -> tuple[str, ...]:
+    """Return the command that deletes a queued resource, with its nodes if `force` says so."""
+    forced = ("--force",) if force else ()
+    command = (*_TPUS, "queued-resources", "delete", name, *_place(zone, project))
+    return (*command, *forced, "--quiet", "--async")
+
+
+def on_node(verb: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
+    """Return the command that deletes, stops or starts one node."""
+    quiet = ("--quiet",) if verb == "delete" else ()
+    return (*_TPUS, "tpu-vm", verb, name, *_place(zone, project), *quiet, "--async")
+
+
+def describe(kind: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
+    """Return the command that shows one resource; `kind` is `queued-resources` or `tpu-vm`."""
+    return (*_TPUS, kind, "describe", name, *_place(zone, project))
+
+
+def listing(kind: str, zone: str, project: Project) -> tuple[str, ...]:
+    """Return the command that lists `queued-resources` or `tpu-vm` in a zone; `-` means all."""
+    return (*_TPUS, kind, "list", *_place(zone, project))
+
+
+def offer(kind: str, zone: str, project: Project) -> tuple[str, ...]:
+    """Return the command that lists `locations`, `accelerator-types` or `tpu-vm versions`."""
+    if kind == "locations":
+        return (*_TPUS, "locations", "list", *_project(project))
+    return (*_TPUS, *kind.split(), "list", *_place(zone, project))
+
+
+def _place(zone: str, project: Project) -> tuple[str, ...]:
+    return (f"--zone={zone}", *_project(project))
+
+
+def _project(project: Project) -> tuple[str, ...]:
+    """Return the option that names the project, where gcloud would not take the same by itself."""
+    return () if project.gcloud_knows else (f"--project={project.name}",)
+
+
+def _pairs(values: object) -> str:
+    """Return `k=v,k=v`; with another separator where a value has a comma, as gcloud documents.
+
+    Source: `gcloud topic escaping` (read 2026-11).
+    """
+    pairs = [f"{key}={value}" for key, value in dict(values).items()]  # type: ignore[call-overload]
+    if not any("," in pair for pair in pairs):
+        return ",".join(pairs)
+    separator = next(mark for mark in ":;|~#%@" if not any(mark in pair for pair in pairs))
+    return f"^{separator}^" + separator.join(pairs)
+
+
+def pasted(command: tuple[str, ...]) -> str:
+    """Return a command as it is pasted into a shell."""
+    return shlex.join(command)

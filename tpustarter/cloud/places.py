@@ -1,0 +1,114 @@
+"""Which project and which zone are meant: what was typed, then what gcloud is configured for."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpustarter import locations
+from tpustarter.cloud.request import check_zone
+from tpustarter.machine.machine import Machine
+from tpustarter.problem import ExitCode, Problem
+
+_PROJECT = re.compile(r"([a-z0-9.-]{1,80}:)?[a-z][-a-z0-9]{4,28}[a-z0-9]")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project of Google Cloud, by its id."""
+
+    name: str
+    source: str
+    """Where it was found: `--project`, a variable, gcloud's configuration."""
+    gcloud_knows: bool = False
+    """Whether gcloud takes the same one by itself."""
+
+
+PLACEHOLDER = Project("PROJECT", "nowhere: replace PROJECT by your own")
+"""What a dry run shows where no project is known."""
+
+
+def project(typed: str | None) -> Project:
+    """Return the project meant; raises Problem where none is known, or for what cannot be one."""
+    found = find_project(typed)
+    if found is None:
+        raise Problem(
+            "no project is known: neither `--project` nor gcloud's configuration names one",
+            hint="`gcloud config set project PROJECT_ID`, or add `--project PROJECT_ID`",
+            read="setup/project-and-access",
+            code=ExitCode.USAGE,
+        )
+    if not _PROJECT.fullmatch(found.name):
+        raise Problem(
+            f"`{found.name}` ({found.source}) is not the id of a project, expected 6 to 30 "
+            "lowercase letters, digits and `-`",
+            hint="`gcloud projects list` shows the ids in its first column",
+            code=ExitCode.USAGE,
+        )
+    return found
+
+
+def find_project(typed: str | None) -> Project | None:
+    """Return the project meant; null where none is known."""
+    gcloud = os.environ.get("CLOUDSDK_CORE_PROJECT") or _configured("core", "project")
+    if typed:
+        return Project(typed, "--project", gcloud_knows=typed == gcloud)
+    if name := os.environ.get("CLOUDSDK_CORE_PROJECT"):
+        return Project(name, "CLOUDSDK_CORE_PROJECT", gcloud_knows=True)
+    if name := os.environ.get("GOOGLE_CLOUD_PROJECT"):
+        return Project(name, "GOOGLE_CLOUD_PROJECT", gcloud_knows=name == gcloud)
+    return Project(gcloud, "gcloud's configuration", gcloud_knows=True) if gcloud else None
+
+
+def zone(typed: str | None) -> str | None:
+    """Return the zone meant; null where none is known. Raises Problem for a misspelt one."""
+    name = typed or os.environ.get("CLOUDSDK_COMPUTE_ZONE") or _configured("compute", "zone")
+    return check_zone(name) if name else None
+
+
+def need_zone(typed: str | None) -> str:
+    """Return the zone meant; raises Problem where none is known."""
+    if name := zone(typed):
+        return name
+    raise Problem(
+        "no zone is known: neither `--zone` nor gcloud's configuration names one",
+        hint="add `--zone us-central1-b`; `tpustarter tpu zones` lists the zones that have TPUs",
+        code=ExitCode.USAGE,
+    )
+
+
+def _folder() -> Path:
+    """Return gcloud's folder of configurations."""
+    chosen = os.environ.get("CLOUDSDK_CONFIG")
+    return Path(chosen) if chosen else Path.home() / ".config/gcloud"
+
+
+def _configured(section: str, key: str) -> str | None:
+    """Return a value of gcloud's active configuration; null where it cannot be read."""
+    try:
+        active = os.environ.get("CLOUDSDK_ACTIVE_CONFIG_NAME") or "default"
+        marker = _folder() / "active_config"
+        if "CLOUDSDK_ACTIVE_CONFIG_NAME" not in os.environ and marker.is_file():
+            active = locations.read_text(marker).strip() or "default"
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        parser.read_string(locations.read_text(_folder() / f"configurations/config_{active}"))
+        return parser.get(section, key, fallback="").strip() or None
+    except (OSError, ValueError, configparser.Error, RuntimeError):
+        return None
+
+
+def credentials_file() -> Path | None:
+    """Return the file with the user's own credentials; null where there is none."""
+    named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+    file = Path(named) if named else _folder() / "application_default_credentials.json"
+    return file if file.is_file() else None
+
+
+def is_google_machine(timeout_s: float = 1.0) -> bool:
+    """Return whether Google's metadata server answers here."""
+    from tpustarter.machine import host
+
+    return host.metadata(Machine(), timeout_s).state == "ok"

@@ -1,0 +1,168 @@
+"""Deleting TPUs: what belongs together is shown first, and an entry goes once Google lists nothing.
+
+A queued resource that is ACTIVE goes with its nodes, by force; one in PROVISIONING can only be
+waited for; nodes without a queued resource are deleted by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+from tpustarter.cloud import gcloud, ledger, states
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.clock import Clock
+from tpustarter.cloud.events import Cancelling, Event, Gone, Kept
+from tpustarter.cloud.failures import CloudProblem
+from tpustarter.cloud.follow import follow, until_gone
+from tpustarter.cloud.ledger import Entry
+from tpustarter.cloud.places import Project
+from tpustarter.cloud.resources import Node, QueuedResource
+from tpustarter.machine import tpus
+from tpustarter.problem import ExitCode, Problem
+
+UNDELETABLE = ("PROVISIONING", "CREATING", "SUSPENDING")
+"""States of a queued resource in which Google refuses to delete it."""
+
+
+@dataclass(frozen=True)
+class Doomed:
+    """What one deletion takes away."""
+
+    zone: str
+    name: str
+    queued_resource: QueuedResource | None
+    nodes: tuple[Node, ...]
+
+    @property
+    def must_wait(self) -> bool:
+        """Return whether Google cannot delete it yet."""
+        return self.queued_resource is not None and self.queued_resource.state in UNDELETABLE
+
+    def commands(self, project: Project) -> list[tuple[str, ...]]:
+        """Return the gcloud commands that do the same, in order."""
+        if self.queued_resource is not None:
+            forced = self.queued_resource.state not in ("ACCEPTED", "WAITING_FOR_RESOURCES")
+            return [gcloud.delete_queued_resource(self.zone, self.name, project, force=forced)]
+        return [gcloud.on_node("delete", self.zone, node.name, project) for node in self.nodes]
+
+
+def find(
+    queued_resources: Sequence[QueuedResource], nodes: Sequence[Node], name: str
+) -> list[Doomed]:
+    """Return what a name means: a queued resource with its nodes, or a node by itself."""
+    return [one for one in everything(queued_resources, nodes) if _is_meant(one, name)]
+
+
+def leftovers(queued_resources: Sequence[QueuedResource], nodes: Sequence[Node]) -> list[Doomed]:
+    """Return what never becomes a TPU again and only holds its name and quota."""
+    return [
+        one
+        for one in everything(queued_resources, nodes)
+        if (one.queued_resource is not None and states.is_leftover(one.queued_resource))
+        or (one.queued_resource is None and all(map(states.is_leftover, one.nodes)))
+    ]
+
+
+def everything(queued_resources: Sequence[QueuedResource], nodes: Sequence[Node]) -> list[Doomed]:
+    """Return all that exists, with the nodes of a queued resource beside it."""
+    rows: list[Doomed] = []
+    claimed: set[tuple[str, str]] = set()
+    for resource in queued_resources:
+        mine = tuple(
+            node
+            for node in nodes
+            if node.zone == resource.zone
+            and (node.name in resource.nodes or node.queued_resource == resource.name)
+        )
+        claimed.update((node.zone, node.name) for node in mine)
+        rows.append(Doomed(resource.zone, resource.name, resource, mine))
+    rows += [
+        Doomed(node.zone, node.name, None, (node,))
+        for node in nodes
+        if (node.zone, node.name) not in claimed
+    ]
+    return sorted(rows, key=lambda row: (row.zone, row.name))
+
+
+def _is_meant(one: Doomed, name: str) -> bool:
+    return name == one.name or any(name == node.name for node in one.nodes)
+
+
+def delete(
+    client: Client, one: Doomed, clock: Clock, *, wait: bool = True
+) -> Generator[Event, None, bool]:
+    """Delete what was shown; yields what happens, and returns whether it is gone.
+
+    Raises:
+        CloudProblem: Google refused, for another reason than that it is gone already.
+    """
+    entry = _entry(client.project, one)
+    if one.must_wait:
+        resource = yield from follow(client, entry, clock)
+        state = resource.state if resource else ""
+        one = Doomed(one.zone, one.name, resource, one.nodes)
+        if resource is None and not one.nodes:
+            ledger.remove(entry)
+            yield Gone(entry)
+            return True
+        yield Cancelling(entry, f"it is {state}")
+    try:
+        _send(client, one)
+    except CloudProblem as problem:
+        if problem.kind != "missing":
+            raise
+    entry = ledger.update(entry, "deleting")
+    if wait and until_gone(client, entry, clock):
+        ledger.remove(entry)
+        yield Gone(entry)
+        return True
+    yield Kept(entry, "Google has taken the deletion but still lists it")
+    return False
+
+
+def _send(client: Client, one: Doomed) -> None:
+    if one.queued_resource is not None:
+        force = one.queued_resource.state not in ("ACCEPTED", "WAITING_FOR_RESOURCES")
+        client.delete_queued_resource(one.zone, one.name, force=force)
+        return
+    for node in one.nodes:
+        client.delete_node(one.zone, node.name)
+
+
+def _entry(project: str, one: Doomed) -> Entry:
+    """Return the ledger's entry of what is deleted; it gets one if it was made elsewhere."""
+    for entry in ledger.entries():
+        if entry.key == (project, one.zone, one.name):
+            return entry
+    resource = one.queued_resource
+    made = resource or one.nodes[0]
+    entry = Entry(
+        project=project,
+        zone=one.zone,
+        name=one.name,
+        type=made.type,
+        chips=_chips(made.type),
+        tier=made.tier,
+        asked=ledger.stamp(made.created) if made.created else "1970-01-01T00:00:00+00:00",
+        phase="seen",
+        nodes=resource.nodes if resource else (one.name,),
+    )
+    ledger.add(entry)
+    return entry
+
+
+def _chips(name: str) -> int:
+    try:
+        return tpus.parse_type(name).chips
+    except LookupError:
+        return 0
+
+
+def nothing_of(name: str) -> Problem:
+    """Return the Problem for a name that nothing has."""
+    return Problem(
+        f"nothing is called `{name}`: neither a queued resource nor a node",
+        hint="`tpustarter tpu list` shows what exists in every zone",
+        code=ExitCode.USAGE,
+    )
