@@ -56,12 +56,14 @@ def find(
 
 def leftovers(queued_resources: Sequence[QueuedResource], nodes: Sequence[Node]) -> list[Doomed]:
     """Return what never becomes a TPU again and only holds its name and quota."""
-    return [
-        one
-        for one in everything(queued_resources, nodes)
-        if (one.queued_resource is not None and states.is_leftover(one.queued_resource))
-        or (one.queued_resource is None and all(map(states.is_leftover, one.nodes)))
-    ]
+    return [one for one in everything(queued_resources, nodes) if is_leftover(one)]
+
+
+def is_leftover(one: Doomed) -> bool:
+    """Return whether something never becomes a TPU again and only holds its name and quota."""
+    if one.queued_resource is not None:
+        return states.is_leftover(one.queued_resource)
+    return all(map(states.is_leftover, one.nodes))
 
 
 def everything(queued_resources: Sequence[QueuedResource], nodes: Sequence[Node]) -> list[Doomed]:
@@ -97,7 +99,7 @@ def delete(
     Raises:
         CloudProblem: Google refused, for another reason than that it is gone already.
     """
-    entry = _entry(client.project, one)
+    entry = entry_of(client.project, one)
     if one.must_wait:
         resource = yield from follow(client, entry, clock)
         state = resource.state if resource else ""
@@ -130,7 +132,7 @@ def _send(client: Client, one: Doomed) -> None:
         client.delete_node(one.zone, node.name)
 
 
-def _entry(project: str, one: Doomed) -> Entry:
+def entry_of(project: str, one: Doomed) -> Entry:
     """Return the ledger's entry of what is deleted; it gets one if it was made elsewhere."""
     for entry in ledger.entries():
         if entry.key == (project, one.zone, one.name):

@@ -7,6 +7,7 @@ Engine.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -137,3 +138,17 @@ def check_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
                 code=ExitCode.USAGE,
             )
     return labels
+
+
+def with_libtpu_flags(script: str, flags: str) -> str:
+    """Return a start-up script that also sets `LIBTPU_INIT_ARGS` for every later login.
+
+    libtpu reads flags from this variable alone, and no key of the metadata sets it.
+    """
+    line = f"LIBTPU_INIT_ARGS={shlex.quote(flags)}"
+    first, rest = "#!/bin/bash", script
+    if script.startswith("#!"):
+        first, _, rest = script.partition("\n")
+    file = "/etc/environment"
+    command = f"grep -q '^LIBTPU_INIT_ARGS=' {file} || echo {shlex.quote(line)} >> {file}"
+    return "\n".join(filter(None, (first, command, rest)))

@@ -1,0 +1,59 @@
+"""`tpustarter tpu`: get a TPU from Google Cloud, look after it, and give it back."""
+
+from __future__ import annotations
+
+import importlib
+from difflib import get_close_matches
+
+import click
+
+from tpustarter.problem import ExitCode, Problem
+
+VERBS: dict[str, str] = {
+    "zones": "tpu_offers",
+    "types": "tpu_offers",
+    "versions": "tpu_offers",
+    "create": "tpu_create",
+    "watch": "tpu_watch",
+    "list": "tpu_list",
+    "show": "tpu_list",
+    "stop": "tpu_power",
+    "start": "tpu_power",
+    "delete": "tpu_delete",
+}
+"""The module that holds each verb, which is loaded when the verb is asked for."""
+
+
+class _Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """Return the verbs, in the order of a TPU's life."""
+        return [*VERBS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a verb, loading its module; None where there is none of this name."""
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"tpustarter.cli.{VERBS[cmd_name]}")
+        return getattr(module, f"{cmd_name.replace('-', '_')}_command")
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a verb; raises Problem for one that is not there."""
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            matches = get_close_matches(args[0], [*VERBS], n=1)
+            hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter tpu --help`"
+            raise Problem(f"there is no verb `{args[0]}`", hint=hint, code=ExitCode.USAGE)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Verbs,
+    epilog="Example: tpustarter tpu create bert --type v6e-8 --zone us-central1-b --dry-run",
+)
+def tpu() -> None:
+    """Get a TPU from Google Cloud, look after it, and give it back.
+
+    Every verb shows the gcloud command that does the same. With `--dry-run` nothing is sent, and no
+    credentials are needed.
+    """

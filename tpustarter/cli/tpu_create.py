@@ -1,0 +1,211 @@
+"""`tpustarter tpu create`: ask for a TPU, in one zone or in the first of several that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tpustarter import locations
+from tpustarter.cli.tpu_parts import (
+    common_options,
+    confirm,
+    connect,
+    place,
+    show_commands,
+    show_events,
+    stoppable,
+)
+from tpustarter.cli.tpu_watch import finish
+from tpustarter.cloud import gcloud, places, request
+from tpustarter.cloud.clock import WallClock
+from tpustarter.cloud.create import PATIENCE_S, Creation
+from tpustarter.cloud.request import DataDisk, Request
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import wrap
+
+MAX_METADATA_BYTES = 256 * 1024
+"""The most that Compute Engine takes as one value of metadata.
+
+Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metadata (read 2026-11).
+"""
+
+
+@click.command(
+    "create",
+    epilog="Example: tpustarter tpu create bert --type v6e-8 --zone us-central1-b --spot --dry-run",
+)
+@click.argument("name")
+@click.option("--type", "type_name", required=True, metavar="TYPE", help="Such as v6e-8.")
+@click.option(
+    "--zone",
+    "zones",
+    multiple=True,
+    metavar="ZONE",
+    help="May be repeated: the zones are tried in this order.  [default: gcloud's]",
+)
+@click.option("--spot", is_flag=True, help="Cheaper, and Google may take it back at any time.")
+@click.option("--reserved", is_flag=True, help="From a reservation of the project.")
+@click.option("--reservation", default="", metavar="PATH", help="The reservation, by full name.")
+@click.option("--version", metavar="NAME", help="The image.  [default: the generation's]")
+@click.option("--slices", type=click.IntRange(1, 256), default=1, help="More make a multislice.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
+@click.option("--metadata", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
+@click.option(
+    "--startup-script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Run as root on every worker, at each start.",
+)
+@click.option(
+    "--libtpu-flags",
+    default="",
+    metavar="FLAGS",
+    help="LIBTPU_INIT_ARGS on every worker, set by the start-up script.",
+)
+@click.option(
+    "--data-disk",
+    "disks",
+    multiple=True,
+    metavar="PATH[:ro]",
+    help="projects/P/zones/Z/disks/NAME; may be repeated.",
+)
+@click.option("--network", default="default", help="[default: default]")
+@click.option("--subnetwork", default="", metavar="NAME")
+@click.option(
+    "--internal-ips",
+    is_flag=True,
+    help="No external addresses: needs Private Google Access or Cloud NAT.",
+)
+@click.option("--service-account", default="", metavar="EMAIL")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="For firewall rules.")
+@click.option("--valid-until", default="", metavar="TIME", help="Leave the queue after 6h, 2d.")
+@click.option(
+    "--patience",
+    default="15m",
+    metavar="TIME",
+    help="Wait in one zone while there are others.  [default: 15m]",
+)
+@common_options(zone=None)
+@click.option("--yes", is_flag=True, help="Don't ask for the name.")
+@click.option("--no-wait", is_flag=True, help="End once Google has taken the request.")
+def create_command(**options: Any) -> None:
+    """Ask for a TPU with a queued resource, and follow it until it is there.
+
+    NAME is the name of the request and of its node. Several zones are tried one after the
+    other, and at most one request is alive at any time, so that you never pay for two TPUs.
+    """  # fmt: skip
+    project = place(options["project"], dry_run=options["dry_run"])
+    requests = [_request(options, zone) for zone in _zones(options["zones"])]
+    _say_what_is_special(requests[0])
+    show_commands([gcloud.create(one, project) for one in requests], dry_run=options["dry_run"])
+    if options["dry_run"]:
+        return
+    patience_s = float(request.parse_duration(options["patience"]) or PATIENCE_S)
+    name = requests[0].name
+    question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
+    confirm(question, name, "--yes", yes=options["yes"])
+    creation = Creation(connect(project), project, WallClock())
+    happening = creation.run(requests, patience_s=patience_s, wait=not options["no_wait"])
+    with stoppable(
+        f"the request stays; `tpustarter tpu watch {name}` follows it, "
+        f"`tpustarter tpu delete {name}` takes it back"
+    ):
+        resource = show_events(happening)
+    if resource:
+        finish(resource)
+    else:
+        click.echo(f"Follow it with: tpustarter tpu watch {name}")
+
+
+def _zones(typed: Sequence[str]) -> list[str]:
+    """Return the zones to try, each once; raises Problem where none is known."""
+    if not typed:
+        return [places.need_zone(None)]
+    return list(dict.fromkeys(request.check_zone(zone) for zone in typed))
+
+
+def _request(options: dict[str, Any], zone: str) -> Request:
+    if options["spot"] and options["reserved"]:
+        raise Problem("`--spot` and `--reserved` exclude each other", code=ExitCode.USAGE)
+    tpu = request.parse_type(options["type_name"])
+    tier: Any = "reserved" if options["reserved"] or options["reservation"] else "on-demand"
+    return Request(
+        name=request.check_name(options["name"]),
+        type=tpu,
+        zone=zone,
+        version=options["version"] or request.default_version(tpu),
+        tier="spot" if options["spot"] else tier,
+        slices=options["slices"],
+        labels=request.check_labels(_pairs("--label", options["labels"])),
+        metadata=_metadata(options),
+        data_disks=tuple(map(_disk, options["disks"])),
+        network=options["network"],
+        subnetwork=options["subnetwork"],
+        internal_addresses=options["internal_ips"],
+        service_account=options["service_account"],
+        tags=tuple(options["tags"]),
+        reservation=options["reservation"],
+        valid_until_s=request.parse_duration(options["valid_until"])
+        if options["valid_until"]
+        else 0,
+    )
+
+
+def _pairs(option: str, typed: Sequence[str]) -> dict[str, str]:
+    """Return `KEY=VALUE`s as a mapping; raises Problem for another form."""
+    pairs: dict[str, str] = {}
+    for text in typed:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise Problem(f"`{option} {text}`: expected KEY=VALUE", code=ExitCode.USAGE)
+        pairs[key] = value
+    return pairs
+
+
+def _metadata(options: dict[str, Any]) -> dict[str, str]:
+    """Return the metadata, with the start-up script and what sets libtpu's flags."""
+    values = _pairs("--metadata", options["metadata"])
+    script = values.pop("startup-script", "")
+    if options["startup_script"]:
+        script = _read(options["startup_script"])
+    if options["libtpu_flags"]:
+        script = request.with_libtpu_flags(script, options["libtpu_flags"])
+    return values | ({"startup-script": script} if script else {})
+
+
+def _read(path: Path) -> str:
+    try:
+        return locations.read_text(path, MAX_METADATA_BYTES)
+    except (OSError, ValueError) as error:
+        raise Problem(f"cannot read `{path}`: {error}", code=ExitCode.USAGE) from error
+
+
+def _disk(typed: str) -> DataDisk:
+    source, _, mode = typed.partition(":")
+    if source.count("/") != 5 or mode not in ("", "ro", "rw"):
+        raise Problem(
+            f"`--data-disk {typed}`: expected projects/P/zones/Z/disks/NAME, then `:ro` or nothing",
+            code=ExitCode.USAGE,
+        )
+    return DataDisk(source, read_only=mode == "ro")
+
+
+def _say_what_is_special(one: Request) -> None:
+    """Print what this request is, and what is not obvious about it."""
+    slices = f"{one.slices} slices of " if one.slices > 1 else ""
+    hosts = "1 host" if one.type.hosts == 1 else f"{one.type.hosts} hosts"
+    lines = [f"{slices}{one.type.name} ({one.type.chips} chips, {hosts}), {one.tier}."]
+    if one.internal_addresses:
+        lines.append(
+            "Without external addresses the workers reach nothing outside, not even the package "
+            "index, unless the subnetwork has Private Google Access or Cloud NAT."
+        )
+    if one.slices > 1 or one.type.hosts > 1:
+        lines.append("It has several hosts, so it cannot be stopped, only deleted.")
+    lines.append("The boot disk has a fixed size, which this API cannot change.")
+    for line in lines:
+        for part in wrap(line):
+            click.echo(part)

@@ -1,0 +1,115 @@
+"""`tpustarter tpu delete`: take a TPU back, or all that is left over of others."""
+
+from __future__ import annotations
+
+import click
+
+from tpustarter.cli.tpu_parts import (
+    common_options,
+    confirm,
+    connect,
+    describe_row,
+    place,
+    show_commands,
+    show_events,
+    stoppable,
+)
+from tpustarter.cloud import gcloud, overview, places, removal, request
+from tpustarter.cloud.client import EVERY_ZONE, Client
+from tpustarter.cloud.clock import WallClock
+from tpustarter.cloud.places import Project
+from tpustarter.cloud.removal import Doomed
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
+
+
+@click.command("delete", epilog="Example: tpustarter tpu delete bert")
+@click.argument("name", required=False)
+@click.option("--leftovers", is_flag=True, help="All that only holds its name and quota.")
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="[default: every zone]")
+@click.option("--yes", is_flag=True, help="Don't ask for the name.")
+@click.option("--no-wait", is_flag=True, help="Don't wait until it is gone.")
+def delete_command(
+    *,
+    name: str | None,
+    leftovers: bool,
+    project: str | None,
+    zone: str | None,
+    dry_run: bool,
+    yes: bool,
+    no_wait: bool,
+) -> None:
+    """Delete a TPU with its request, or everything that is left over.
+
+    What will go is shown first, and you type its name before anything is sent.
+    """
+    if bool(name) == leftovers:
+        raise Problem(
+            "either a name or `--leftovers` says what to delete",
+            hint="`tpustarter tpu list` shows what exists",
+            code=ExitCode.USAGE,
+        )
+    where = place(project, dry_run=dry_run)
+    if dry_run:
+        _show_what_would_be_sent(name, zone, where)
+        return
+    client = connect(where)
+    doomed = _find(client, name, request.check_zone(zone) if zone else EVERY_ZONE)
+    _show(client, doomed, where)
+    word = name or "leftovers"
+    confirm(f"To delete this, type `{word}`", word, "--yes", yes=yes)
+    kept = 0
+    with stoppable("`tpustarter tpu list` shows what is left"):
+        for one in doomed:
+            kept += not show_events(removal.delete(client, one, WallClock(), wait=not no_wait))
+    if kept and not no_wait:
+        raise Problem(
+            f"{kept} of {len(doomed)} are still listed by Google",
+            hint="`tpustarter tpu list` shows them until they are gone",
+            code=ExitCode.INCONCLUSIVE,
+        )
+
+
+def _show_what_would_be_sent(name: str | None, zone: str | None, project: Project) -> None:
+    """Print the commands without asking Google, so that none of them knows the states."""
+    zone_shown = zone or places.zone(None) or "ZONE"
+    if name is None:
+        commands = [gcloud.listing(kind, "-", project) for kind in ("queued-resources", "tpu-vm")]
+        click.echo("What is SUSPENDED, FAILED or PREEMPTED in these lists would be deleted.")
+    else:
+        commands = [gcloud.delete_queued_resource(zone_shown, name, project, force=True)]
+    show_commands(commands, dry_run=True)
+
+
+def _find(client: Client, name: str | None, zone: str) -> list[Doomed]:
+    """Return what is meant; raises Problem where nothing is, or where a name means two things."""
+    queued, nodes = client.queued_resources(zone), client.nodes(zone)
+    if name is None:
+        doomed = removal.leftovers(queued.items, nodes.items)
+        if not doomed:
+            raise Problem("nothing is left over", hint="`tpustarter tpu list` shows what exists")
+        return doomed
+    doomed = removal.find(queued.items, nodes.items, name)
+    if not doomed:
+        raise removal.nothing_of(visible(name))
+    if len(doomed) > 1:
+        zones = ", ".join(one.zone for one in doomed)
+        raise Problem(
+            f"`{visible(name)}` exists in {len(doomed)} zones: {zones}",
+            hint="add `--zone ZONE`",
+            code=ExitCode.USAGE,
+        )
+    return doomed
+
+
+def _show(client: Client, doomed: list[Doomed], project: Project) -> None:
+    """Print what will go, and the commands that do the same."""
+    now = WallClock().now()
+    for one in doomed:
+        for line in describe_row(overview.row_of(one, client.project), now):
+            click.echo(line)
+        names = ", ".join(visible(node.name) for node in one.nodes)
+        click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")
+    click.echo("What is on their disks is lost.")
+    show_commands([line for one in doomed for line in one.commands(project)], dry_run=False)

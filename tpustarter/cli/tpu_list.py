@@ -1,0 +1,121 @@
+"""`tpustarter tpu list` and `show`: what exists, its state in words, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import click
+
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.tpu_parts import common_options, connect, describe_row, place, show_commands
+from tpustarter.cloud import gcloud, overview, places, removal, request
+from tpustarter.cloud.client import EVERY_ZONE
+from tpustarter.cloud.clock import WallClock
+from tpustarter.cloud.overview import Overview, Row
+from tpustarter.cloud.places import Project
+from tpustarter.terminal import visible, wrap
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+@click.command("list", epilog="Example: tpustarter tpu list")
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="[default: every zone]")
+@_JSON
+def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
+    """List every TPU and every request for one, with its state in words.
+
+    What this program asked for and Google doesn't list is shown too, until it is known to be gone.
+    """
+    with json_even_if_it_breaks(overview.SCHEMA, wanted=as_json):
+        where = place(project, dry_run=dry_run)
+        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        if dry_run:
+            show_commands(_commands(zone_name, where), dry_run=True)
+            return
+        seen = overview.look(connect(where), zone_name)
+        _print(seen, seen.rows, as_json=as_json)
+
+
+@click.command("show", epilog="Example: tpustarter tpu show bert")
+@click.argument("name")
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="[default: every zone]")
+@_JSON
+def show_command(
+    *, name: str, project: str | None, zone: str | None, dry_run: bool, as_json: bool
+) -> None:
+    """Show one TPU: its state, its workers and their addresses, its health."""
+    with json_even_if_it_breaks(overview.SCHEMA, wanted=as_json):
+        where = place(project, dry_run=dry_run)
+        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        if dry_run:
+            zone_shown = zone or places.zone(None) or "ZONE"
+            kinds = ("queued-resources", "tpu-vm")
+            commands = [gcloud.describe(kind, zone_shown, name, where) for kind in kinds]
+            show_commands(commands, dry_run=True)
+            return
+        seen = overview.look(connect(where), zone_name)
+        rows = overview.find(seen.rows, name)
+        if not rows:
+            raise removal.nothing_of(visible(name))
+        _print(seen, tuple(rows), as_json=as_json, whole=True)
+
+
+def _commands(zone: str, project: Project) -> list[tuple[str, ...]]:
+    return [gcloud.listing(kind, zone, project) for kind in ("queued-resources", "tpu-vm")]
+
+
+def _print(seen: Overview, rows: tuple[Row, ...], *, as_json: bool, whole: bool = False) -> None:
+    now = WallClock().now()
+    if as_json:
+        from tpustarter.checking import document
+
+        fields = {
+            "schema": overview.SCHEMA,
+            "tpus": [row.fields(now) for row in rows],
+            "unreachable": list(seen.unreachable),
+            "billed_chips": seen.billed_chips,
+            "exit_code": 0,
+        }
+        click.echo(document.line(fields))
+        return
+    for row in rows:
+        for line in describe_row(row, now):
+            click.echo(line)
+        if whole:
+            for line in _describe_nodes(row):
+                click.echo(line)
+    for line in _summary(seen, rows, now):
+        click.echo(line)
+
+
+def _describe_nodes(row: Row) -> Iterator[str]:
+    """Yield the nodes of a TPU, with the addresses of their workers."""
+    for node in row.nodes:
+        yield f"      {visible(node.name)}: {node.state}, {node.runtime_version}"
+        for worker, address in enumerate(node.internal_addresses):
+            outside = node.external_addresses[worker : worker + 1]
+            shown = f", {outside[0]} from outside" if outside else ", no external address"
+            yield f"        worker {worker}: {address}{shown}"
+
+
+def _summary(seen: Overview, rows: tuple[Row, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
+    """Yield the whole truth in one sentence, and what is known to be missing from it."""
+    if rows:
+        yield ""
+    if not seen.rows:
+        yield "No TPU and no request for one exists in this project, as far as Google lists them."
+        yield "To get one: tpustarter tpu create NAME --type v5e-1 --zone ZONE --dry-run"
+    elif seen.billed_chips:
+        yield from wrap(f"{seen.billed_chips} chips are billed, or may be, until they are deleted.")
+    else:
+        yield "None of this is billed for chips now."
+    if seen.leftovers:
+        count = len(seen.leftovers)
+        subject = "1 leftover holds its" if count == 1 else f"{count} leftovers hold their"
+        yield f"{subject} name and quota: tpustarter tpu delete --leftovers"
+    if seen.unreachable:
+        zones = ", ".join(map(visible, seen.unreachable))
+        yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")

@@ -1,0 +1,118 @@
+"""`tpustarter tpu zones`, `types` and `versions`: what Google offers this project now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.tpu_parts import common_options, connect, place, show_commands
+from tpustarter.cloud import gcloud, offers, places
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.clock import WallClock, format_age
+from tpustarter.cloud.offers import Offer
+from tpustarter.terminal import visible, wrap
+
+SCHEMA = "tpustarter.tpus/1"
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+@click.command("zones", epilog="Example: tpustarter tpu zones")
+@common_options(zone=None)
+@_JSON
+def zones_command(*, project: str | None, dry_run: bool, as_json: bool) -> None:
+    """List the zones that have Cloud TPU for this project."""
+    _show(
+        "locations",
+        project,
+        None,
+        lambda client, _: client.zones(),
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+
+
+@click.command("types", epilog="Example: tpustarter tpu types --zone us-central1-b")
+@common_options()
+@_JSON
+def types_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
+    """List the accelerator types that a zone offers.
+
+    A type in this list can still be out of capacity, or beyond your quota.
+    """
+    name = places.need_zone(zone)
+    _show(
+        "accelerator-types",
+        project,
+        name,
+        lambda client, z: client.types(z),
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+
+
+@click.command("versions", epilog="Example: tpustarter tpu versions --zone us-central1-b")
+@common_options()
+@_JSON
+def versions_command(
+    *, project: str | None, zone: str | None, dry_run: bool, as_json: bool
+) -> None:
+    """List the runtime versions, which are the images of TPU VMs."""
+    name = places.need_zone(zone)
+    _show(
+        "tpu-vm versions",
+        project,
+        name,
+        lambda client, z: client.versions(z),
+        dry_run=dry_run,
+        as_json=as_json,
+    )
+
+
+def _show(
+    kind: str,
+    typed: str | None,
+    zone: str | None,
+    read: Callable[[Client, str], list[str]],
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+        project = place(typed, dry_run=dry_run)
+        if dry_run:
+            show_commands([gcloud.offer(kind, zone or "", project)], dry_run=True)
+            return
+        client, clock = connect(project), WallClock()
+        key = " ".join(filter(None, (project.name, kind, zone)))
+        offer = offers.ask(key, lambda: read(client, zone or ""), clock)
+        if as_json:
+            from tpustarter.checking import document
+
+            click.echo(document.line(_fields(kind, zone, offer)))
+            return
+        for item in offer.items:
+            click.echo(visible(item))
+        _say_age(offer, (clock.now() - offer.read).total_seconds())
+
+
+def _say_age(offer: Offer, age_s: float) -> None:
+    """Say on stderr that a list is not from now."""
+    if offer.problem:
+        why = offer.problem.what.partition("\n")[0]
+        for line in wrap(f"This list is {format_age(age_s)} old, because {visible(why)}."):
+            click.echo(line, err=True)
+
+
+def _fields(kind: str, zone: str | None, offer: Offer) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "kind": kind,
+        "zone": zone,
+        "items": list(offer.items),
+        "read": offer.read.isoformat(timespec="seconds"),
+        "live": offer.problem is None,
+        "exit_code": 0,
+    }

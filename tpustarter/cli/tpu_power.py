@@ -1,0 +1,91 @@
+"""`tpustarter tpu stop` and `start`: pause the billing of the chips of a single TPU VM."""
+
+from __future__ import annotations
+
+import click
+
+from tpustarter.cli.tpu_parts import common_options, confirm, connect, place, show_commands
+from tpustarter.cloud import gcloud, places, removal
+from tpustarter.cloud.client import EVERY_ZONE, Client
+from tpustarter.cloud.resources import Node
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
+
+_YES = click.option("--yes", is_flag=True, help="Don't ask for the name.")
+
+
+@click.command("stop", epilog="Example: tpustarter tpu stop bert")
+@click.argument("name")
+@common_options()
+@_YES
+def stop_command(
+    *, name: str, project: str | None, zone: str | None, dry_run: bool, yes: bool
+) -> None:
+    """Stop a TPU VM: its chips are no longer billed, its disk is.
+
+    A slice of several hosts cannot be stopped, and a stopped TPU VM needs free capacity to start.
+    """
+    _send("stop", name, project, zone, dry_run=dry_run, yes=yes)
+
+
+@click.command("start", epilog="Example: tpustarter tpu start bert")
+@click.argument("name")
+@common_options()
+@_YES
+def start_command(
+    *, name: str, project: str | None, zone: str | None, dry_run: bool, yes: bool
+) -> None:
+    """Start a stopped TPU VM, which is billed from then on."""
+    _send("start", name, project, zone, dry_run=dry_run, yes=yes)
+
+
+def _send(
+    verb: str, name: str, typed: str | None, zone: str | None, *, dry_run: bool, yes: bool
+) -> None:
+    project = place(typed, dry_run=dry_run)
+    zone_name = places.zone(zone)
+    if dry_run:
+        show_commands([gcloud.on_node(verb, zone_name or "ZONE", name, project)], dry_run=True)
+        return
+    client = connect(project)
+    node = _find(client, name, zone_name)
+    _refuse_what_cannot_be(verb, node)
+    show_commands([gcloud.on_node(verb, node.zone, node.name, project)], dry_run=False)
+    billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
+    confirm(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
+    if verb == "stop":
+        client.stop_node(node.zone, node.name)
+    else:
+        client.start_node(node.zone, node.name)
+    click.echo(f"Google has taken it. Follow it with: tpustarter tpu show {visible(name)}")
+
+
+def _find(client: Client, name: str, zone: str | None) -> Node:
+    nodes = [node for node in client.nodes(zone or EVERY_ZONE).items if node.name == name]
+    if not nodes:
+        raise removal.nothing_of(visible(name))
+    if len(nodes) > 1:
+        zones = ", ".join(node.zone for node in nodes)
+        raise Problem(
+            f"`{visible(name)}` exists in {len(nodes)} zones: {zones}",
+            hint="add `--zone ZONE`",
+            code=ExitCode.USAGE,
+        )
+    return nodes[0]
+
+
+def _refuse_what_cannot_be(verb: str, node: Node) -> None:
+    """Raise Problem for what Google would refuse, or what needs nothing."""
+    expected = "READY" if verb == "stop" else "STOPPED"
+    if verb == "stop" and node.workers > 1:
+        raise Problem(
+            f"`{node.name}` is a slice of {node.workers} hosts, which cannot be stopped",
+            hint=f"`tpustarter tpu delete {node.name}` gives it back",
+            code=ExitCode.USAGE,
+        )
+    if node.state != expected:
+        raise Problem(
+            f"`{node.name}` is {node.state}, expected {expected}",
+            hint=f"`tpustarter tpu show {node.name}` says what can be done",
+            code=ExitCode.USAGE,
+        )

@@ -1,0 +1,89 @@
+"""`tpustarter tpu watch`: follow a request through its states."""
+
+from __future__ import annotations
+
+import click
+
+from tpustarter.cli.tpu_parts import (
+    common_options,
+    connect,
+    place,
+    show_commands,
+    show_events,
+    stoppable,
+)
+from tpustarter.cloud import failures, gcloud, ledger, places, removal, states
+from tpustarter.cloud.client import EVERY_ZONE, Client
+from tpustarter.cloud.clock import WallClock
+from tpustarter.cloud.follow import follow
+from tpustarter.cloud.ledger import Entry
+from tpustarter.cloud.resources import QueuedResource
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
+
+
+@click.command("watch", epilog="Example: tpustarter tpu watch bert")
+@click.argument("name")
+@common_options()
+def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: bool) -> None:
+    """Follow a request until its TPU is there, or until it is known that it never will be.
+
+    Ctrl-C ends the watching, not the request.
+    """
+    where = place(project, dry_run=dry_run)
+    if dry_run:
+        zone_shown = zone or places.zone(None) or "ZONE"
+        show_commands([gcloud.describe("queued-resources", zone_shown, name, where)], dry_run=True)
+        return
+    client, clock = connect(where), WallClock()
+    entry = find_entry(client, name, zone)
+    hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
+    with stoppable(hint):
+        resource = show_events(follow(client, entry, clock))
+    if resource is None:
+        ledger.remove(entry)
+        raise removal.nothing_of(name)
+    finish(resource)
+
+
+def find_entry(client: Client, name: str, zone: str | None) -> Entry:
+    """Return what is followed: from the ledger, else from what Google lists; raises Problem."""
+    matches = [
+        entry
+        for entry in ledger.entries()
+        if entry.project == client.project and entry.name == name and zone in (None, entry.zone)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    rows = [
+        one
+        for one in client.queued_resources(zone or EVERY_ZONE).items
+        if one.name == name or name in one.nodes
+    ]
+    if not rows:
+        raise removal.nothing_of(visible(name))
+    if len(rows) > 1:
+        zones = ", ".join(row.zone for row in rows)
+        raise Problem(
+            f"`{visible(name)}` is the name of {len(rows)} requests, in {zones}",
+            hint="add `--zone ZONE`",
+            code=ExitCode.USAGE,
+        )
+    return removal.entry_of(client.project, removal.Doomed(rows[0].zone, rows[0].name, rows[0], ()))
+
+
+def finish(resource: QueuedResource) -> None:
+    """Say what to do with a request that has come to its end; raises Problem if it is lost."""
+    if resource.state == "ACTIVE":
+        click.echo("")
+        click.echo(f"Connect:  gcloud compute tpus tpu-vm ssh {resource.nodes[0]} "
+                   f"--zone={resource.zone}")  # fmt: skip
+        click.echo(f"When you are done:  tpustarter tpu delete {resource.name}")
+        return
+    if resource.error:
+        raise failures.problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
+    raise Problem(
+        f"`{resource.name}` is {resource.state}: {states.of_resource(resource).meaning}",
+        hint=f"`tpustarter tpu delete {resource.name}`, then ask again",
+        code=ExitCode.FAILED,
+    )
