@@ -30,6 +30,8 @@ READ_PAUSES_S = (1.0, 3.0, 8.0)
 RATE_PAUSE_S = 60.0
 """Seconds to wait where too many creations came in one minute."""
 EVERY_ZONE = "-"
+UNAVAILABLE, UNAUTHENTICATED = 14, 16
+"""Of gRPC, for errors of Google's library that have no code of their own."""
 
 _Answer = TypeVar("_Answer")
 
@@ -154,7 +156,9 @@ class Client:
                 return True
             raise
         if row.done and row.HasField("error"):
-            raise failures.problem(row.error.code, row.error.message, _did_not("finish it"))
+            status = row.error
+            doing = _did_not("finish it")
+            raise failures.problem(status.code, status.message, doing, status.details)
         return bool(row.done)
 
     def _all_pages(self, kind: str, zone: str) -> tuple[list[Any], tuple[str, ...]]:
@@ -203,7 +207,8 @@ class Client:
             operation = method(**arguments, retry=None, timeout=WRITE_S).operation
             if operation.done and operation.HasField("error"):
                 status = operation.error
-                raise failures.problem(status.code, status.message, _did_not(doing))
+                text = status.message
+                raise failures.problem(status.code, text, _did_not(doing), status.details)
             return operation.name
 
         try:
@@ -230,9 +235,11 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
         raised: Any = error  # its attributes have no types
         code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
         text = str(raised.message or next(iter(raised.errors or ()), ""))
-        raise failures.problem(code, text, _did_not(doing)) from error
-    except (exceptions.RetryError, auth.GoogleAuthError) as error:
-        raise failures.problem(None, str(error), _did_not(doing)) from error
+        raise failures.problem(code, text, _did_not(doing), raised.details) from error
+    except (exceptions.RetryError, auth.TransportError) as error:
+        raise failures.problem(UNAVAILABLE, str(error), _did_not(doing)) from error
+    except auth.GoogleAuthError as error:
+        raise failures.problem(UNAUTHENTICATED, str(error), _did_not(doing)) from error
 
 
 def _connect(channel: Any) -> Any:

@@ -29,7 +29,7 @@ def find() -> Any:
     try:
         return auth.default(scopes=[SCOPE])[0]
     except exceptions.GoogleAuthError as error:
-        raise failures.problem(None, str(error), "the credentials cannot be used") from error
+        raise failures.problem(16, str(error), "the credentials cannot be used") from error
     finally:
         os.environ.pop(_NO_METADATA)
         if before is not None:

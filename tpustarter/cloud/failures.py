@@ -1,18 +1,22 @@
 """What Google's errors mean: each is matched with a row of `failures.yml`, and becomes a Problem.
 
-The class of a row decides whether a call is tried again. A text that no row knows is classed by
-its gRPC code, and shown as it came.
+The kind of a row decides whether a call is tried again. A text that no row knows gets the kind of
+its gRPC code, and is shown as it came. Zone, name and project in Google's text fill in the fix, so
+that it can be pasted; only what is safe in a shell does.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
-from tpustarter import content, locations
+from tpustarter import terminal
+from tpustarter.cloud import quota, rows
+from tpustarter.cloud.quota import Quota
 from tpustarter.problem import ExitCode, Problem
 
 FILE = Path(__file__).with_name("failures.yml")
@@ -57,10 +61,24 @@ _BY_GRPC_CODE: dict[int, Kind] = {
     7: "denied",
     8: "quota",
     9: "state",
+    10: "state",
+    11: "config",
+    12: "config",
     13: "internal",
     14: "network",
     16: "auth",
 }
+
+
+_COMMANDS = ("gcloud ", "tpustarter ", "ssh-add ", "eval ")
+_PLACEHOLDER = re.compile(r"\b(NAME|PROJECT|SERVICE|STATE|TYPE|ZONE)\b")
+_SAFE = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}")
+_DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
+_METADATA = {"location": "ZONE", "service": "SERVICE", "consumer": "PROJECT"}
+"""Fields of an ErrorInfo, and what they fill in."""
+READ_AT_MOST = 20_000
+SHOWN_AT_MOST = 600
+"""Characters of Google's text: a proxy may answer with a whole web page."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +88,12 @@ class Failure:
     id: str
     kind: Kind
     pattern: re.Pattern[str]
-    """Found in the text of the error."""
+    """Found in the text of the error; its named groups fill in `what` and `fix`."""
     what: str
     """What is wrong, lowercase and without a full stop."""
     why: str
     fix: tuple[str, ...]
-    """What to do, the most likely first; a sentence or a command."""
+    """What to do, the most likely first; a sentence, or a command by itself."""
     sources: tuple[str, ...]
     read: str | None
     """A lesson, `track/id`."""
@@ -87,12 +105,25 @@ class Failure:
 class CloudProblem(Problem):
     """An error of Google's service, in words and with its own text."""
 
-    def __init__(self, failure: Failure | None, kind: Kind, text: str, doing: str) -> None:
-        hint = failure.fix[0] if failure else _HINTS.get(kind)
-        what = f"{failure.what if failure else doing}\nGoogle's text: {text or 'none'}"
+    def __init__(
+        self,
+        failure: Failure | None,
+        kind: Kind,
+        text: str,
+        doing: str,
+        *,
+        values: Mapping[str, str] | None = None,
+        quotas: Sequence[Quota] = (),
+    ) -> None:
+        fixes = [filled(fix, values or {}) for fix in failure.fix] if failure else []
+        first = fixes[0] if fixes else _HINTS.get(kind)
+        what = filled(failure.what, values or {}) if failure else doing
+        if quotas and failure:
+            what += f" ({'; '.join(map(str, quotas))})"
+        shown = terminal.cut(terminal.visible(" ".join(text.split())), SHOWN_AT_MOST)
         super().__init__(
-            what,
-            hint=hint,
+            f"{what}\nGoogle's text: {shown or 'none'}",
+            hint=_as_hint(first) if first else None,
             read=failure.read if failure else None,
             code=EXIT_CODES.get(kind, ExitCode.FAILED),
         )
@@ -101,6 +132,11 @@ class CloudProblem(Problem):
         self.kind: Kind = kind
         self.text = text
         """Google's own words."""
+        self.why = failure.why if failure else ""
+        self.fixes = tuple(fixes)
+        """All that can be done, the most likely first, with the names of this error filled in."""
+        self.quotas = tuple(quotas)
+        """The quotas that the request did not fit into."""
 
 
 _HINTS = {
@@ -112,50 +148,122 @@ _HINTS = {
 }
 
 
+def _as_hint(fix: str) -> str:
+    """Return a fix as the hint of an error: a command in backticks, a sentence without its frame."""
+    return f"`{fix}`" if is_command(fix) else fix[0].lower() + fix[1:].removesuffix(".")
+
+
+def is_command(fix: str) -> bool:
+    """Return whether a fix is a command that can be run as it is."""
+    return fix.startswith(_COMMANDS)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with ZONE, NAME and so on replaced by the values that are known."""
+    known = _DEFAULTS | dict(values)
+    return _PLACEHOLDER.sub(lambda match: known.get(match[0], match[0]), text)
+
+
 @functools.cache
 def read(file: Path = FILE) -> tuple[Failure, ...]:
     """Return the known errors; raises Problem for a row that cannot be used."""
-    rows = content.read_yaml(locations.read_text(file))
-    if not isinstance(rows, list):
+    table: Any = rows.load(file)
+    if not isinstance(table, list):
         raise Problem(f"`{file.name}` holds no list of errors")
-    return tuple(_row(row, file.name) for row in rows)  # pyright: ignore[reportUnknownVariableType]
+    failures = tuple(
+        rows.made(_failure, row, _name(row, number), file)
+        for number, row in enumerate(cast("list[Any]", table), 1)
+    )
+    ids = [failure.id for failure in failures]
+    if repeated := [name for name in ids if ids.count(name) > 1]:
+        raise Problem(f"`{file.name}` has two rows called `{repeated[0]}`")
+    return failures
 
 
-def _row(row: Any, name: str) -> Failure:
+def _name(row: Any, number: int) -> str:
+    named = cast("dict[Any, Any]", row).get("id") if isinstance(row, dict) else None
+    return str(named or number)
+
+
+def _failure(fields: Mapping[str, Any]) -> Failure:
+    if fields["kind"] not in get_args(Kind):
+        raise ValueError(f"its kind is {fields['kind']!r}, not one of {', '.join(get_args(Kind))}")
+    code = fields.get("grpc_code")
+    if code is not None and (not isinstance(code, int) or isinstance(code, bool)):
+        raise ValueError(f"its `grpc_code` is {code!r}, expected a number")
     try:
-        if row["kind"] not in get_args(Kind) or not row["fix"] or not row["sources"]:
-            raise ValueError("its `kind`, `fix` or `sources` is not as documented")
-        return Failure(
-            id=row["id"],
-            kind=row["kind"],
-            pattern=re.compile(row["pattern"], re.IGNORECASE | re.DOTALL),
-            what=row["what"],
-            why=row["why"],
-            fix=tuple(row["fix"]),
-            sources=tuple(row["sources"]),
-            read=row.get("read"),
-            grpc_code=row.get("grpc_code"),
-            example=row["example"],
-        )
-    except (KeyError, TypeError, ValueError, re.error) as error:
-        raise Problem(f"a row of `{name}` cannot be used: {error}") from error
+        pattern = re.compile(rows.text(fields, "pattern"), re.IGNORECASE | re.DOTALL)
+    except re.error as error:
+        raise ValueError(f"its `pattern` is no regular expression: {error}") from error
+    return Failure(
+        id=rows.text(fields, "id"),
+        kind=fields["kind"],
+        pattern=pattern,
+        what=rows.text(fields, "what"),
+        why=rows.text(fields, "why"),
+        fix=rows.texts(fields, "fix"),
+        sources=rows.texts(fields, "sources"),
+        read=rows.text(fields, "read", "") or None,
+        grpc_code=code,
+        example=rows.text(fields, "example"),
+    )
 
 
 def match(text: str, grpc_code: int | None) -> Failure | None:
     """Return the row that an error's text matches; one with the same gRPC code comes first."""
-    matches = [row for row in read() if row.pattern.search(text[:20_000])]
+    plain = _plain(text)
+    matches = [row for row in read() if row.pattern.search(plain)]
     same_code = [row for row in matches if row.grpc_code in (None, grpc_code)]
     return next(iter(same_code or matches), None)
 
 
-def problem(grpc_code: int | None, text: str, doing: str) -> CloudProblem:
+def problem(
+    grpc_code: int | None, text: str, doing: str, details: Sequence[Any] = ()
+) -> CloudProblem:
     """Return the Problem for an error of Google's.
 
     Args:
         grpc_code: Its number, such as 8 for RESOURCE_EXHAUSTED; null where there was none.
         text: Google's own words.
         doing: What is shown for an unknown error: "Google Cloud did not list the nodes".
+        details: Messages of google.rpc that came with it, such as a QuotaFailure; packed or not.
     """
-    failure = match(text, grpc_code)
+    known = list(quota.unpacked(details))
+    told = text.strip()[:READ_AT_MOST]
+    searched = "\n".join((told, *_lines(known)))
+    failure = match(searched, grpc_code)
     kind = failure.kind if failure else _BY_GRPC_CODE.get(grpc_code or 0, "unknown")
-    return CloudProblem(failure, kind, text.strip(), doing)
+    quotas = quota.read(_plain(told), known) if kind in ("quota", "rate") else ()
+    values = _values(failure, _plain(searched), known) if failure else {}
+    return CloudProblem(failure, kind, told, doing, values=values, quotas=quotas)
+
+
+def _plain(text: str) -> str:
+    """Return a text without the marks of JSON, YAML and HTTP: plain quotes, single spaces."""
+    text = text[:READ_AT_MOST].replace("\\u0027", "'").replace("&#39;", "'").replace("&quot;", '"')
+    text = re.sub(r"\\+([\"'])", r"\1", text)
+    return re.sub(r"(\s|\\[nrt])+", " ", text)
+
+
+def _lines(details: Sequence[Any]) -> list[str]:
+    """Return what details say, in lines that the patterns can match as well."""
+    lines: list[str] = []
+    for detail in details:
+        name = detail.DESCRIPTOR.full_name
+        if name == "google.rpc.ErrorInfo":
+            lines.append(f"reason: {detail.reason}")
+        elif name in ("google.rpc.QuotaFailure", "google.rpc.PreconditionFailure"):
+            lines += [f"{row.description} {getattr(row, 'type', '')}" for row in detail.violations]
+    return lines
+
+
+def _values(failure: Failure, text: str, details: Sequence[Any]) -> dict[str, str]:
+    """Return what fills in the placeholders of a row: only what is one word, safe in a shell."""
+    values: dict[str, str] = {}
+    for detail in details:
+        if detail.DESCRIPTOR.full_name == "google.rpc.ErrorInfo":
+            for field, name in _METADATA.items():
+                values[name] = str(detail.metadata.get(field, "")).removeprefix("projects/")
+    found = failure.pattern.search(text)
+    values |= {name: value for name, value in (found.groupdict() if found else {}).items() if value}
+    return {name: value for name, value in values.items() if _SAFE.fullmatch(value)}

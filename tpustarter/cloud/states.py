@@ -6,11 +6,12 @@ The words are data, in `states.yml`, with a source per row.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
-from tpustarter import content, locations
+from tpustarter.cloud import rows
 from tpustarter.cloud.resources import Node, QueuedResource
 from tpustarter.problem import Problem
 
@@ -44,29 +45,37 @@ class State:
 @functools.cache
 def read(file: Path = FILE) -> dict[str, dict[str, State]]:
     """Return the states by table and name; raises Problem for a row that cannot be used."""
-    tables: Any = content.read_yaml(locations.read_text(file))
-    try:
-        return {
-            table: {name: _state(name, row) for name, row in rows.items()}
-            for table, rows in tables.items()
-        }
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise Problem(f"a row of `{file.name}` cannot be used: {error}") from error
+    tables: Any = rows.load(file)
+    expected = get_args(Table)
+    if not isinstance(tables, dict) or {*cast("dict[Any, Any]", tables)} != {*expected}:
+        raise Problem(f"`{file.name}` does not hold the tables {', '.join(expected)}, each once")
+    return {name: _table(name, table, file) for name, table in cast("Any", tables).items()}
 
 
-def _state(name: str, row: Any) -> State:
-    if not row["sources"]:
-        raise ValueError(f"`{name}` has no source")
+def _table(name: str, table: Any, file: Path) -> dict[str, State]:
+    if not isinstance(table, dict):
+        raise Problem(f"`{name}` in `{file.name}` holds no states")
+    states: dict[str, State] = {}
+    for state, row in cast("dict[Any, Any]", table).items():
+        states[str(state)] = rows.made(
+            lambda fields, state=str(state): _state(state, fields), row, f"{name}.{state}", file
+        )
+    return states
+
+
+def _state(name: str, fields: Mapping[str, Any]) -> State:
+    if fields["mark"] not in get_args(Mark):
+        raise ValueError(f"its mark is {fields['mark']!r}, not one of {', '.join(get_args(Mark))}")
     return State(
         name=name,
-        mark=row["mark"],
-        meaning=row["meaning"],
-        do=row["do"],
-        next=row.get("next", ""),
-        usually=row.get("usually", ""),
-        billed=row.get("billed", False),
-        held=row.get("held", True),
-        sources=tuple(row["sources"]),
+        mark=fields["mark"],
+        meaning=rows.text(fields, "meaning"),
+        do=rows.text(fields, "do"),
+        next=rows.text(fields, "next", ""),
+        usually=rows.text(fields, "usually", ""),
+        billed=rows.truth(fields, "billed", default=False),
+        held=rows.truth(fields, "held", default=True),
+        sources=rows.texts(fields, "sources"),
     )
 
 
