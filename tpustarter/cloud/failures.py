@@ -149,7 +149,7 @@ _HINTS = {
 
 
 def _as_hint(fix: str) -> str:
-    """Return a fix as the hint of an error: a command in backticks, a sentence without its frame."""
+    """Return a fix as the hint of an error: a command in backticks, a sentence in lowercase."""
     return f"`{fix}`" if is_command(fix) else fix[0].lower() + fix[1:].removesuffix(".")
 
 

@@ -70,7 +70,7 @@ def read(text: str, details: Sequence[Any] = ()) -> tuple[Quota, ...]:
         details: Messages of google.rpc, packed or not.
     """
     found = [*_in_text(text)]
-    for detail in [] if found else unpacked(details):
+    for detail in unpacked(() if found else details):
         if detail.DESCRIPTOR.full_name == "google.rpc.QuotaFailure":
             for violation in detail.violations:
                 found += [*_in_text(violation.description)] or [*_in_violation(violation)]
@@ -116,7 +116,7 @@ def unpacked(details: Sequence[Any]) -> Iterator[Any]:
                 yield detail
             continue
         from google.protobuf.message import DecodeError
-        from google.rpc import error_details_pb2
+        from google.rpc import error_details_pb2  # pyright: ignore[reportMissingTypeStubs]
 
         kind: Any = getattr(error_details_pb2, detail.type_url.rpartition(".")[2], None)
         try:

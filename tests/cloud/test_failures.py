@@ -1,0 +1,282 @@
+"""Google's errors in words: every one of the 44 real texts, and texts that nobody has met."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cloud.real_errors import MET, PROJECT, ZONE, meet, raised_by, short_folder, wanted
+from tests.support.fake_cloud import Fault, channel, serving
+from tpustarter import content
+from tpustarter.cloud import failures, rows
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.failures import Failure
+from tpustarter.problem import ExitCode, Problem
+
+ROWS = {row.id: row for row in failures.read()}
+
+KINDS = {
+    "capacity": "stockout-zone reserved-capacity",
+    "internal": "internal-error-size",
+    "rate": "quota-create-rate",
+    "quota": "quota-zone quota-region-zero quota-held-by-dead-entries in-use-addresses "
+    "instances-limit",
+    "config": "accelerator-not-in-zone accelerator-config-not-found zone-not-supported "
+    "flex-start-not-supported standard-with-spot reservation-not-found",
+    "denied": "location-denied queue-denied type-denied iam-node-get project-denied "
+    "external-ip-policy",
+    "auth": "scopes no-adc reauth",
+    "setup": "api-disabled billing-not-found billing-disabled free-trial no-default-network",
+    "name": "name-taken",
+    "missing": "not-found",
+    "state": "update-while-preempted delete-while-provisioning delete-while-active "
+    "terminal-state stopped-state maintenance",
+    "network": "iap-unable ssh-timeout iap-4003 dns deadline",
+    "ssh": "ssh-agent guest-attributes",
+}
+"""What decides whether a call is tried again, by the reports in the sources of each row."""
+
+VARIANTS: dict[str, list[str]] = content.read_yaml(
+    (Path(__file__).parent / "variants.yml").read_text(encoding="utf-8")
+)
+"""The same errors with other names, zones and limits, as gcloud, JSON and HTTP show them."""
+
+
+@pytest.mark.parametrize("name", sorted(MET))
+def test_every_real_text_becomes_a_problem_of_its_row(name: str) -> None:
+    """Each of the 44 arrives through the real client and is told by its own row, with a hint."""
+    row = ROWS[name]
+
+    with short_folder() as folder:
+        problem = meet(row, folder)
+
+    assert row is problem.failure
+    assert row.kind == problem.kind
+    assert failures.EXIT_CODES.get(row.kind, ExitCode.FAILED) == problem.code
+    assert problem.hint
+    assert not re.search(r"\b(TYPE|ZONE|SERVICE|STATE|NAME|PROJECT)\b", problem.what)
+    assert row.example.split("[")[0].split(" to add it")[0].strip() in problem.what
+
+
+def test_every_row_is_met_somewhere_and_has_the_kind_that_the_reports_tell() -> None:
+    """A new row needs a place where it is met, and a kind that decides on trying again."""
+    kinds = {name: kind for kind, names in KINDS.items() for name in names.split()}
+
+    assert 44 == len(ROWS)
+    assert set(ROWS) == set(MET)
+    assert kinds == {name: row.kind for name, row in ROWS.items()}
+    assert {name: met.code for name, met in MET.items() if ROWS[name].grpc_code} == {
+        name: row.grpc_code for name, row in ROWS.items() if row.grpc_code
+    }
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_variants_of_a_text_are_of_the_same_row(name: str) -> None:
+    """Other names, limits, quotes and line breaks change nothing, with and without a code."""
+    for text in VARIANTS[name]:
+        with_code = failures.problem(MET[name].code, text, "Google Cloud did not create `bert`")
+        as_text = failures.match(text, None)
+
+        assert (name, name) == (with_code.failure and with_code.failure.id, as_text and as_text.id)
+        assert not re.search(r"\b(TYPE|ZONE|SERVICE|STATE|NAME|PROJECT)\b", with_code.what)
+
+
+def test_a_text_of_no_row_gets_the_kind_of_its_code_and_keeps_its_words() -> None:
+    """What nobody has met before is shown as it came."""
+    kinds = {2: "unknown", 3: "config", 5: "missing", 6: "name", 7: "denied", 8: "quota",
+             9: "state", 13: "internal", 14: "network", 16: "auth"}  # fmt: skip
+
+    with serving() as cloud:
+        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        for code, kind in kinds.items():
+            cloud.faults["CreateQueuedResource"] = [Fault(code, "the moon is in the wrong house")]
+            problem = raised_by(lambda: client.create(wanted()))
+
+            assert (None, kind) == (problem.failure, problem.kind)
+            assert problem.what == (
+                "Google Cloud did not create `bert`\nGoogle's text: the moon is in the wrong house"
+            )
+
+
+def test_the_zone_and_the_name_of_a_text_fill_in_the_command() -> None:
+    """The first fix can be pasted, with the zone, name or project of Google's own text."""
+    zone = failures.problem(3, "the accelerator v4-128 was not found in zone us-west4-a", "x")
+    name = failures.problem(6, "Resource 'projects/p/locations/z/nodes/ann' already exists", "x")
+    api = failures.problem(7, VARIANTS["api-disabled"][0], "x")
+
+    assert "`tpustarter tpu types --zone us-west4-a`" == zone.hint
+    assert ("tpustarter tpu show ann", "tpustarter tpu delete ann") == name.fixes[:2]
+    assert "`gcloud services enable serviceusage.googleapis.com --project=42`" == api.hint
+
+
+@pytest.mark.parametrize("name", ["$(reboot)", "a;reboot", "-rf", "a`b`", "x" * 200, "a\nb"])
+def test_what_is_not_one_plain_word_never_gets_into_a_command(name: str) -> None:
+    """Google's text is foreign: nothing of it that a shell would act on is offered as a command."""
+    text = f"Billing account for project '{name}' is not found."
+
+    for fix in failures.problem(9, text, "x").fixes:
+        assert name not in fix
+
+
+def test_the_reason_in_the_details_is_enough_where_the_words_have_changed() -> None:
+    """ErrorInfo tells the row and fills in the fix, from a call and from an operation."""
+    from google.protobuf import any_pb2
+    from google.rpc import error_details_pb2
+
+    detail = error_details_pb2.ErrorInfo(
+        reason="SERVICE_DISABLED",
+        metadata={"service": "tpu.googleapis.com", "consumer": "projects/4711"},
+    )
+    packed = any_pb2.Any()
+    packed.Pack(detail)
+
+    with serving() as cloud:
+        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        cloud.faults["ListNodes"] = [Fault(7, "This API is off.", details=(detail,))]
+        problem = raised_by(client.nodes)
+    as_operation = failures.problem(7, "This API is off.", "x", [packed])
+
+    assert "api-disabled" == (problem.failure and problem.failure.id)
+    assert "`gcloud services enable tpu.googleapis.com --project=4711`" == problem.hint
+    assert problem.hint == as_operation.hint
+
+
+def test_details_that_cannot_be_read_are_left_out() -> None:
+    """Broken and unknown details never hide the error that they came with."""
+    from google.protobuf import any_pb2
+
+    broken = any_pb2.Any(type_url="type.googleapis.com/google.rpc.ErrorInfo", value=b"\xff\xff")
+    foreign = any_pb2.Any(type_url="type.googleapis.com/somebody.Else", value=b"x")
+    module = any_pb2.Any(type_url="type.googleapis.com/google.rpc.DESCRIPTOR", value=b"x")
+
+    problem = failures.problem(13, "no", "it failed", [broken, foreign, module, object(), None])
+
+    assert ("internal", "it failed\nGoogle's text: no") == (problem.kind, problem.what)
+
+
+def test_googles_text_is_one_line_without_control_characters_and_of_bounded_length() -> None:
+    """A web page of a proxy, or an escape sequence, does not take over the terminal."""
+    page = "<!DOCTYPE html>\x1b[2J\r\nhint: run this\n" + "x" * 100_000
+
+    what = failures.problem(14, page, "Google Cloud did not list the nodes").what
+
+    assert 1 == what.count("\n")
+    assert "\x1b" not in what
+    assert len(what) < 800
+
+
+def test_a_long_hostile_text_is_searched_in_a_moment() -> None:
+    """No pattern takes long on a text that nearly matches many times."""
+    import time
+
+    started = time.process_time()
+    for piece in (
+        "Quota 'TPU,",
+        "Permission 'tpu.",
+        "requests ",
+        "Resource 'projects/a/",
+        "\\",
+        " ",
+    ):
+        failures.problem(8, piece * 20_000, "x")
+
+    assert time.process_time() - started < 10
+
+
+def test_fixes_are_commands_by_themselves_or_sentences() -> None:
+    """A command in a fix can be copied as a whole."""
+    for row in ROWS.values():
+        for fix in row.fix:
+            if failures.is_command(fix):
+                assert shlex.split(fix)[0] in ("gcloud", "tpustarter", "ssh-add", "eval"), fix
+                assert not re.search(r"[.;,`]( |$)", fix), fix
+            else:
+                assert fix[0].isupper(), fix
+                assert fix.endswith((".", "iam-admin/quotas", "/billing", "flex-start")), fix
+
+
+def test_every_lesson_named_exists_and_every_source_is_public() -> None:
+    """Nobody is sent to a lesson that is not there."""
+    lessons = {lesson.id for lesson in content.read_lessons()}
+
+    assert set() == {row.read for row in ROWS.values() if row.read} - lessons
+    for row in ROWS.values():
+        assert all(re.fullmatch(r"https://\S+\.\S+/\S*", source) for source in row.sources), row.id
+
+
+_SOUND = """- id: one
+  kind: capacity
+  pattern: no room
+  what: there is no room
+  why: It is full.
+  fix: [Wait.]
+  example: no room
+  sources: [https://example.com/]
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("  what: there is no room\n", ""), "it has no `what`"),
+        (("pattern: no room", "pattern: (no room"), "its `pattern` is no regular expression"),
+        (("kind: capacity", "kind: weather"), "its kind is 'weather', not one of"),
+        (("kind: capacity", "kind: [1]"), "its kind is [1], not one of"),
+        (("fix: [Wait.]", "fix: Wait."), "its `fix` is 'Wait.', expected a list of texts"),
+        (("fix: [Wait.]", "fix: []"), "its `fix` is [], expected a list of texts"),
+        (("fix: [Wait.]", "fix: [1]"), "its `fix` is [1], expected a list of texts"),
+        (("why: It is full.", "why: 3"), "its `why` is 3, expected a text"),
+        (("pattern: no room", "pattern: ''"), "its `pattern` is '', expected a text"),
+        (("kind: capacity", "kind: capacity\n  grpc_code: eight"), "its `grpc_code` is 'eight'"),
+        (("kind: capacity", "kind: capacity\n  read: 3"), "its `read` is 3, expected a text"),
+        ((_SOUND, _SOUND + _SOUND), "has two rows called `one`"),
+        ((_SOUND, "rows: 3\n"), "holds no list of errors"),
+        ((_SOUND, "- 3\n"), "the row `1` of `broken.yml` is 3, expected keys and values"),
+        ((_SOUND, "- id: [\n"), "`broken.yml` cannot be read: "),
+        ((_SOUND, "- &a {id: 1}\n- *a\n"), "it has aliases"),
+    ],
+)
+def test_a_broken_file_of_errors_gives_one_clear_error(
+    tmp_path: Path, change: tuple[str, str], expected: str
+) -> None:
+    """Each mistake in the file is named with its row."""
+    file = tmp_path / "broken.yml"
+    file.write_text(_SOUND.replace(*change), encoding="utf-8")
+
+    with pytest.raises(Problem) as caught:
+        failures.read(file)
+
+    assert "`broken.yml`" in caught.value.what
+    assert expected in caught.value.what
+    assert ExitCode.CONFIGURATION == caught.value.code
+
+
+def test_a_sound_row_and_a_missing_file(tmp_path: Path) -> None:
+    """The row that the broken ones are made from is sound itself."""
+    file = tmp_path / "sound.yml"
+    file.write_text(_SOUND, encoding="utf-8")
+
+    row: Failure = failures.read(file)[0]
+
+    assert ("one", None, None) == (row.id, row.read, row.grpc_code)
+    with pytest.raises(Problem, match="cannot be read"):
+        rows.load(tmp_path / "none.yml")
+
+
+def test_an_expired_login_costs_no_pause_and_a_missing_network_neither() -> None:
+    """Only what may pass by itself is tried again."""
+    with serving() as cloud:
+        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        cloud.faults["ListNodes"] = [Fault(14, ROWS["dns"].example)]
+        raised_by(client.nodes)
+        expired = "Getting metadata from plugin failed with error: " + ROWS["reauth"].example
+        cloud.faults["ListNodes"] = [Fault(14, expired)]
+        raised_by(client.nodes)
+
+        assert [] == cloud.clock.slept
+        cloud.faults["GetNode"] = [Fault(14, "connection reset by peer")] * 2
+        assert client.node(ZONE, "none") is None
+        assert 2 == len(cloud.clock.slept)

@@ -1,0 +1,71 @@
+"""Names of quotas in words, from texts and from details."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpustarter.cloud import quota
+from tpustarter.cloud.quota import Quota
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("TPUV5sLitepodServingPerProjectPerZoneForTPUAPI", "v5e serving, on-demand, per zone"),
+        ("TPUV5sLitepodPerProjectPerRegionForTPUAPI", "v5e training, on-demand, per region"),
+        ("TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI", "v5e training, spot, per zone"),
+        ("TPUV6EPreemptiblePerProjectPerRegionForTPUAPI", "v6e, spot, per region"),
+        ("TPUV6EPerProjectPerZoneForTPUAPI", "v6e, on-demand, per zone"),
+        ("TPUV5PPreemptiblePerProjectPerZoneForTPUAPI", "v5p, spot, per zone"),
+        ("TPUV5PPerProjectPerRegionForTPUAPI", "v5p, on-demand, per region"),
+        ("TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI", "v4, spot, per region"),
+        ("TPUV4sReservedPodPerProjectPerZoneForTPUAPI", "v4, reserved, per zone"),
+        ("TPUV2sPodPerProjectPerRegionForTPUAPI", "v2 slices, on-demand, per region"),
+        ("TPUV3sPreemptiblePerProjectPerZoneForTPUAPI", "v3, spot, per zone"),
+        ("IN_USE_ADDRESSES", "external addresses"),
+        ("SomethingElsePerProject", "SomethingElsePerProject"),
+    ],
+)
+def test_names_of_quotas_in_words(name: str, expected: str) -> None:
+    """Names that were met in public reports become generation, tier and place."""
+    assert expected == quota.in_words(name)
+
+
+def test_a_text_that_names_two_quotas_gives_both_with_their_places() -> None:
+    """Names, limits and places are three lists that belong together."""
+    text = (
+        "Quota limit 'TPUV2sPodPerProjectPerRegionForTPUAPI,TPUV2sPodPerProjectPerZoneForTPUAPI' "
+        "has been exceeded. Limit: 0,32 in region us-central1,zone us-central1-a."
+    )
+
+    assert [
+        "v2 slices, on-demand, per region: limit 0 in region us-central1",
+        "v2 slices, on-demand, per zone: limit 32 in zone us-central1-a",
+    ] == [str(one) for one in quota.read(text)]
+
+
+def test_details_are_read_where_the_text_names_none() -> None:
+    """Descriptions, newer fields and metadata say the same."""
+    from google.rpc import error_details_pb2
+
+    name = "TPUV6EPreemptiblePerProjectPerZoneForTPUAPI"
+    described, fields = error_details_pb2.QuotaFailure(), error_details_pb2.QuotaFailure()
+    described.violations.add(description=f"Quota '{name}' exhausted. Limit 64 in zone us-east1-d")
+    fields.violations.add(
+        quota_id=name, quota_value=8, quota_dimensions={"zone": "us-east5-a", "region": "us-east5"}
+    )
+    info = error_details_pb2.ErrorInfo(
+        reason="RATE_LIMIT_EXCEEDED",
+        metadata={"quota_limit": "CreatePerMinute", "quota_limit_value": "91"},
+    )
+
+    assert (Quota(name, 64, "zone us-east1-d"),) == quota.read("Resource exhausted", [described])
+    assert (Quota(name, 8, "zone us-east5-a"),) == quota.read("Resource exhausted", [fields])
+    assert (Quota("CreatePerMinute", 91),) == quota.read("Too many", [info])
+    assert 1 == len(quota.read(described.violations[0].description, [described, fields]))
+
+
+@pytest.mark.parametrize("text", ["", "Quota", "Quota 'x' has been exceeded. Limit: in zone"])
+def test_other_texts_name_no_quota(text: str) -> None:
+    """Nothing is guessed."""
+    assert () == quota.read(text)
