@@ -1,0 +1,45 @@
+"""What Google bills beside the chips of a TPU: no grant covers it, and no estimate here counts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+READ = "2026-11"
+
+
+@dataclass(frozen=True)
+class Billed:
+    """One thing that costs something of its own."""
+
+    what: str
+    why: str
+    """In a sentence or two."""
+    source: str
+
+
+BESIDE_CHIPS: tuple[Billed, ...] = (
+    Billed(
+        "disks",
+        "A TPU VM comes with a boot disk of 100 GiB, and each disk that you attach or leave behind "
+        "is billed until you delete it. Your first bill shows whether the boot disk is on it.",
+        "https://docs.cloud.google.com/tpu/docs/setup-persistent-disk",
+    ),
+    Billed(
+        "external addresses",
+        "Each worker gets one unless you create the TPU with `--internal-ips`. An address that "
+        "you reserved is billed while nothing uses it, too.",
+        "https://cloud.google.com/vpc/network-pricing",
+    ),
+    Billed(
+        "traffic",
+        "What leaves Google Cloud or goes from one region to another is billed, so keep the "
+        "bucket in the region of the TPU.",
+        "https://cloud.google.com/vpc/network-pricing",
+    ),
+    Billed(
+        "buckets and other machines",
+        "Storage, other virtual machines and notebooks in the project are billed as they always "
+        "are.",
+        "https://cloud.google.com/storage/pricing",
+    ),
+)
