@@ -44,9 +44,7 @@ def without_requests_of_nodes(resources: Iterable[Resource]) -> list[Resource]:
     nodes = [row for row in rows if isinstance(row, Node)]
     from_requests = {_request(node) for node in nodes} | _named(rows, nodes)
     return [
-        row
-        for row in rows
-        if not (isinstance(row, QueuedResource) and place(row) in from_requests)
+        row for row in rows if not (isinstance(row, QueuedResource) and place(row) in from_requests)
     ]
 
 

@@ -112,9 +112,7 @@ def judge(
         of_them = f" {left} of" if left is not None and left < granted else ""
         asked = "1 chip is" if request.chips == 1 else f"{request.chips} chips are"
         verb = "left" if of_them else "in it for this"
-        return Judgement(
-            "chips", f"{asked} asked for, and{of_them} {granted} are {verb}", left
-        )
+        return Judgement("chips", f"{asked} asked for, and{of_them} {granted} are {verb}", left)
     notes = [*_notes(request, grant, today)]
     if left is None:
         notes.insert(0, "How many chips are in use is not known, so those that are left were "
@@ -237,7 +235,7 @@ def parse_allowance(text: str) -> Allowance:
     """Return the line meant by `v6e:64:spot:us-east1-d`; raises Problem for another form."""
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:
-        raise _no_allowance(text, "found %d parts" % len(parts))
+        raise _no_allowance(text, f"found {len(parts)} parts")
     name, number, tier, zone = parts
     if tier.casefold() not in get_args(Tier):
         raise _no_allowance(text, f"`{tier[:40]}` is no tier")
@@ -319,5 +317,3 @@ def forget() -> bool:
     existed = file.exists()
     file.unlink(missing_ok=True)
     return existed
-
-

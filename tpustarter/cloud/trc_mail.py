@@ -42,8 +42,10 @@ _DAYS = re.compile(
 _DATE = re.compile(r"^[> \t]{0,20}Date:[ \t]{0,20}(.{6,60})$", re.IGNORECASE | re.MULTILINE)
 _TAG = re.compile(r"<[^<>]*>")
 _QUOTE = re.compile(r"^[ \t>|]+", re.MULTILINE)
-_INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
-_DASHES = dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-")
+_INVISIBLE: dict[int, str | None] = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+_DASHES: dict[int, str | None] = dict.fromkeys(
+    (0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-"
+)
 _MARKS = dict.fromkeys(map(ord, "*_`\u2022\u00b7"), " ")
 _TIERS: dict[str, Tier] = {
     "spot": "spot", "preemptible": "spot", "ondemand": "on-demand", "reserved": "reserved",

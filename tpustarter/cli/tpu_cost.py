@@ -1,0 +1,82 @@
+"""`tpustarter tpu cost`: what the chips have cost so far, at most, and what is not in that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.tpu_parts import INDENT, common_options, connect, place, show_commands
+from tpustarter.cloud import cost, gcloud, grants, request
+from tpustarter.cloud.client import EVERY_ZONE
+from tpustarter.cloud.clock import WallClock, format_age
+from tpustarter.cloud.cost import Estimate
+from tpustarter.cloud.resources import Node, QueuedResource
+from tpustarter.terminal import visible, wrap
+
+
+@click.command("cost", epilog="Example: tpustarter tpu cost")
+@common_options(zone=None)
+@click.option("--zone", metavar="ZONE", help="[default: every zone]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
+    """Show what the chips of each TPU have cost so far, at most.
+
+    Hours since creation times chips times a dated on-demand price. What is not known is said to
+    be unknown, and what a grant of TRC's covers costs nothing.
+    """
+    with json_even_if_it_breaks(cost.SCHEMA, wanted=as_json):
+        where = place(project, dry_run=dry_run)
+        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        if dry_run:
+            kinds = ("queued-resources", "tpu-vm")
+            show_commands([gcloud.listing(kind, zone_name, where) for kind in kinds], dry_run=True)
+            return
+        client = connect(where)
+        queued, nodes = client.queued_resources(zone_name), client.nodes(zone_name)
+        rows: list[QueuedResource | Node] = [*queued.items, *nodes.items]
+        estimates = cost.estimate(rows, WallClock().now(), grants.load())
+        unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
+        if as_json:
+            from tpustarter.checking import document
+
+            click.echo(document.line(cost.document(estimates, unreachable)))
+            return
+        for line in describe(estimates, unreachable):
+            click.echo(line)
+
+
+def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Iterator[str]:
+    """Yield what each TPU has cost, the sum of what is known, and what is left out."""
+    for one in estimates:
+        row = one.resource
+        age = f", {format_age(one.hours * 3600)}" if one.hours is not None else ""
+        yield f"{visible(row.name)}  {visible(row.type)} {row.tier} in {visible(row.zone)}{age}"
+        yield from wrap(visible(one.words), INDENT)
+        if one.usd_per_hour:
+            yield f"{INDENT}each further hour: {one.usd_per_hour:,.2f} USD"
+    if not estimates:
+        yield "Nothing exists that chips could be billed for, as far as Google lists it."
+    else:
+        yield ""
+        yield from _sum(estimates)
+    yield ""
+    for sentence in cost.LEFT_OUT:
+        yield from wrap(sentence)
+    for price in dict.fromkeys(one.price for one in estimates if one.price):
+        line = f"{price.usd_per_chip_hour:g} USD a chip and hour, read {price.read}: {price.source}"
+        yield from wrap(line, "", INDENT)
+    if unreachable:
+        zones = ", ".join(map(visible, unreachable))
+        yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")
+
+
+def _sum(estimates: Sequence[Estimate]) -> Iterator[str]:
+    known = [one.usd for one in estimates if one.usd is not None]
+    missing = [one for one in estimates if one.kind in ("look-up", "unknown")]
+    if known:
+        yield f"Known together: at most {sum(known):,.2f} USD for chips."
+    if missing:
+        count = "1 TPU is" if len(missing) == 1 else f"{len(missing)} TPUs are"
+        yield f"{count} not in this sum, as the price is not known here."

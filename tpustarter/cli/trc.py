@@ -1,0 +1,243 @@
+"""`tpustarter trc`: what a grant of the TPU Research Cloud covers, read from its e-mail."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+import click
+
+from tpustarter import locations
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cloud import billed, grants, trc_mail
+from tpustarter.cloud.chips import Resource
+from tpustarter.cloud.clock import WallClock
+from tpustarter.cloud.grants import MOST_ALLOWANCES, MOST_DAYS, Grant
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import paint_for, visible, wrap
+
+SCHEMA = "tpustarter.trc/1"
+SITE = "https://sites.research.google/trc/about/"
+PASTE_PAUSE_S = 0.5
+"""Seconds without input after which an empty line ends what is pasted."""
+_COLOURS = {"heading": "cyan", "ended": "red"}
+_MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
+
+
+@click.command("trc", epilog="Example: tpustarter trc --allow v6e:64:spot:us-east1-d --days 30")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option("--paste", is_flag=True, help="Read another e-mail, pasted into this terminal.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="LINE",
+    help="GENERATION:CHIPS:TIER:ZONE in place of the e-mail; may be repeated.",
+)
+@click.option("--start", metavar="DAY", help="The first day of the grant, such as 2026-11-03.")
+@click.option("--days", type=click.IntRange(1, MOST_DAYS), help="For how many days it holds.")
+@click.option("--forget", is_flag=True, help="Remove what is kept of the grant.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def trc(
+    *,
+    file: str | None,
+    paste: bool,
+    allow: Sequence[str],
+    start: str | None,
+    days: int | None,
+    forget: bool,
+    as_json: bool,
+) -> None:
+    """Note what a TRC grant covers, and show it.
+
+    FILE is the e-mail, `-` stands for stdin, and without either you can paste it. Only the zones,
+    generations, chips, tiers, the first day and the number of days are kept, on this machine.
+    `tpustarter tpu create` then refuses what the grant does not cover.
+    """
+    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+        now = WallClock().now()
+        if forget:
+            _refuse_both(file, paste=paste, allow=allow)
+            _forget(as_json=as_json)
+            return
+        grant, notes = _find(file, paste=paste, allow=allow)
+        first = _day(start) if start else grant.start
+        changed = replace(grant, start=first, days=days or grant.days)
+        if changed != grants.load():
+            grants.save(changed)
+        if as_json:
+            from tpustarter.checking import document
+
+            click.echo(document.line(fields(changed, None, now, notes)))
+            return
+        for line in describe(changed, None, now, notes):
+            click.echo(line)
+
+
+def _refuse_both(file: str | None, *, paste: bool, allow: Sequence[str]) -> None:
+    """Raise Problem for several things at a time that say what the grant is."""
+    if sum((file is not None, paste, bool(allow))) > 0:
+        raise Problem("`--forget` goes with no other grant", code=ExitCode.USAGE)
+
+
+def _find(file: str | None, *, paste: bool, allow: Sequence[str]) -> tuple[Grant, Sequence[str]]:
+    """Return the grant that is meant, with notes on how it was read."""
+    if sum((file is not None, paste, bool(allow))) > 1:
+        raise Problem("an e-mail, `--paste` and `--allow` exclude each other", code=ExitCode.USAGE)
+    if allow:
+        rows = [grants.parse_allowance(text) for text in allow[:MOST_ALLOWANCES]]
+        return Grant(tuple({row.key: row for row in rows}.values())), ()
+    kept = None if file is not None or paste else grants.load()
+    if kept:
+        return kept, ()
+    reading = trc_mail.read(_mail(file))
+    return reading.grant, reading.notes
+
+
+def _mail(file: str | None) -> str:
+    """Return the e-mail, from a file, from stdin or from whoever pastes it."""
+    if file and file != "-":
+        from pathlib import Path
+
+        try:
+            return locations.read_text(Path(file), _MOST_BYTES)
+        except (OSError, ValueError) as error:
+            raise Problem(f"cannot read `{file}`: {error}", code=ExitCode.USAGE) from error
+    if file == "-" and not sys.stdin.isatty():
+        return _read_stdin()
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Problem(
+            "no TRC grant is noted, and there is no terminal to paste its e-mail into",
+            hint="`tpustarter trc FILE`, or `tpustarter trc --allow v6e:64:spot:us-east1-d`",
+            read="start/trc-to-first-vm",
+            code=ExitCode.USAGE,
+        )
+    return pasted(sys.stdin.fileno())
+
+
+def _read_stdin() -> str:
+    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def pasted(terminal: int) -> str:
+    """Return what is pasted into a terminal, until Ctrl-D or an empty line with nothing after it.
+
+    E-mails have empty lines of their own, so one ends the text only if nothing follows at once.
+    """
+    click.echo("Paste the e-mail. End it with Enter and Ctrl-D, or with an empty line:", err=True)
+    data = b""
+    while len(data) <= _MOST_BYTES:
+        chunk = os.read(terminal, 65536)
+        data += chunk
+        ended = data.replace(b"\r", b"").endswith(b"\n\n") and data.strip()
+        if not chunk or (ended and not select.select([terminal], [], [], PASTE_PAUSE_S)[0]):
+            break
+    return data.decode("utf-8", "replace")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError as error:
+        raise Problem(
+            f"`{text[:40]}` is no day, expected a date such as 2026-11-03", code=ExitCode.USAGE
+        ) from error
+
+
+def _forget(*, as_json: bool) -> None:
+    existed = grants.forget()
+    if as_json:
+        from tpustarter.checking import document
+
+        click.echo(document.line({"schema": SCHEMA, "grant": None, "exit_code": 0}))
+    elif existed:
+        click.echo("The grant is forgotten. `tpustarter tpu create` no longer asks whether it")
+        click.echo("covers a TPU.")
+    else:
+        click.echo("There was no grant to forget.")
+
+
+def describe(
+    grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield what a grant covers, what is in use of it, when it ends and what is billed anyway."""
+    paint = paint_for(_COLOURS)
+    yield paint("What the TRC grant covers", "heading")
+    for row in grant.allowances:
+        device = f", as {row.device} devices" if row.device else ""
+        used = None if in_use is None else grants.chips_in_use(in_use, [row])
+        left = "" if used is None else f"; {used} in use, {max(0, row.chips - used)} left"
+        noun = "chip" if row.chips == 1 else "chips"
+        yield (f"  {row.zone:<18} {row.chips:>5} {row.generation} {noun}, "
+               f"{grants.TIERS[row.tier]}{device}{left}")  # fmt: skip
+    if in_use is None:
+        yield from wrap("How much of it is in use is not known here; `tpustarter tpu list` asks "
+                        "Google what exists.", "  ")  # fmt: skip
+    yield ""
+    yield from wrap(_when(grant, now))
+    for note in notes:
+        yield from wrap(visible(note))
+    yield ""
+    yield paint("What is billed all the same", "heading")
+    for thing in billed.BESIDE_CHIPS:
+        yield from wrap(f"{thing.what}: {thing.why}", "  * ", "    ")
+        yield f"    {thing.source}"
+    yield from wrap("TPUs outside these lines, in any other project than the one that you "
+                    "registered, and after the end.", "  * ", "    ")  # fmt: skip
+    yield f"    {SITE}"
+
+
+def _when(grant: Grant, now: datetime) -> str:
+    """Return when the grant begins and ends, in a sentence or two."""
+    today = now.astimezone().date()
+    if grant.end is None:
+        missing = " and ".join(
+            name
+            for name, value in (("`--start DAY`", grant.start), ("`--days N`", grant.days))
+            if value is None
+        )
+        return f"When it ends is not known. `tpustarter trc` with {missing} notes it."
+    first = f"It began on {grant.start}" if grant.start and grant.start <= today else (
+        f"It begins on {grant.start}")  # fmt: skip
+    left = (grant.end - today).days
+    if left <= 0:
+        return f"It ended on {grant.end}, so whatever still runs is billed. Delete it."
+    days = "tomorrow" if left == 1 else f"in {left} days"
+    return f"{first} and ends on {grant.end}, {days}. Delete everything before that day."
+
+
+def fields(
+    grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str]
+) -> dict[str, Any]:
+    """Return the JSON document."""
+    today = now.astimezone().date()
+    rows: list[dict[str, Any]] = []
+    for row in grant.allowances:
+        used = None if in_use is None else grants.chips_in_use(in_use, [row])
+        left = None if used is None else max(0, row.chips - used)
+        rows.append({"generation": row.generation, "chips": row.chips, "tier": row.tier,
+                     "zone": row.zone, "device": row.device or None, "chips_in_use": used,
+                     "chips_left": left})  # fmt: skip
+    return {
+        "schema": SCHEMA,
+        "grant": {
+            "allowances": rows,
+            "start": grant.start.isoformat() if grant.start else None,
+            "days": grant.days,
+            "end": grant.end.isoformat() if grant.end else None,
+            "ended": None if grant.end is None else today >= grant.end,
+        },
+        "notes": list(notes),
+        "billed_anyway": [
+            {"what": one.what, "why": one.why, "source": one.source} for one in billed.BESIDE_CHIPS
+        ],
+        "exit_code": 0,
+    }
