@@ -19,6 +19,7 @@ from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.request import Request
 from tpustarter.cloud.resources import Listing, Node, QueuedResource
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Host and port of a server on this machine that is asked instead of Google's, in tests."""
@@ -58,10 +59,20 @@ def endpoint() -> str | None:
 class Client:
     """The Cloud TPU API of one project."""
 
-    def __init__(self, project: str, *, channel: Any = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        project: str,
+        *,
+        channel: Any = None,
+        clock: Clock | None = None,
+        read_s: float = READ_S,
+        write_s: float = WRITE_S,
+    ) -> None:
         self.project = project
         self._clock = clock or WallClock()
-        self._client = _connect(channel)
+        self._read_s = read_s
+        self._write_s = write_s
+        self._client = _connect(channel, project)
         """Google's own; untyped here, as its package takes a third of a second to import."""
 
     def zones(self) -> list[str]:
@@ -71,22 +82,23 @@ class Client:
         while True:
             request = {"name": f"projects/{self.project}", "page_size": 200, "page_token": token}
             answer = self._read(
-                "list the zones", lambda r=request: self._client.list_locations(r, timeout=READ_S)
+                "list the zones",
+                lambda r=request: self._client.list_locations(r, timeout=self._read_s),
             )
-            names += [row.location_id for row in answer.locations]
-            token = answer.next_page_token
-            if not token:
+            names += [_plain(row.location_id) for row in answer.locations]
+            if answer.next_page_token in ("", token):
                 return sorted(names)
+            token = answer.next_page_token
 
     def types(self, zone: str) -> list[str]:
         """Return the accelerator types that a zone offers, as Google spells them."""
         rows, _ = self._all_pages("accelerator_types", zone)
-        return sorted((row.type_ for row in rows), key=proto.type_order)
+        return sorted((_plain(row.type_) for row in rows), key=proto.type_order)
 
     def versions(self, zone: str) -> list[str]:
         """Return the runtime versions, the images of TPU VMs, that a zone offers."""
         rows, _ = self._all_pages("runtime_versions", zone)
-        return sorted(row.version for row in rows)
+        return sorted(_plain(row.version) for row in rows)
 
     def nodes(self, zone: str = EVERY_ZONE) -> Listing[Node]:
         """Return the nodes of a zone, or of all."""
@@ -146,20 +158,28 @@ class Client:
 
         One that Google no longer knows has ended.
         """
+        row = self._operation(operation)
+        if row is not None and row.done and row.HasField("error"):
+            raise failures.problem(row.error.code, _plain(row.error.message), _did_not("finish it"))
+        return row is None or bool(row.done)
+
+    def has_ended(self, operation: str) -> bool:
+        """Return whether an operation has ended, well or not."""
+        row = self._operation(operation)
+        return row is None or bool(row.done)
+
+    def _operation(self, name: str) -> Any | None:
         try:
-            row = self._read(
+            return self._read(
                 "show the operation",
-                lambda: self._client.get_operation({"name": operation}, timeout=READ_S),
+                lambda: self._client.get_operation(
+                    {"name": name}, retry=None, timeout=self._read_s
+                ),
             )
         except CloudProblem as problem:
             if problem.kind == "missing":
-                return True
+                return None
             raise
-        if row.done and row.HasField("error"):
-            status = row.error
-            doing = _did_not("finish it")
-            raise failures.problem(status.code, status.message, doing, status.details)
-        return bool(row.done)
 
     def _all_pages(self, kind: str, zone: str) -> tuple[list[Any], tuple[str, ...]]:
         """Return the rows of all pages, and the zones that could not be reached.
@@ -172,15 +192,15 @@ class Client:
         request = {"parent": f"projects/{self.project}/locations/{zone}", "page_size": 1000}
         pages = self._read(
             f"list the {kind.replace('_', ' ')}",
-            lambda: [*method(request=request, retry=None, timeout=READ_S).pages],
+            lambda: [*method(request=request, retry=None, timeout=self._read_s).pages],
         )
         rows = [row for page in pages for row in getattr(page, kind)]
         unreachable = (zone for page in pages for zone in page.unreachable)
-        return rows, tuple(dict.fromkeys(name.rpartition("/")[2] for name in unreachable))
+        return rows, tuple(dict.fromkeys(_plain(name).rpartition("/")[2] for name in unreachable))
 
     def _one(self, doing: str, method: Callable[..., Any], path: str) -> Any | None:
         try:
-            return self._read(doing, lambda: method(name=path, retry=None, timeout=READ_S))
+            return self._read(doing, lambda: method(name=path, retry=None, timeout=self._read_s))
         except CloudProblem as error:
             if error.kind == "missing":
                 return None
@@ -192,7 +212,7 @@ class Client:
             try:
                 return _in_words(doing, ask)
             except CloudProblem as error:
-                if error.kind != "network" or (error.failure and error.failure.id == "dns"):
+                if not _is_unavailable(error):
                     raise
             self._clock.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  no secret
         return _in_words(doing, ask)
@@ -204,10 +224,10 @@ class Client:
         """
 
         def send() -> str:
-            operation = method(**arguments, retry=None, timeout=WRITE_S).operation
+            operation = method(**arguments, retry=None, timeout=self._write_s).operation
             if operation.done and operation.HasField("error"):
                 status = operation.error
-                text = status.message
+                text = _plain(status.message)
                 raise failures.problem(status.code, text, _did_not(doing), status.details)
             return operation.name
 
@@ -220,8 +240,25 @@ class Client:
             return _in_words(doing, send)
 
 
+def _plain(text: str) -> str:
+    """Return a text of Google's without what a terminal would obey; its lines stay."""
+    return "\n".join(visible(line) for line in text.splitlines())
+
+
 def _did_not(doing: str) -> str:
     return f"Google Cloud did not {doing}"
+
+
+def _is_unavailable(problem: CloudProblem) -> bool:
+    """Return whether the service did not answer, and may do so in a moment.
+
+    A call that has used up its time is not sent again, so that nobody waits for many of them.
+    """
+    from google.api_core import exceptions
+
+    if problem.failure and problem.failure.id == "dns":
+        return False
+    return isinstance(problem.__cause__, exceptions.ServiceUnavailable)
 
 
 def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
@@ -235,21 +272,21 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
         raised: Any = error  # its attributes have no types
         code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
         text = str(raised.message or next(iter(raised.errors or ()), ""))
-        raise failures.problem(code, text, _did_not(doing), raised.details) from error
+        raise failures.problem(code, _plain(text), _did_not(doing), raised.details) from error
     except (exceptions.RetryError, auth.TransportError) as error:
-        raise failures.problem(UNAVAILABLE, str(error), _did_not(doing)) from error
+        raise failures.problem(UNAVAILABLE, _plain(str(error)), _did_not(doing)) from error
     except auth.GoogleAuthError as error:
-        raise failures.problem(UNAUTHENTICATED, str(error), _did_not(doing)) from error
+        raise failures.problem(UNAUTHENTICATED, _plain(str(error)), _did_not(doing)) from error
 
 
-def _connect(channel: Any) -> Any:
+def _connect(channel: Any, project: str) -> Any:
     """Return Google's client; nothing is sent."""
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
 
     address = endpoint()
     if channel is None and address is None:
-        return tpu_v2.TpuClient(credentials=credentials.find())
+        return tpu_v2.TpuClient(credentials=credentials.find(project))
     if channel is None and address is not None:
         import grpc
 

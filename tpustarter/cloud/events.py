@@ -20,6 +20,13 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Resumed:
+    """An earlier request of ours has the same name, and this one goes on with it."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True)
 class StateSeen:
     """A queued resource is in a state that it was not in before."""
 
@@ -76,4 +83,4 @@ class Ready:
     resource: QueuedResource
 
 
-Event = Asked | StateSeen | Refused | Pausing | Cancelling | Gone | Kept | Ready
+Event = Asked | Resumed | StateSeen | Refused | Pausing | Cancelling | Gone | Kept | Ready
