@@ -11,6 +11,7 @@ import ipaddress
 import os
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tpustarter.cloud import credentials, failures, proto
@@ -19,7 +20,6 @@ from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.request import Request
 from tpustarter.cloud.resources import Listing, Node, QueuedResource
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import visible
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Host and port of a server on this machine that is asked instead of Google's, in tests."""
@@ -33,6 +33,8 @@ RATE_PAUSE_S = 60.0
 EVERY_ZONE = "-"
 UNAVAILABLE, UNAUTHENTICATED = 14, 16
 """Of gRPC, for errors of Google's library that have no code of their own."""
+UNANSWERED = ("network", "internal", "unknown")
+"""Kinds of errors after which nobody knows whether a request was carried out."""
 
 _Answer = TypeVar("_Answer")
 
@@ -54,6 +56,15 @@ def endpoint() -> str | None:
         hint=f"unset {ENDPOINT}",
         code=ExitCode.USAGE,
     )
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an operation of Google's stands."""
+
+    done: bool
+    problem: CloudProblem | None = None
+    """Why it failed, if it did."""
 
 
 class Client:
@@ -85,7 +96,7 @@ class Client:
                 "list the zones",
                 lambda r=request: self._client.list_locations(r, timeout=self._read_s),
             )
-            names += [_plain(row.location_id) for row in answer.locations]
+            names += [proto.plain(row.location_id) for row in answer.locations]
             if answer.next_page_token in ("", token):
                 return sorted(names)
             token = answer.next_page_token
@@ -93,12 +104,12 @@ class Client:
     def types(self, zone: str) -> list[str]:
         """Return the accelerator types that a zone offers, as Google spells them."""
         rows, _ = self._all_pages("accelerator_types", zone)
-        return sorted((_plain(row.type_) for row in rows), key=proto.type_order)
+        return sorted((proto.plain(row.type_) for row in rows), key=proto.type_order)
 
     def versions(self, zone: str) -> list[str]:
         """Return the runtime versions, the images of TPU VMs, that a zone offers."""
         rows, _ = self._all_pages("runtime_versions", zone)
-        return sorted(_plain(row.version) for row in rows)
+        return sorted(proto.plain(row.version) for row in rows)
 
     def nodes(self, zone: str = EVERY_ZONE) -> Listing[Node]:
         """Return the nodes of a zone, or of all."""
@@ -153,24 +164,10 @@ class Client:
         path = self._client.node_path(self.project, zone, name)
         self._write(f"start `{name}`", self._client.start_node, request={"name": path})
 
-    def is_done(self, operation: str) -> bool:
-        """Return whether an operation has ended well; raises CloudProblem if it has failed.
-
-        One that Google no longer knows has ended.
-        """
-        row = self._operation(operation)
-        if row is not None and row.done and row.HasField("error"):
-            raise failures.problem(row.error.code, _plain(row.error.message), _did_not("finish it"))
-        return row is None or bool(row.done)
-
-    def has_ended(self, operation: str) -> bool:
-        """Return whether an operation has ended, well or not."""
-        row = self._operation(operation)
-        return row is None or bool(row.done)
-
-    def _operation(self, name: str) -> Any | None:
+    def operation(self, name: str) -> Ending:
+        """Return whether an operation has ended, and how; one that Google no longer knows has."""
         try:
-            return self._read(
+            row = self._read(
                 "show the operation",
                 lambda: self._client.get_operation(
                     {"name": name}, retry=None, timeout=self._read_s
@@ -178,8 +175,9 @@ class Client:
             )
         except CloudProblem as problem:
             if problem.kind == "missing":
-                return None
+                return Ending(done=True)
             raise
+        return _ending(row, "finish what it was asked for")
 
     def _all_pages(self, kind: str, zone: str) -> tuple[list[Any], tuple[str, ...]]:
         """Return the rows of all pages, and the zones that could not be reached.
@@ -196,7 +194,9 @@ class Client:
         )
         rows = [row for page in pages for row in getattr(page, kind)]
         unreachable = (zone for page in pages for zone in page.unreachable)
-        return rows, tuple(dict.fromkeys(_plain(name).rpartition("/")[2] for name in unreachable))
+        return rows, tuple(
+            dict.fromkeys(proto.plain(name).rpartition("/")[2] for name in unreachable)
+        )
 
     def _one(self, doing: str, method: Callable[..., Any], path: str) -> Any | None:
         try:
@@ -225,10 +225,8 @@ class Client:
 
         def send() -> str:
             operation = method(**arguments, retry=None, timeout=self._write_s).operation
-            if operation.done and operation.HasField("error"):
-                status = operation.error
-                text = _plain(status.message)
-                raise failures.problem(status.code, text, _did_not(doing), status.details)
+            if problem := _ending(operation, doing).problem:
+                raise problem
             return operation.name
 
         try:
@@ -240,9 +238,13 @@ class Client:
             return _in_words(doing, send)
 
 
-def _plain(text: str) -> str:
-    """Return a text of Google's without what a terminal would obey; its lines stay."""
-    return "\n".join(visible(line) for line in text.splitlines())
+def _ending(operation: Any, doing: str) -> Ending:
+    if not (operation.done and operation.HasField("error")):
+        return Ending(done=bool(operation.done))
+    status = operation.error
+    text = proto.plain(status.message)
+    problem = failures.problem(status.code, text, _did_not(doing), status.details)
+    return Ending(done=True, problem=problem)
 
 
 def _did_not(doing: str) -> str:
@@ -272,15 +274,16 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
         raised: Any = error  # its attributes have no types
         code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
         text = str(raised.message or next(iter(raised.errors or ()), ""))
-        raise failures.problem(code, _plain(text), _did_not(doing), raised.details) from error
+        raise failures.problem(code, proto.plain(text), _did_not(doing), raised.details) from error
     except (exceptions.RetryError, auth.TransportError) as error:
-        raise failures.problem(UNAVAILABLE, _plain(str(error)), _did_not(doing)) from error
+        raise failures.problem(UNAVAILABLE, proto.plain(str(error)), _did_not(doing)) from error
     except auth.GoogleAuthError as error:
-        raise failures.problem(UNAUTHENTICATED, _plain(str(error)), _did_not(doing)) from error
+        raise failures.problem(UNAUTHENTICATED, proto.plain(str(error)), _did_not(doing)) from error
 
 
 def _connect(channel: Any, project: str) -> Any:
     """Return Google's client; nothing is sent."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr when a server goes away
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
 

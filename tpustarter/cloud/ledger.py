@@ -69,6 +69,11 @@ def of_name(project: str, name: str) -> list[Entry]:
     return [entry for entry in entries() if (entry.project, entry.name) == (project, name)]
 
 
+def current(entry: Entry) -> Entry:
+    """Return an entry as it stands in the ledger; itself if it is not there."""
+    return next((row for row in entries() if row.key == entry.key), entry)
+
+
 def put_aside() -> list[Path]:
     """Return ledgers that could not be read, oldest first: what they held is not in `entries`."""
     return sorted(locations.state_place().glob(f"{STATE}.broken-*.json"))

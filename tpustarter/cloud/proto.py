@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from tpustarter.cloud.request import Request
 from tpustarter.cloud.resources import Node, QueuedResource, Symptom, Tier
+from tpustarter.terminal import visible
+
+MOST_SLICES = 1000
+"""Slices of one request that are named; Google allows fewer."""
 
 
 def queued_resource_of(request: Request, project: str) -> Any:
@@ -62,87 +66,119 @@ def _node_of(request: Request) -> Any:
 
 def node(message: Any) -> Node:
     """Return a node of Google's as plain data."""
-    project, zone, name = _parts(message.name)
-    scheduling = message.scheduling_config
+    raw = _raw(message)
+    project, zone, name = _parts(raw.name)
+    scheduling = raw.scheduling_config
     spot = scheduling.spot or scheduling.preemptible
-    endpoints = message.network_endpoints
+    endpoints = raw.network_endpoints
     return Node(
         project=project,
         zone=zone,
         name=name,
-        type=message.accelerator_type or _type_of(message.accelerator_config),
-        state=_enum(message.state),
-        health=_enum(message.health),
-        health_description=message.health_description,
+        type=plain(raw.accelerator_type) or _type_of(raw.accelerator_config),
+        state=_enum(raw, "state"),
+        health=_enum(raw, "health"),
+        health_description=plain(raw.health_description),
         tier="spot" if spot else "reserved" if scheduling.reserved else "on-demand",
-        created=_time(message.create_time),
-        runtime_version=message.runtime_version,
-        queued_resource=message.queued_resource.rpartition("/")[2],
+        created=_time(raw, "create_time"),
+        runtime_version=plain(raw.runtime_version),
+        queued_resource=_last(raw.queued_resource),
         workers=len(endpoints),
-        internal_addresses=tuple(row.ip_address for row in endpoints),
+        internal_addresses=tuple(plain(row.ip_address) for row in endpoints),
         external_addresses=tuple(
-            address for row in endpoints if (address := row.access_config.external_ip)
+            plain(address) for row in endpoints if (address := row.access_config.external_ip)
         ),
-        data_disks=tuple(disk.source_disk for disk in message.data_disks),
+        data_disks=tuple(plain(disk.source_disk) for disk in raw.data_disks),
         symptoms=tuple(
-            Symptom(_enum(row.symptom_type), row.worker_id, row.details, _time(row.create_time))
-            for row in message.symptoms
+            Symptom(
+                _enum(row, "symptom_type"),
+                plain(row.worker_id),
+                plain(row.details),
+                _time(row, "create_time"),
+            )
+            for row in raw.symptoms
         ),
     )
 
 
 def queued_resource(message: Any) -> QueuedResource:
     """Return a queued resource of Google's as plain data."""
-    project, zone, name = _parts(message.name)
-    specs = list(message.tpu.node_spec)
-    status = message.state.failed_data.error if "failed_data" in message.state else None
+    raw = _raw(message)
+    project, zone, name = _parts(raw.name)
+    specs = list(raw.tpu.node_spec)
+    status = raw.state.failed_data.error if raw.state.HasField("failed_data") else None
     first = specs[0].node if specs else None
     tier: Tier = "on-demand"
-    if "spot" in message:
+    if raw.HasField("spot"):
         tier = "spot"
-    elif message.reservation_name:
+    elif raw.reservation_name:
         tier = "reserved"
     return QueuedResource(
         project=project,
         zone=zone,
         name=name,
-        state=_enum(message.state.state),
-        type=(first.accelerator_type or _type_of(first.accelerator_config)) if first else "",
+        state=_enum(raw.state, "state"),
+        type=(plain(first.accelerator_type) or _type_of(first.accelerator_config)) if first else "",
         tier=tier,
-        created=_time(message.create_time),
-        nodes=tuple(name for spec in specs for name in _node_names(spec)),
-        initiator=_enum(message.state.state_initiator),
-        error=(status.code, status.message) if status else None,
+        created=_time(raw, "create_time"),
+        nodes=tuple(node_name for spec in specs for node_name in _node_names(spec, name)),
+        initiator=_enum(raw.state, "state_initiator"),
+        error=(status.code, plain(status.message)) if status else None,
     )
 
 
-def _node_names(spec: Any) -> tuple[str, ...]:
+def plain(text: str) -> str:
+    """Return a text of Google's without what a terminal would obey; its lines stay."""
+    return "\n".join(visible(line) for line in text.splitlines())
+
+
+def _raw(message: Any) -> Any:
+    """Return the message below Google's wrapper, which warns of numbers that it does not know."""
+    return message.__class__.pb(message)
+
+
+def _node_names(spec: Any, name: str) -> tuple[str, ...]:
+    """Return what the nodes are called; without a prefix they have the queued resource's name."""
     if spec.node_id:
-        return (spec.node_id,)
-    count = min(spec.multislice_params.node_count, 1000)
-    return tuple(f"{spec.multislice_params.node_id_prefix}-{number}" for number in range(count))
+        return (plain(spec.node_id),)
+    several = spec.multislice_params
+    prefix = plain(several.node_id_prefix) or name
+    return tuple(f"{prefix}-{number}" for number in range(min(several.node_count, MOST_SLICES)))
 
 
 def _type_of(configuration: Any) -> str:
     """Return the generation and topology of a node that has no accelerator type: `V6E 4x4`."""
-    return f"{_enum(configuration.type_)} {configuration.topology}".strip()
+    return f"{_enum(configuration, 'type_')} {plain(configuration.topology)}".strip()
 
 
 def _parts(path: str) -> tuple[str, str, str]:
     """Return project, zone and name of `projects/P/locations/Z/nodes/N`."""
-    parts = path.split("/")
+    parts = plain(path).split("/")
     return (parts[1], parts[3], parts[-1]) if len(parts) >= 6 else ("", "", parts[-1])
 
 
-def _enum(value: Any) -> str:
+def _last(path: str) -> str:
+    return plain(path).rpartition("/")[2]
+
+
+def _enum(raw: Any, field: str) -> str:
     """Return the name of an enum's value: its number for one newer than the client, or nothing."""
-    name = getattr(value, "name", str(value))
+    row = raw.DESCRIPTOR.fields_by_name[field]
+    number = getattr(raw, field)
+    known = row.enum_type.values_by_number.get(number)
+    name = known.name if known else str(number)
     return "" if name.endswith("_UNSPECIFIED") else name
 
 
-def _time(value: Any) -> datetime | None:
-    """Return a time of Google's; null where the field is not set."""
-    return value if isinstance(value, datetime) and value.year > 1970 else None
+def _time(raw: Any, field: str) -> datetime | None:
+    """Return a time of Google's; null where it is not set, or none of this calendar."""
+    if not raw.HasField(field):
+        return None
+    try:
+        moment = getattr(raw, field).ToDatetime(tzinfo=timezone.utc)
+    except (OverflowError, ValueError):
+        return None
+    return moment if moment.year > 1970 else None
 
 
 def type_order(name: str) -> tuple[str, int]:

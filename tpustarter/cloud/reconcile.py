@@ -87,7 +87,7 @@ def _seen(
 def _unseen(client: Client, entry: Entry, clock: Clock) -> Generator[Event, None, Entry | None]:
     """Return the entry of what is not listed; null once it is sure that it does not exist."""
     try:
-        why = _why_it_may_exist(client, entry, clock)
+        why = why_it_may_exist(client, entry, clock)
     except CloudProblem as problem:
         why = problem.what.partition("\n")[0]
     if why:
@@ -98,15 +98,17 @@ def _unseen(client: Client, entry: Entry, clock: Clock) -> Generator[Event, None
     return None
 
 
-def _why_it_may_exist(client: Client, entry: Entry, clock: Clock) -> str:
-    """Return why something not listed may exist all the same; empty if it does not."""
+def why_it_may_exist(client: Client, entry: Entry, clock: Clock) -> str:
+    """Return why something that is not shown may exist all the same; empty if it does not.
+
+    Raises:
+        CloudProblem: Google does not answer.
+    """
     if not is_gone(client, entry):
-        return "Google shows it, although it is not listed"
+        return "Google does not list it, but it still exists or is being made"
     if entry.phase in ("seen", "deleting"):
         return ""
     if (clock.now() - entry.asked_at).total_seconds() < KEPT_AFTER_UNANSWERED_S:
         unanswered = "Google has not answered the request, which may still arrive"
         return _NOT_SHOWN if entry.phase == "taken" else unanswered
-    if entry.operation and not client.has_ended(entry.operation):
-        return _NOT_SHOWN
     return ""

@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from tpustarter.cloud import gcloud, ledger, states
-from tpustarter.cloud.client import Client
+from tpustarter.cloud import gcloud, ledger, ownership, states
+from tpustarter.cloud.client import UNANSWERED, Client
 from tpustarter.cloud.clock import Clock
-from tpustarter.cloud.events import Cancelling, Event, Gone, Kept
+from tpustarter.cloud.events import Cancelling, Event, Kept
 from tpustarter.cloud.failures import CloudProblem
-from tpustarter.cloud.follow import follow, until_gone
+from tpustarter.cloud.follow import follow
 from tpustarter.cloud.ledger import Entry
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.resources import Node, QueuedResource
+from tpustarter.cloud.withdrawal import STILL_LISTED, UNFORCED, send, wait_until_gone
 from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode, Problem
 
 UNDELETABLE = ("PROVISIONING", "CREATING", "SUSPENDING")
 """States of a queued resource in which Google refuses to delete it."""
+ATTEMPTS = 3
+"""How often a deletion is sent where its queued resource gets into another state meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Doomed:
     def commands(self, project: Project) -> list[tuple[str, ...]]:
         """Return the gcloud commands that do the same, in order."""
         if self.queued_resource is not None:
-            forced = self.queued_resource.state not in ("ACCEPTED", "WAITING_FOR_RESOURCES")
+            forced = self.queued_resource.state not in UNFORCED
             return [gcloud.delete_queued_resource(self.zone, self.name, project, force=forced)]
         return [gcloud.on_node("delete", self.zone, node.name, project) for node in self.nodes]
 
@@ -99,44 +102,66 @@ def delete(
     Raises:
         CloudProblem: Google refused, for another reason than that it is gone already.
     """
+    is_added = _known(client.project, one) is None
     entry = entry_of(client.project, one)
-    if one.must_wait:
-        resource = yield from follow(client, entry, clock)
-        state = resource.state if resource else ""
-        one = Doomed(one.zone, one.name, resource, one.nodes)
-        if resource is None and not one.nodes:
-            ledger.remove(entry)
-            yield Gone(entry)
-            return True
-        yield Cancelling(entry, f"it is {state}")
     try:
-        _send(client, one)
+        if one.queued_resource is None:
+            for node in one.nodes:
+                _send_node(client, node)
+        elif not (yield from _send(client, entry, one.queued_resource, clock, wait=wait)):
+            yield Kept(entry, f"it is {one.queued_resource.state}, so Google cannot delete it yet")
+            return False
     except CloudProblem as problem:
-        if problem.kind != "missing":
-            raise
-    entry = ledger.update(entry, "deleting")
-    if wait and until_gone(client, entry, clock):
-        ledger.remove(entry)
-        yield Gone(entry)
-        return True
-    yield Kept(entry, "Google has taken the deletion but still lists it")
+        if is_added and problem.kind not in UNANSWERED:
+            ledger.remove(entry)
+        raise
+    if wait:
+        return (yield from wait_until_gone(client, entry, clock))
+    yield Kept(ledger.update(entry, "deleting"), STILL_LISTED)
     return False
 
 
-def _send(client: Client, one: Doomed) -> None:
-    if one.queued_resource is not None:
-        force = one.queued_resource.state not in ("ACCEPTED", "WAITING_FOR_RESOURCES")
-        client.delete_queued_resource(one.zone, one.name, force=force)
-        return
-    for node in one.nodes:
-        client.delete_node(one.zone, node.name)
+def _send(
+    client: Client, entry: Entry, resource: QueuedResource, clock: Clock, *, wait: bool
+) -> Generator[Event, None, bool]:
+    """Send the deletion once Google allows it; false if that would have to be waited for."""
+    seen: QueuedResource | None = resource
+    for attempt in range(1, ATTEMPTS + 1):
+        if seen and seen.state in UNDELETABLE:
+            if not wait:
+                return False
+            seen = yield from follow(client, entry, clock, until=_can_be_deleted)
+        if seen is None or seen.state == "DELETING":
+            return True
+        yield Cancelling(entry, f"it is {seen.state}")
+        try:
+            send(client, entry, force=seen.state not in UNFORCED)
+        except CloudProblem as problem:
+            if problem.kind != "state" or attempt == ATTEMPTS:
+                raise
+            seen = client.queued_resource(entry.zone, entry.name)
+        else:
+            return True
+    return False
+
+
+def _can_be_deleted(state: str) -> bool:
+    return state not in ("", *UNDELETABLE)
+
+
+def _send_node(client: Client, node: Node) -> None:
+    try:
+        client.delete_node(node.zone, node.name)
+    except CloudProblem as problem:
+        if problem.kind != "missing":
+            raise
 
 
 def entry_of(project: str, one: Doomed) -> Entry:
     """Return the ledger's entry of what is deleted; it gets one if it was made elsewhere."""
-    for entry in ledger.entries():
-        if entry.key == (project, one.zone, one.name):
-            return entry
+    known = _known(project, one)
+    if known is not None:
+        return known
     resource = one.queued_resource
     made = resource or one.nodes[0]
     entry = Entry(
@@ -149,9 +174,20 @@ def entry_of(project: str, one: Doomed) -> Entry:
         asked=ledger.stamp(made.created) if made.created else "1970-01-01T00:00:00+00:00",
         phase="seen",
         nodes=resource.nodes if resource else (one.name,),
+        created=ownership.created(resource) if resource else "",
     )
     ledger.add(entry)
     return entry
+
+
+def _known(project: str, one: Doomed) -> Entry | None:
+    """Return the entry that the ledger has of this; null where it has none, or one of another."""
+    for entry in ledger.entries():
+        if entry.key == (project, one.zone, one.name):
+            resource = one.queued_resource
+            is_others = resource is not None and ownership.whose(entry, resource) == "other"
+            return None if is_others else entry
+    return None
 
 
 def _chips(name: str) -> int:
