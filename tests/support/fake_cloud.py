@@ -193,8 +193,8 @@ class FakeCloud:
         zone = request.parent.rpartition("/")[2]
         script = self.scripts.get(zone)
         steps, error = script.pop(0) if script else (SOON, None)
-        request.queued_resource.name = name
-        self.made[name] = Made(request.queued_resource, self.clock.now(), steps, error)
+        message = tpu_v2.QueuedResource(request.queued_resource, name=name)  # the call stays
+        self.made[name] = Made(message, self.clock.now(), steps, error)
         return _operation(name)
 
     def _delete_queued_resource(self, request: Any) -> Any:

@@ -6,7 +6,9 @@ compares what both send.
 
 from __future__ import annotations
 
+import itertools
 import shlex
+from collections.abc import Mapping
 
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import Request
@@ -81,10 +83,14 @@ def listing(kind: str, zone: str, project: Project) -> tuple[str, ...]:
 
 
 def offer(kind: str, zone: str, project: Project) -> tuple[str, ...]:
-    """Return the command that lists `locations`, `accelerator-types` or `tpu-vm versions`."""
+    """Return the command that lists `locations`, `accelerator-types` or `tpu-vm versions`.
+
+    The types are those of TPU VMs: `gcloud compute tpus accelerator-types` asks the older API.
+    """
     if kind == "locations":
         return (*_TPUS, "locations", "list", *_project(project))
-    return (*_TPUS, *kind.split(), "list", *_place(zone, project))
+    group = kind if kind.startswith("tpu-vm ") else f"tpu-vm {kind}"
+    return (*_TPUS, *group.split(), "list", *_place(zone, project))
 
 
 def _place(zone: str, project: Project) -> tuple[str, ...]:
@@ -96,15 +102,16 @@ def _project(project: Project) -> tuple[str, ...]:
     return () if project.gcloud_knows else (f"--project={project.name}",)
 
 
-def _pairs(values: object) -> str:
+def _pairs(values: Mapping[str, str]) -> str:
     """Return `k=v,k=v`; with another separator where a value has a comma, as gcloud documents.
 
     Source: `gcloud topic escaping` (read 2026-11).
     """
-    pairs = [f"{key}={value}" for key, value in dict(values).items()]  # type: ignore[call-overload]
+    pairs = [f"{key}={value}" for key, value in values.items()]
     if not any("," in pair for pair in pairs):
         return ",".join(pairs)
-    separator = next(mark for mark in ":;|~#%@" if not any(mark in pair for pair in pairs))
+    marks = itertools.chain(":;|~#%@", (f":{number}:" for number in itertools.count()))
+    separator = next(mark for mark in marks if not any(mark in pair for pair in pairs))
     return f"^{separator}^" + separator.join(pairs)
 
 

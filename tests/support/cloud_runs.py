@@ -1,0 +1,185 @@
+"""What the tests of `cloud` share: requests, walks over zones, crashes, and the one invariant.
+
+The invariant: whatever exists at Google's and was asked for by us is in the ledger, at every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tests.support.fake_cloud import FakeCloud, Made, Refusal, Step, channel
+from tpustarter.cloud import ledger, proto, request
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.create import Creation
+from tpustarter.cloud.events import Event
+from tpustarter.cloud.places import Project
+from tpustarter.cloud.request import Request
+from tpustarter.cloud.resources import QueuedResource
+
+PROJECT = Project("my-project", "--project")
+ZONES = ["us-central1-b", "us-east5-a"]
+
+CAPACITY = (8, 'There is no more capacity in the zone "us-central1-c"; you can try in another zone')
+QUOTA = (8, "Quota limit 'TPUV6EPreemptiblePerProjectPerZoneForTPUAPI' has been exceeded. Limit: 0")
+INTERNAL = (13, "an internal error has occurred")
+CONFIG = (3, "Accelerator type v6e-8 is not available in the zone")
+DENIED = (7, "Permission 'tpu.queuedresources.create' denied on 'projects/my-project'")
+GONE_AWAY = (14, "Socket closed")
+
+_Result = TypeVar("_Result")
+
+
+def asked(zone: str = ZONES[0], name: str = "bert", **more: Any) -> Request:
+    """Return a request for a spot v6e-8."""
+    more = {"tier": "spot", **more}
+    return Request(name, request.parse_type("v6e-8"), zone, "v2-alpha-tpuv6e", **more)
+
+
+def everywhere(zones: Sequence[str] = ZONES, **more: Any) -> list[Request]:
+    """Return the same request for each zone."""
+    return [asked(zone, **more) for zone in zones]
+
+
+@dataclass
+class ZonesCloud(FakeCloud):
+    """A service whose zones refuse requests each in their own way, and whose operations differ."""
+
+    def __post_init__(self) -> None:
+        self.refusals: dict[str, list[tuple[int, str] | None]] = {}
+        """What the next requests for a zone are refused with; null takes one."""
+        self.is_lost: dict[str, list[bool]] = {}
+        """Whether the next requests for a zone are carried out and not answered."""
+        self.by_others: set[str] = set()
+        """Full names of what somebody else made."""
+
+    def _create_queued_resource(self, request: Any) -> Any:
+        zone = request.parent.rpartition("/")[2]
+        queue = self.refusals.get(zone)
+        refusal = queue.pop(0) if queue else None
+        if refusal:
+            raise Refusal(*refusal)
+        operation = super()._create_queued_resource(request)
+        lost = self.is_lost.get(zone)
+        if lost and lost.pop(0):
+            raise Refusal(*GONE_AWAY)
+        return operation
+
+    def add_foreign(
+        self, zone: str, name: str, steps: tuple[Step, ...] = ((0, "ACTIVE"),), **more: Any
+    ) -> str:
+        """Let somebody else have a queued resource; returns its full name."""
+        message = proto.queued_resource_of(asked(zone, name, **more), PROJECT.name)
+        full = f"projects/{PROJECT.name}/locations/{zone}/queuedResources/{name}"
+        message.name = full
+        self.made[full] = Made(message, self.clock.now(), steps)
+        self.by_others.add(full)
+        return full
+
+    def ours(self) -> set[tuple[str, str]]:
+        """Return zone and name of what exists and was asked for by us."""
+        return {
+            (name.split("/")[3], name.split("/")[-1])
+            for name, one in self.made.items()
+            if name not in self.by_others and self.state_of(one)
+        }
+
+
+def in_ledger() -> set[tuple[str, str]]:
+    """Return zone and name of what the ledger has."""
+    return {(entry.zone, entry.name) for entry in ledger.entries()}
+
+
+class CrashError(BaseException):
+    """Our process ends here."""
+
+
+@dataclass
+class Crash:
+    """Ends the process at one of its calls, before or after that is carried out."""
+
+    at: int = 0
+    """The number of the call, from 1; 0 for never."""
+    after: bool = False
+    calls: int = 0
+
+    def passes(self, *, after: bool) -> None:
+        """Count a call, and end the process where it is due."""
+        self.calls += not after
+        if self.calls == self.at and after == self.after:
+            raise CrashError
+
+
+class WatchedClient(Client):
+    """The real client, which checks the invariant around every call, and crashes where told."""
+
+    def __init__(self, cloud: ZonesCloud, crash: Crash | None = None, **limits: float) -> None:
+        super().__init__(PROJECT.name, channel=channel(cloud), clock=cloud.clock, **limits)
+        self._cloud = cloud
+        self._crash = crash or Crash()
+
+    def _read(self, doing: str, ask: Callable[[], Any]) -> Any:
+        return self._watched(lambda: super(WatchedClient, self)._read(doing, ask), counts=False)
+
+    def _write(self, doing: str, method: Callable[..., Any], **arguments: Any) -> str:
+        return self._watched(
+            lambda: super(WatchedClient, self)._write(doing, method, **arguments), counts=True
+        )
+
+    def _watched(self, call: Callable[[], Any], *, counts: bool) -> Any:
+        check_invariant(self._cloud)
+        if counts:
+            self._crash.passes(after=False)
+        try:
+            answer = call()
+        finally:
+            check_invariant(self._cloud)
+        if counts:
+            self._crash.passes(after=True)
+        return answer
+
+
+def check_invariant(cloud: ZonesCloud) -> None:
+    """Fail if something of ours exists that the ledger does not have."""
+    assert cloud.ours() <= in_ledger()
+
+
+def exhaust(happening: Generator[Event, None, _Result]) -> tuple[list[Event], _Result]:
+    """Return all events, and what the generator returns."""
+    seen: list[Event] = []
+    while True:
+        try:
+            seen.append(next(happening))
+        except StopIteration as end:
+            return seen, end.value
+
+
+def walk(
+    cloud: ZonesCloud, requests: Sequence[Request], client: Client | None = None, **how: Any
+) -> tuple[list[Event], QueuedResource | None | BaseException]:
+    """Return what happens on a walk over zones, and its result, or the error it ended with."""
+    happening = Creation(client or WatchedClient(cloud), PROJECT, cloud.clock).run(requests, **how)
+    seen: list[Event] = []
+    try:
+        for _ in range(10_000):
+            seen.append(next(happening))
+        raise AssertionError("the walk does not end")
+    except StopIteration as end:
+        result: QueuedResource | None | BaseException = end.value
+    except (Exception, CrashError) as error:  # noqa: BLE001  what it ended with is looked at
+        if isinstance(error, AssertionError):
+            raise
+        result = error
+    check_invariant(cloud)
+    return seen, result
+
+
+def told(events: Sequence[Event]) -> list[str]:
+    """Return events as short texts: kind, and zone or state."""
+    rows = []
+    for event in events:
+        more = getattr(getattr(event, "resource", None), "state", "")
+        entry = getattr(event, "entry", None)
+        rows.append(" ".join(filter(None, (type(event).__name__, entry and entry.zone, more))))
+    return rows
