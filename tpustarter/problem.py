@@ -84,7 +84,7 @@ def of_limit(error: BaseException) -> Problem | None:
     return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
 
 
-SCHEMAS = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup", "tpu": "tpus"}
+SCHEMAS = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup", "tpu": "tpus", "trc": "trc"}
 """What a command prints with `--json`; a report where it is not here."""
 
 

@@ -157,7 +157,7 @@ def exhaust(happening: Generator[Event, None, _Result]) -> tuple[list[Event], _R
 
 def walk(
     cloud: ZonesCloud, requests: Sequence[Request], client: Client | None = None, **how: Any
-) -> tuple[list[Event], QueuedResource | None | BaseException]:
+) -> tuple[list[Event], QueuedResource | BaseException | None]:
     """Return what happens on a walk over zones, and its result, or the error it ended with."""
     happening = Creation(client or WatchedClient(cloud), PROJECT, cloud.clock).run(requests, **how)
     seen: list[Event] = []
@@ -166,8 +166,8 @@ def walk(
             seen.append(next(happening))
         raise AssertionError("the walk does not end")
     except StopIteration as end:
-        result: QueuedResource | None | BaseException = end.value
-    except (Exception, CrashError) as error:  # noqa: BLE001  what it ended with is looked at
+        result: QueuedResource | BaseException | None = end.value
+    except (Exception, CrashError) as error:
         if isinstance(error, AssertionError):
             raise
         result = error

@@ -13,7 +13,7 @@ from tpustarter.cli.endings import print_error_json
 from tpustarter.problem import ExitCode, Problem, schema_of
 from tpustarter.version import __version__
 
-COMMANDS = ("check", "learn", "rehearse", "setup", "tpu")
+COMMANDS = ("check", "learn", "rehearse", "setup", "tpu", "trc")
 """Each is a function in the module of its name, which is loaded when it is asked for: all of them
 take longer than what most commands do."""
 

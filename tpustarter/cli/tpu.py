@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "stop": "tpu_power",
     "start": "tpu_power",
     "delete": "tpu_delete",
+    "cost": "tpu_cost",
 }
 """The module that holds each verb, which is loaded when the verb is asked for."""
 

@@ -10,6 +10,7 @@ import click
 
 from tpustarter import locations
 from tpustarter.cli.tpu_parts import (
+    command_lines,
     common_options,
     confirm,
     connect,
@@ -19,12 +20,16 @@ from tpustarter.cli.tpu_parts import (
     stoppable,
 )
 from tpustarter.cli.tpu_watch import finish
-from tpustarter.cloud import gcloud, places, request
+from tpustarter.cloud import compute_engine, gcloud, grants, places, request
+from tpustarter.cloud.client import Client
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.create import PATIENCE_S, Creation
+from tpustarter.cloud.grants import Grant
+from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import DataDisk, Request
+from tpustarter.cloud.resources import Node, QueuedResource, Tier
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import wrap
+from tpustarter.terminal import visible, wrap
 
 MAX_METADATA_BYTES = 256 * 1024
 """The most that Compute Engine takes as one value of metadata.
@@ -88,8 +93,15 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
     metavar="TIME",
     help="Wait in one zone while there are others.  [default: 15m]",
 )
+@click.option(
+    "--flex-start",
+    default="",
+    metavar="TIME",
+    help="Print the command that waits for a TPU of so long, such as 4h.",
+)
+@click.option("--outside-grant", is_flag=True, help="Pay for what the TRC grant doesn't cover.")
 @common_options(zone=None)
-@click.option("--yes", is_flag=True, help="Don't ask for the name.")
+@click.option("--yes", is_flag=True, help="Don't ask for the name, unless it is outside a grant.")
 @click.option("--no-wait", is_flag=True, help="End once Google has taken the request.")
 def create_command(**options: Any) -> None:
     """Ask for a TPU with a queued resource, and follow it until it is there.
@@ -98,16 +110,35 @@ def create_command(**options: Any) -> None:
     other, and at most one request is alive at any time, so that you never pay for two TPUs.
     """  # fmt: skip
     project = place(options["project"], dry_run=options["dry_run"])
-    requests = [_request(options, zone) for zone in _zones(options["zones"])]
+    grant = grants.load()
+    requests = [_request(options, zone) for zone in _zones(options, grant)]
+    run_s = request.parse_duration(options["flex_start"]) if options["flex_start"] else 0
+    if run_s or compute_engine.is_needed(requests[0].type):
+        _show_compute_engine(requests[0], project, run_s)
+        return
     _say_what_is_special(requests[0])
     show_commands([gcloud.create(one, project) for one in requests], dry_run=options["dry_run"])
     if options["dry_run"]:
+        _judge(requests, grant, None, outside=options["outside_grant"])
         return
-    patience_s = float(request.parse_duration(options["patience"]) or PATIENCE_S)
+    client = connect(project)
+    in_use = [*client.queued_resources().items, *client.nodes().items] if grant else None
+    _judge(requests, grant, in_use, outside=options["outside_grant"])
     name = requests[0].name
     question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
-    confirm(question, name, "--yes", yes=options["yes"])
-    creation = Creation(connect(project), project, WallClock())
+    if grant and not options["outside_grant"]:
+        question = f"The grant covers its chips. To ask for it, type `{name}`"
+    confirm(question, name, "--yes", yes=options["yes"] and not options["outside_grant"])
+    _ask(client, project, requests, options)
+
+
+def _ask(
+    client: Client, project: Project, requests: Sequence[Request], options: dict[str, Any]
+) -> None:
+    """Send the request, and follow it as long as the user wants."""
+    name = requests[0].name
+    patience_s = float(request.parse_duration(options["patience"]) or PATIENCE_S)
+    creation = Creation(client, project, WallClock())
     happening = creation.run(requests, patience_s=patience_s, wait=not options["no_wait"])
     with stoppable(
         f"the request stays; `tpustarter tpu watch {name}` follows it, "
@@ -120,24 +151,67 @@ def create_command(**options: Any) -> None:
         click.echo(f"Follow it with: tpustarter tpu watch {name}")
 
 
-def _zones(typed: Sequence[str]) -> list[str]:
-    """Return the zones to try, each once; raises Problem where none is known."""
+def _judge(
+    requests: Sequence[Request],
+    grant: Grant | None,
+    in_use: Sequence[QueuedResource | Node] | None,
+    *,
+    outside: bool,
+) -> None:
+    """Say what a TRC grant covers; raises Problem for what it does not, unless told otherwise."""
+    if grant is None or outside:
+        return
+    for one in requests:
+        judgement = grants.require(one, grant, in_use, WallClock().now())
+        for note in (f"{one.zone}: {judgement.why}.", *judgement.notes):
+            for line in wrap(note):
+                click.echo(line)
+
+
+def _show_compute_engine(one: Request, project: Project, run_s: int) -> None:
+    """Print what makes a TPU that this API cannot make; nothing is sent."""
+    if run_s:
+        steps = compute_engine.flex_start(one, project, run_s)
+    else:
+        steps = compute_engine.steps(one, project)
+    for note in compute_engine.notes(one, run_s=run_s):
+        for line in wrap(note):
+            click.echo(line)
+    for step in steps:
+        click.echo("")
+        for line in (*wrap(step.sentence), *command_lines(step.command)):
+            click.echo(visible(line))
+    click.echo("")
+    click.echo("Nothing was sent.")
+
+
+def _zones(options: dict[str, Any], grant: Grant | None) -> list[str]:
+    """Return the zones to try, each once: as typed, else the grant's, else gcloud's."""
+    typed: Sequence[str] = options["zones"]
+    if not typed and grant and not options["outside_grant"]:
+        tpu = request.parse_type(options["type_name"])
+        typed = grants.zones(grant, tpu, _tier(options), options["slices"])
     if not typed:
         return [places.need_zone(None)]
     return list(dict.fromkeys(request.check_zone(zone) for zone in typed))
+
+
+def _tier(options: dict[str, Any]) -> Tier:
+    if options["spot"]:
+        return "spot"
+    return "reserved" if options["reserved"] or options["reservation"] else "on-demand"
 
 
 def _request(options: dict[str, Any], zone: str) -> Request:
     if options["spot"] and options["reserved"]:
         raise Problem("`--spot` and `--reserved` exclude each other", code=ExitCode.USAGE)
     tpu = request.parse_type(options["type_name"])
-    tier: Any = "reserved" if options["reserved"] or options["reservation"] else "on-demand"
     return Request(
         name=request.check_name(options["name"]),
         type=tpu,
         zone=zone,
         version=options["version"] or request.default_version(tpu),
-        tier="spot" if options["spot"] else tier,
+        tier=_tier(options),
         slices=options["slices"],
         labels=request.check_labels(_pairs("--label", options["labels"])),
         metadata=_metadata(options),

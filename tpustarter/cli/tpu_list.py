@@ -34,7 +34,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         if dry_run:
             show_commands(_commands(zone_name, where), dry_run=True)
             return
-        seen = overview.look(connect(where), zone_name)
+        seen = overview.look(connect(where), WallClock(), zone_name)
         _print(seen, seen.rows, as_json=as_json)
 
 
@@ -56,7 +56,7 @@ def show_command(
             commands = [gcloud.describe(kind, zone_shown, name, where) for kind in kinds]
             show_commands(commands, dry_run=True)
             return
-        seen = overview.look(connect(where), zone_name)
+        seen = overview.look(connect(where), WallClock(), zone_name)
         rows = overview.find(seen.rows, name)
         if not rows:
             raise removal.nothing_of(visible(name))

@@ -25,9 +25,9 @@ WITHOUT_CHIPS = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES", "FAILED")
 
 LEFT_OUT: tuple[str, ...] = (
     "The figures are for chips alone, from the creation of a node until now. How long it was "
-    + "stopped is not known, so its chips can have cost less.",
+    "stopped is not known, so its chips can have cost less.",
     "Disks, external addresses, traffic and buckets are billed as well, and are left out. So is "
-    + "everything that exists no longer.",
+    "everything that exists no longer.",
     "A contract of your own, credits and taxes change the bill.",
 )
 

@@ -13,7 +13,9 @@ from typing import Any
 
 from tpustarter.cloud import ledger, removal, states
 from tpustarter.cloud.client import EVERY_ZONE, Client
+from tpustarter.cloud.clock import Clock
 from tpustarter.cloud.ledger import Entry
+from tpustarter.cloud.reconcile import reconcile
 from tpustarter.cloud.removal import Doomed
 from tpustarter.cloud.resources import Node
 from tpustarter.cloud.states import State
@@ -121,9 +123,15 @@ class Overview:
         return tuple(row for row in self.rows if row.is_leftover)
 
 
-def look(client: Client, zone: str = EVERY_ZONE) -> Overview:
-    """Ask Google what there is in a zone, or in all, and add what only the ledger knows."""
+def look(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
+    """Ask Google what there is in a zone, or in all, and add what only the ledger knows.
+
+    What is known to be gone leaves the ledger.
+    """
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
+    if zone == EVERY_ZONE:
+        for _ in reconcile(client, clock, queued_resources=queued, nodes=nodes):
+            pass  # what it did shows in the ledger, which is read below
     entries = [
         entry
         for entry in ledger.entries()
