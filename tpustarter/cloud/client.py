@@ -258,8 +258,9 @@ def _is_unavailable(problem: CloudProblem) -> bool:
     """
     from google.api_core import exceptions
 
-    if problem.failure and problem.failure.id == "dns":
-        return False
+    is_no_network = problem.failure is not None and problem.failure.id == "dns"
+    if problem.kind != "network" or is_no_network:
+        return False  # gRPC says UNAVAILABLE of a login that has expired as well
     return isinstance(problem.__cause__, exceptions.ServiceUnavailable)
 
 
