@@ -170,7 +170,7 @@ def _scene(cloud: FakeCloud, client: Client, met: Met, text: str) -> Callable[[]
     if met.how == "operation":
         cloud.operations["start-1"] = (met.code or 2, text)
         name = f"projects/my-project/locations/{ZONE}/operations/start-1"
-        return lambda: client.is_done(name)
+        return lambda: _raise(client.operation(name).problem)
     if met.how == "failed":
         cloud.scripts[ZONE] = [(ENDS_BADLY, (met.code or 2, text)) for _ in range(3)]
         return lambda: list(Creation(client, PROJECT, cloud.clock).run([wanted()]))
@@ -183,6 +183,11 @@ def _scene(cloud: FakeCloud, client: Client, met: Met, text: str) -> Callable[[]
         "delete": lambda: client.delete_queued_resource(ZONE, "bert", force=False),
     }
     return calls[met.how]
+
+
+def _raise(problem: CloudProblem | None) -> None:
+    if problem is not None:
+        raise problem
 
 
 def _default_credentials() -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 from tests.cloud.real_errors import MET, meet, short_folder
 from tpustarter.cloud import failures
 from tpustarter.cloud.failures import CloudProblem
+from tpustarter.redact import Redactor
 
 _PLACES = {
     "list": "answer to a listing",
@@ -44,7 +45,7 @@ def table() -> list[str]:
 
 def _seen(problem: CloudProblem) -> list[str]:
     """Return the lines that say what is wrong and what to do, without Google's own words."""
-    lines = str(problem).split("\n")
+    lines = Redactor(os.environ).text(str(problem)).split("\n")  # as the program's end does
     return [line for line in lines if line.startswith(("error:", "hint:", "read:"))]
 
 

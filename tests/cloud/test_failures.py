@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from tests.cloud.real_errors import MET, PROJECT, ZONE, meet, raised_by, short_folder, wanted
 from tests.support.fake_cloud import Fault, channel, serving
 from tpustarter import content
-from tpustarter.cloud import failures, rows
+from tpustarter.cloud import failures, rows, states
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.failures import Failure
 from tpustarter.problem import ExitCode, Problem
@@ -99,6 +102,64 @@ def test_a_text_of_no_row_gets_the_kind_of_its_code_and_keeps_its_words() -> Non
             assert problem.what == (
                 "Google Cloud did not create `bert`\nGoogle's text: the moon is in the wrong house"
             )
+
+
+def test_the_code_decides_where_a_text_matches_two_rows() -> None:
+    """A text may quote another one; the row of its own code is the right one."""
+    text = "There is no more capacity in the zone. Resource 'p/nodes/bert' already exists"
+
+    assert "stockout-zone" == getattr(failures.match(text, 8), "id", None)
+    assert "name-taken" == getattr(failures.match(text, 6), "id", None)
+
+
+def test_exit_codes_tell_try_later_from_denied_and_from_asked_wrongly() -> None:
+    """Scripts rely on these: 75 may pass by itself, 77 needs leave, 2 another request."""
+    codes = {"capacity": 75, "internal": 75, "rate": 75, "network": 75, "denied": 77, "auth": 77,
+             "quota": 77, "setup": 77, "config": 2, "name": 2, "missing": 2, "state": 1,
+             "ssh": 1}  # fmt: skip
+
+    assert codes == {
+        row.kind: failures.problem(None, row.example, "x").code for row in ROWS.values()
+    }
+
+
+def test_the_verbs_and_options_in_fixes_exist() -> None:
+    """A fix with a verb that was renamed is found here."""
+    import click
+
+    from tpustarter.cli import tpu
+
+    texts = [fix for row in ROWS.values() for fix in row.fix]
+    texts += [state.do for table in states.read().values() for state in table.values()]
+    context = click.Context(tpu.tpu)
+    for text in texts:
+        for verb, option in re.findall(r"tpustarter tpu (\w+)(?: (--[\w-]+))?", text):
+            command = tpu.tpu.get_command(context, verb)
+            if command is None:
+                assert "doctor" == verb
+                continue
+            options = {name for parameter in command.params for name in parameter.opts}
+            assert not option or option in options, text
+
+
+def test_the_installed_command_shows_it_without_a_traceback() -> None:
+    """What stands in the table of `show_failures` is what a user sees."""
+    with serving() as cloud:
+        for method in ("ListNodes", "ListQueuedResources"):
+            cloud.faults[method] = [Fault(7, ROWS["api-disabled"].example)] * 3
+        run = subprocess.run(
+            [sys.executable, "-m", "tpustarter", "tpu", "list", "--project", "my-project"],
+            env={**os.environ, "TPUSTARTER_TPU_ENDPOINT": f"127.0.0.1:{cloud.port}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    assert "" == run.stdout
+    assert "hint: `gcloud services enable tpu.googleapis.com" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert 77 == run.returncode
 
 
 def test_the_zone_and_the_name_of_a_text_fill_in_the_command() -> None:
