@@ -1,10 +1,8 @@
-"""What Google bills beside the chips of a TPU: no grant covers it, and no estimate here counts it."""
+"""What Google bills beside the chips of a TPU: no grant covers it, and no estimate counts it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-READ = "2026-11"
 
 
 @dataclass(frozen=True)
@@ -15,6 +13,7 @@ class Billed:
     why: str
     """In a sentence or two."""
     source: str
+    """Read 2026-11."""
 
 
 BESIDE_CHIPS: tuple[Billed, ...] = (

@@ -24,12 +24,12 @@ WITHOUT_CHIPS = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES", "FAILED")
 """States of a request that has no chips, and had none."""
 
 LEFT_OUT: tuple[str, ...] = (
-    "The figures are for chips alone, from the creation of a node until now. How long it was "
-    "stopped is not known, so its chips can have cost less.",
-    "Disks, external addresses, traffic and buckets are billed as well, and are left out. So is "
-    "everything that exists no longer.",
-    "A contract of your own, credits and taxes change the bill.",
+    "The figures are for chips alone, from the creation of a node until now.",
+    "How long a TPU was stopped is not known, so its chips can have cost less.",
+    "Disks, external addresses, traffic and buckets are billed as well, and are left out.",
+    "What exists no longer is left out, and so are contracts, credits and taxes.",
 )
+"""What no figure here has in it, in sentences."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,103 @@
+"""`tpustarter tpu cost`: asks the service, and says what chips cost and what is not known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from click.testing import CliRunner, Result
+from google.cloud import tpu_v2
+
+from tests.support.fake_cloud import FakeCloud, serving
+from tpustarter.cli import tpu_cost
+from tpustarter.cloud import client, grants
+from tpustarter.cloud.grants import Allowance, Grant
+from tpustarter.problem import Problem
+from tpustarter.terminal import WIDTH
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
+    """Run the service with a TPU on demand and one on spot, each made ten hours ago."""
+    with serving() as running:
+        monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
+        for name, spot in (("paid", False), ("spot", True)):
+            path = f"projects/my-project/locations/us-east5-a/nodes/{name}"
+            running.nodes[path] = tpu_v2.Node(
+                name=path,
+                accelerator_type="v6e-8",
+                state=tpu_v2.Node.State.READY,
+                scheduling_config=tpu_v2.SchedulingConfig(spot=spot),
+                create_time=datetime.now(timezone.utc) - timedelta(hours=10),
+            )
+        yield running
+
+
+def cost(*arguments: str) -> Result:
+    """Run the verb for a project."""
+    return CliRunner().invoke(tpu_cost.cost_command, ["--project", "my-project", *arguments])
+
+
+def test_the_text_has_a_figure_an_address_and_what_is_left_out(cloud: FakeCloud) -> None:
+    """In 80 columns, but for addresses."""
+    done = cost()
+    text = " ".join(done.stdout.split())
+
+    assert 0 == done.exit_code
+    assert "paid v6e-8 on-demand in us-east5-a, 10 h" in text
+    assert "at most 216.0" in text
+    assert "look it up: https://cloud.google.com/tpu/pricing" in text
+    assert "Known together: at most 216.0" in text
+    assert "1 TPU is not in this sum" in text
+    assert "Disks, external addresses, traffic and buckets" in text
+    assert "read 2026-11-22: https://" in text
+    assert [] == [
+        line for line in done.stdout.splitlines() if len(line) > WIDTH and "https://" not in line
+    ]
+    assert {"ListQueuedResources", "ListNodes"} == {name for name, _ in cloud.calls}
+
+
+def test_the_document_says_the_same(cloud: FakeCloud) -> None:
+    """With a kind for each, and the zones that were not reached."""
+    cloud.unreachable = ["us-west4-a"]
+    document = json.loads(cost("--json").stdout)
+    kinds = {row["name"]: row["kind"] for row in document["tpus"]}
+
+    assert {"paid": "priced", "spot": "look-up"} == kinds
+    assert ["us-west4-a"] == document["unreachable"]
+    assert pytest.approx(216, abs=1) == document["usd_at_most_known"]
+
+
+def test_what_a_grant_covers_costs_nothing(cloud: FakeCloud) -> None:
+    """The grant is the one that `tpustarter trc` keeps."""
+    first = date.today() - timedelta(days=5)
+    grants.save(Grant((Allowance("v6e", 64, "spot", "us-east5-a"),), first, 30))
+    kinds = {row["name"]: row["kind"] for row in json.loads(cost("--json").stdout)["tpus"]}
+
+    assert {"paid": "priced", "spot": "covered"} == kinds
+    assert cloud.calls
+
+
+def test_a_project_without_tpus_says_so(cloud: FakeCloud) -> None:
+    """And still what is billed besides."""
+    cloud.nodes.clear()
+
+    assert "Nothing exists that chips could be billed for" in cost().stdout
+
+
+def test_a_dry_run_sends_nothing(cloud: FakeCloud) -> None:
+    """It shows the two listings of gcloud."""
+    done = cost("--dry-run")
+
+    assert "gcloud compute tpus tpu-vm list --zone=-" in " ".join(done.stdout.split())
+    assert [] == cloud.calls
+
+
+def test_a_wrong_zone_is_refused_before_anything_is_sent(cloud: FakeCloud) -> None:
+    """A region is no zone."""
+    done = cost("--zone", "us-east5")
+
+    assert isinstance(done.exception, Problem)
+    assert [] == cloud.calls

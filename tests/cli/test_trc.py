@@ -1,0 +1,159 @@
+"""`tpustarter trc`: reads a grant, keeps it, shows it, changes it and forgets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tpustarter.cli import trc as command
+from tpustarter.cloud import grants
+from tpustarter.problem import Problem
+from tpustarter.terminal import WIDTH
+
+MAIL = """Dear Jo,
+
+> **64 spot Cloud TPU v6e chips in zone us-east1-d**
+>
+> 32 on-demand Cloud TPU v4 chips in zone us-central2-b
+
+free of charge for 30 days. Your account is jo@example.com, project my-secret-project.
+"""
+
+
+def trc(*arguments: str, typed: str | bytes | None = None) -> Result:
+    """Run the command where there is no terminal."""
+    return CliRunner().invoke(command.trc, arguments, input=typed)
+
+
+def refusal(*arguments: str, typed: str | None = None) -> Problem:
+    """Return the Problem that the command ends with."""
+    error = trc(*arguments, typed=typed).exception
+
+    assert isinstance(error, Problem)
+    return error
+
+
+def document(*arguments: str, typed: str | None = None) -> dict[str, Any]:
+    """Return the JSON document of the command."""
+    return json.loads(trc(*arguments, "--json", typed=typed).stdout)
+
+
+@pytest.mark.parametrize("where", ["file", "stdin", "latin-1"])
+def test_an_email_is_read_from_a_file_or_from_stdin(tmp_path: Path, where: str) -> None:
+    """Its lines are shown, with what is billed all the same, in 80 columns."""
+    file = tmp_path / "mail.txt"
+    file.write_text(MAIL)
+    typed = MAIL.replace("Dear Jo", "Dear Zo\u00eb").encode("latin-1")
+    done = (
+        trc(str(file)) if where == "file" else trc("-", typed=MAIL if where == "stdin" else typed)
+    )
+    lines = done.stdout.splitlines()
+
+    assert 0 == done.exit_code
+    assert "  us-east1-d            64 v6e chips, spot" in lines
+    assert "  us-central2-b         32 v4 chips, on demand" in lines
+    assert any("https://cloud.google.com/vpc/network-pricing" in line for line in lines)
+    assert [] == [line for line in lines if len(line) > WIDTH and "https://" not in line]
+
+
+def test_nothing_of_the_email_is_kept_but_the_grant() -> None:
+    """Neither the project nor the address nor the text."""
+    trc("-", typed=MAIL)
+    folder = Path(os.environ["TPUSTARTER_HOME"])
+    kept = "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
+
+    assert "us-east1-d" in kept
+    for secret in ("Jo", "jo@example.com", "my-secret-project", "charge"):
+        assert secret not in kept
+
+
+def test_it_is_shown_again_and_its_days_can_be_set_later() -> None:
+    """Where it is not known when it ends, the options that are missing are named."""
+    trc("-", typed=MAIL)
+
+    assert "`tpustarter trc` with `--start DAY`" in " ".join(trc().stdout.split())
+    grant = document("--start", "2026-11-03")["grant"]
+    assert ("2026-11-03", 30, "2026-12-03") == (grant["start"], grant["days"], grant["end"])
+    assert grant == document()["grant"]
+
+
+def test_lines_can_be_typed_in_place_of_an_email() -> None:
+    """They replace what was there."""
+    trc("-", typed=MAIL)
+    line = ("--allow", "v6e:16:spot:europe-west4-a")
+    grant = document(*line, "--allow", "v2-8:5:on-demand:us-central1-f", "--days", "30")["grant"]
+
+    assert [("v6e", 16, None), ("v2", 20, "v2-8")] == [
+        (row["generation"], row["chips"], row["device"]) for row in grant["allowances"]
+    ]
+    assert [None, None] == [row["chips_in_use"] for row in grant["allowances"]]
+
+
+def test_an_ended_grant_says_so() -> None:
+    """What runs is billed then."""
+    done = trc("--allow", "v6e:16:spot:us-east1-d", "--start", "2020-01-01", "--days", "30")
+
+    assert "It ended on 2020-01-31" in done.stdout
+    assert document()["grant"]["ended"] is True
+
+
+def test_it_is_forgotten() -> None:
+    """Then there is none to show, and nobody to ask for another."""
+    trc("-", typed=MAIL)
+
+    assert "forgotten" in trc("--forget").stdout
+    assert "no grant" in trc("--forget").stdout
+    assert document("--forget")["grant"] is None
+    assert "no terminal" in refusal().what
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("no-such-file",), "cannot read"),
+        (("/dev/zero",), "cannot read"),
+        (("-", "--allow", "v6e:1:spot:us-east1-d"), "exclude each other"),
+        (("--forget", "-"), "no other grant"),
+        (("--allow", "v6e:64"), "no line of a grant"),
+        (("--allow", "v6e:0:spot:us-east1-d"), "no number of chips"),
+        (("--allow", "v6f:1:spot:us-east1-d"), "unknown TPU"),
+        (("--allow", "v6e:1:free:us-east1-d"), "no tier"),
+        (("--allow", "v6e:1:spot:us-east1"), "not the name of a zone"),
+        (("--allow", "v6e:1:spot:us-east1-d", "--start", "soon"), "no day"),
+        (("-",), "no line of a grant was found"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused_and_keeps_what_was_there(
+    arguments: tuple[str, ...], word: str
+) -> None:
+    """With one error, and with it as JSON."""
+    trc("-", typed=MAIL)
+    before = grants.load()
+
+    assert word in refusal(*arguments, typed="nothing").what
+    assert word in document(*arguments, typed="nothing")["error"]["what"]
+    assert before == grants.load()
+
+
+@pytest.mark.parametrize("end", ["\n", "\x04"], ids=["an empty line", "Ctrl-D"])
+def test_an_email_is_pasted_into_a_terminal(end: str) -> None:
+    """An empty line within it does not end it, as more follows at once."""
+    ours, theirs = pty.openpty()
+    writer = threading.Thread(target=os.write, args=(ours, (MAIL + end).encode()))
+    writer.start()
+    try:
+        text = command.pasted(theirs)
+    finally:
+        writer.join()
+        os.close(theirs)
+        os.close(ours)
+
+    assert "us-east1-d" in text
+    assert "my-secret-project" in text
