@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.support.terminal import terminal
 from tpustarter.cli import trc as command
 from tpustarter.cloud import grants
 from tpustarter.problem import Problem
@@ -157,3 +158,19 @@ def test_an_email_is_pasted_into_a_terminal(end: str) -> None:
 
     assert "us-east1-d" in text
     assert "my-secret-project" in text
+
+
+def test_on_a_terminal_it_asks_for_the_email_and_for_what_is_missing_from_it() -> None:
+    """The first day is not in the e-mail; the days are, and are not asked for."""
+    with terminal("trc", drive="drive_cli.py", lines=100) as tty:
+        tty.until(lambda text: "or with an empty line:" in text)
+        tty.press(MAIL + "\n")
+        tty.until(lambda text: text.rstrip().endswith("Enter if you don't know:"))
+        tty.press("2026-11-03\n")
+        tty.until(lambda text: "What is billed all the same" in text)
+
+        assert 0 == tty.process.wait(20)
+    grant = grants.load()
+
+    assert grant is not None
+    assert (2, "2026-12-03") == (len(grant.allowances), str(grant.end))

@@ -7,7 +7,7 @@ import select
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from typing import Any
 
 import click
@@ -67,6 +67,8 @@ def trc(
         grant, notes = _find(file, paste=paste, allow=allow)
         first = _day(start) if start else grant.start
         changed = replace(grant, start=first, days=days or grant.days)
+        if changed != grants.load() and not (file or allow):
+            changed = _ask_for_what_is_missing(changed)
         if changed != grants.load():
             grants.save(changed)
         if as_json:
@@ -143,6 +145,27 @@ def pasted(terminal: int) -> str:
     return data.decode("utf-8", "replace")
 
 
+def _ask_for_what_is_missing(grant: Grant) -> Grant:
+    """Return a grant that was pasted with its first day and its days, as far as they are known."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return grant
+    if grant.start is None:
+        typed = _ask("The day on which it began, such as 2026-11-03")
+        grant = replace(grant, start=_day(typed) if typed else None)
+    if grant.days is None:
+        typed = _ask("For how many days it holds")
+        number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 5 else 0
+        if typed and not 0 < number <= MOST_DAYS:
+            raise Problem(f"`{typed[:40]}` is no number of days", code=ExitCode.USAGE)
+        grant = replace(grant, days=number or None)
+    return grant
+
+
+def _ask(question: str) -> str:
+    text = f"{question}; Enter if you don't know"
+    return str(click.prompt(text, default="", show_default=False, err=True)).strip()
+
+
 def _day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
@@ -188,7 +211,7 @@ def describe(
     yield ""
     yield paint("What is billed all the same", "heading")
     for thing in billed.BESIDE_CHIPS:
-        yield from wrap(f"{thing.what}: {thing.why}", "  * ", "    ")
+        yield from wrap(f"{thing.what.capitalize()}: {thing.why}", "  * ", "    ")
         yield f"    {thing.source}"
     yield from wrap("TPUs outside these lines, in any other project than the one that you "
                     "registered, and after the end.", "  * ", "    ")  # fmt: skip
@@ -197,7 +220,7 @@ def describe(
 
 def _when(grant: Grant, now: datetime) -> str:
     """Return when the grant begins and ends, in a sentence or two."""
-    today = now.astimezone().date()
+    today = now.astimezone(timezone.utc).date()
     if grant.end is None:
         missing = " and ".join(
             name
@@ -218,7 +241,7 @@ def fields(
     grant: Grant, in_use: Sequence[Resource] | None, now: datetime, notes: Sequence[str]
 ) -> dict[str, Any]:
     """Return the JSON document."""
-    today = now.astimezone().date()
+    today = now.astimezone(timezone.utc).date()
     rows: list[dict[str, Any]] = []
     for row in grant.allowances:
         used = None if in_use is None else grants.chips_in_use(in_use, [row])

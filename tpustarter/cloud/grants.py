@@ -235,7 +235,7 @@ def parse_allowance(text: str) -> Allowance:
     """Return the line meant by `v6e:64:spot:us-east1-d`; raises Problem for another form."""
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:
-        raise _no_allowance(text, f"found {len(parts)} parts")
+        raise _no_allowance(text, f"it has {len(parts)} of 4 parts")
     name, number, tier, zone = parts
     if tier.casefold() not in get_args(Tier):
         raise _no_allowance(text, f"`{tier[:40]}` is no tier")
