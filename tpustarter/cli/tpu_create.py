@@ -28,6 +28,7 @@ from tpustarter.cloud.grants import Grant
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import DataDisk, Request
 from tpustarter.cloud.resources import Node, QueuedResource, Tier
+from tpustarter.machine.tpus import TpuType
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible, wrap
 
@@ -109,9 +110,9 @@ def create_command(**options: Any) -> None:
     NAME is the name of the request and of its node. Several zones are tried one after the
     other, and at most one request is alive at any time, so that you never pay for two TPUs.
     """  # fmt: skip
-    project = place(options["project"], dry_run=options["dry_run"])
     grant = grants.load()
     requests = [_request(options, zone) for zone in _zones(options, grant)]
+    project = place(options["project"], dry_run=options["dry_run"])
     run_s = request.parse_duration(options["flex_start"]) if options["flex_start"] else 0
     if run_s or compute_engine.is_needed(requests[0].type):
         _show_compute_engine(requests[0], project, run_s)
@@ -210,7 +211,7 @@ def _request(options: dict[str, Any], zone: str) -> Request:
         name=request.check_name(options["name"]),
         type=tpu,
         zone=zone,
-        version=options["version"] or request.default_version(tpu),
+        version=options["version"] or _default_version(tpu),
         tier=_tier(options),
         slices=options["slices"],
         labels=request.check_labels(_pairs("--label", options["labels"])),
@@ -226,6 +227,11 @@ def _request(options: dict[str, Any], zone: str) -> Request:
         if options["valid_until"]
         else 0,
     )
+
+
+def _default_version(tpu: TpuType) -> str:
+    """Return the documented image; Compute Engine's machines have another kind of them."""
+    return "" if compute_engine.is_needed(tpu) else request.default_version(tpu)
 
 
 def _pairs(option: str, typed: Sequence[str]) -> dict[str, str]:
