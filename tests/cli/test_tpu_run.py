@@ -1,0 +1,454 @@
+"""`tpustarter tpu run` as a process: many workers, those that hang, flood, crash, or are not there."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fake_cloud import NEVER, FakeCloud, Made, serving
+from tests.support.fake_remote import behave, calls, lay_remote, node
+from tests.support.places import SUPPORT
+
+Tpu = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def cloud() -> Iterator[FakeCloud]:
+    """Serve an empty project."""
+    with serving() as cloud:
+        yield cloud
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """Return a folder with a fake gcloud and a fake ssh."""
+    return lay_remote(tmp_path / "tools")
+
+
+def environment(cloud: FakeCloud, tools: Path, home: Path) -> dict[str, str]:
+    """Return what a command runs in: its key is there, and nothing of Google's is."""
+    (home / ".ssh").mkdir(exist_ok=True)
+    (home / ".ssh/google_compute_engine").write_text("")
+    return {
+        **os.environ,
+        "HOME": str(home),
+        "PATH": str(tools),
+        "TPUSTARTER_TPU_ENDPOINT": f"127.0.0.1:{cloud.port}",
+        "CLOUDSDK_CORE_PROJECT": "my-project",
+        "CLOUDSDK_COMPUTE_ZONE": "us-central1-b",
+        "CLOUDSDK_CONFIG": str(home / "gcloud"),
+        "COLUMNS": "80",
+    }
+
+
+def words(*arguments: str) -> list[str]:
+    """Return the command line."""
+    return [sys.executable, str(SUPPORT / "drive_tpu.py"), "tpu", "run", *arguments]
+
+
+@pytest.fixture
+def run(cloud: FakeCloud, tools: Path, home: Path) -> Tpu:
+    """Return what runs the command to its end."""
+
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        env = {**environment(cloud, tools, home), **changes}
+        return subprocess.run(
+            words(*arguments), env=env, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return run
+
+
+def add(cloud: FakeCloud, **fields: Any) -> None:
+    """Let a node exist."""
+    one = node(**fields)
+    cloud.nodes[one.name] = one
+
+
+def folder_of(done: subprocess.CompletedProcess[str]) -> Path:
+    """Return the folder that the last line names."""
+    return Path(done.stderr.strip().splitlines()[-1].removeprefix("output of each worker: "))
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs: a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def nothing_left(tools: Path) -> bool:
+    """Return whether no process of any worker runs, waiting a little for the kernel."""
+    groups = {call["group"] for call in calls(tools)}
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        alive = [
+            int(path.name) for path in Path("/proc").glob("[0-9]*") if is_alive(int(path.name))
+        ]
+        if not groups & {os.getpgid(pid) for pid in alive if Path(f"/proc/{pid}").exists()}:
+            return True
+    return False
+
+
+def test_every_worker_is_marked_and_has_its_own_file(
+    cloud: FakeCloud, tools: Path, run: Tpu
+) -> None:
+    """The exact gcloud command is shown first, stdout is theirs alone, and all ended with 0."""
+    add(cloud, workers=4)
+    behave(tools, w2={"say": "one\n\ntwo, without an end", "error": "a warning\n"})
+
+    done = run("bert", "--worker", "all", "--", "python3", "-c", "print(1, 'a')")
+
+    assert 0 == done.returncode, done.stderr
+    expected = [*(f"w{i} | hello from {i}" for i in (0, 1, 3)), "w2 | one", "w2 | "]
+    assert sorted([*expected, "w2 | two, without an end"]) == sorted(done.stdout.splitlines())
+    assert "w2 | a warning\n" in done.stderr
+    assert "4 of 4 workers ended with 0 in " in done.stderr
+    assert "and the same for w1 to w3\n" in done.stderr
+    shown = done.stderr.partition("$ ")[2].partition("\nand the same")[0]
+    text = "python3 -c 'print(1, '\"'\"'a'\"'\"')'"
+    (call, *_, last) = calls(tools)
+    flags = "--ssh-flag=-oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=30"
+    verb = ["compute", "tpus", "tpu-vm", "ssh", "bert", "--zone=us-central1-b", "--worker=0"]
+    assert [*verb, flags, f"--command={text}"] == call["words"][1:]
+    import shlex
+
+    assert ["gcloud", *call["words"][1:]] == shlex.split(shown.replace("\\\n", ""))
+    assert "/dev/null" == call["stdin"] == last["stdin"]
+    assert call["pid"] == call["group"] != last["group"]
+    assert "never" == call["env"]["SSH_ASKPASS_REQUIRE"]
+    names = sorted(path.name for path in folder_of(done).iterdir())
+    assert [f"w{i}.log" for i in range(4)] == names
+    assert 0o700 == folder_of(done).stat().st_mode & 0o777
+    assert {"one", "two, without an end", "a warning"} <= {
+        *folder_of(done).joinpath("w2.log").read_text().splitlines()
+    } | {"a warning"}
+
+
+def test_64_workers_run_side_by_side(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
+    """A program of JAX's starts only once every host takes part, so none may wait for another."""
+    add(cloud, workers=64)
+    behave(tools, all={"until": 64})
+
+    done = run("bert", "--worker", "all", "--timeout", "100", "--", "train")
+
+    assert 0 == done.returncode, done.stderr
+    assert "64 of 64 workers ended with 0" in done.stderr
+    assert 64 == len(calls(tools)) == len(done.stdout.splitlines())
+
+
+def test_the_worst_exit_code_is_ours_and_each_failure_is_named(
+    cloud: FakeCloud, tools: Path, run: Tpu
+) -> None:
+    """A worker that was not reached counts as failed, and so does one killed by a signal."""
+    add(cloud, workers=6)
+    missing = "ERROR: (gcloud.compute.tpus.tpu-vm.ssh) NOT_FOUND: Resource 'x' was not found\n"
+    behave(
+        tools, w1={"code": 3}, w4={"code": 1, "error": missing}, w5={"signal": 9}, w3={"code": 3}
+    )
+
+    done = run("bert", "--worker", "all", "--", "train")
+
+    assert 137 == done.returncode
+    assert "2 of 6 workers ended with 0" in done.stderr
+    for line in (
+        "w1, w3 ended with 3",
+        "w5 was ended by SIGKILL",
+        "w4 was not reached: there is nothing of this name",
+        "  - tpustarter tpu list",
+    ):
+        assert f"{line}\n" in done.stderr, done.stderr  # fmt: skip
+
+
+def test_255_is_explained_by_what_became_of_the_tpu(
+    cloud: FakeCloud, tools: Path, run: Tpu
+) -> None:
+    """A spot TPU that was pre-empted while the command ran shows as that."""
+    add(cloud, workers=2)
+    behave(tools, all={"code": 255, "error": "ssh: connection lost in some way\n"})
+    looked: list[str] = []
+
+    def preempt(method: str) -> None:
+        looked.append(method)
+        if method == "GetNode":
+            add(cloud, workers=2, state="PREEMPTED")
+
+    cloud.before_call = preempt
+    done = run("bert", "--worker", "all", "--", "train")
+
+    assert 255 == done.returncode
+    assert "w0, w1 ended with 255, which is what ssh ends with" in done.stderr
+    assert "`bert` is PREEMPTED, expected READY" in done.stderr
+    assert ["ListNodes", "GetNode"] == looked
+
+
+def test_a_time_limit_ends_what_hangs_also_where_it_ignores_term(
+    cloud: FakeCloud, tools: Path, run: Tpu
+) -> None:
+    """Its children are ended as well, and the others keep what they did."""
+    add(cloud, workers=3)
+    behave(tools, w1={"sleep": 3600, "ignore_term": True, "child": True})
+
+    done = run("bert", "--worker", "all", "--timeout", "3", "--", "train")
+
+    assert 124 == done.returncode
+    assert "2 of 3 workers ended with 0" in done.stderr
+    assert "w1 was ended at the time limit" in done.stderr
+    assert "may still run there" in done.stderr
+    assert nothing_left(tools)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_nothing_is_left_behind_however_this_program_ends(
+    cloud: FakeCloud, tools: Path, home: Path, number: int, code: int
+) -> None:
+    """Ctrl-C ends every worker's process, and so does a kill that nobody can hear."""
+    add(cloud, workers=3)
+    behave(tools, all={"sleep": 3600, "child": True})
+    env = environment(cloud, tools, home)
+    with subprocess.Popen(
+        words("bert", "--worker", "all", "--", "train"), env=env, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        assert 3 == len([process.stdout.readline() for _ in range(3)])
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+
+    assert code == process.returncode
+    assert ("0 of 3 workers ended with 0" in error) == (number == signal.SIGINT)
+    assert nothing_left(tools)
+
+
+def test_whoever_reads_the_output_may_stop_reading(
+    cloud: FakeCloud, tools: Path, home: Path
+) -> None:
+    """As `head` does: the workers are ended, and the exit code says why."""
+    add(cloud, workers=2)
+    behave(tools, all={"bytes": 10**9})
+    with subprocess.Popen(
+        words("bert", "--worker", "all", "--", "cat", "log"),
+        env=environment(cloud, tools, home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        process.stdout.readline()
+        process.stdout.close()
+
+        assert 141 == process.wait(60)
+    assert nothing_left(tools)
+
+
+def test_200_mb_of_output_are_shown_whole_in_little_memory(
+    cloud: FakeCloud, tools: Path, home: Path
+) -> None:
+    """Its file keeps the first and the last part, and says how much is left out."""
+    add(cloud, workers=2)
+    behave(tools, w1={"bytes": 200_000_000, "sleep": 0, "say": "begins\n", "error": "ends\n"})
+    env = environment(cloud, tools, home)
+    with subprocess.Popen(
+        words("bert", "--worker", "1", "--", "cat", "log"), env=env,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        assert process.stderr
+        count, peak = 0, 0
+        while data := process.stdout.read(1 << 20):
+            count += data.count(b"\n")
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            peak = max(peak, int(status.partition("VmRSS:")[2].split()[0] or 0))
+        error = process.stderr.read().decode()
+
+    assert 0 == process.returncode, error
+    assert 200_000_000 // 64_000 * 640 + 1 == count
+    assert peak < 250_000, f"{peak} kB"
+    assert "bytes are not in its file" in error
+    file = Path(error.strip().splitlines()[-1].removeprefix("output of each worker: "), "w1.log")
+    assert 64 * 2**20 < file.stat().st_size < 66 * 2**20
+    assert b"bytes left out]" in file.read_bytes()[-66 * 1024 :]
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "expected"),
+    [
+        ("CREATING", 75, "`bert` is CREATING, expected READY"),
+        ("STOPPED", 2, "`bert` is STOPPED, expected READY"),
+        ("PREEMPTED", 2, "`bert` is PREEMPTED, expected READY"),
+    ],
+)
+def test_a_tpu_that_is_not_ready_is_one_error(
+    cloud: FakeCloud, tools: Path, run: Tpu, state: str, code: int, expected: str
+) -> None:
+    """Nothing is started."""
+    add(cloud, state=state)
+
+    done = run("bert", "--", "ls")
+
+    assert (code, "") == (done.returncode, done.stdout)
+    assert f"error: {expected}: " in done.stderr
+    assert "\nhint: " in done.stderr
+    assert [] == calls(tools)
+
+
+def test_a_tpu_that_is_not_there_is_one_error(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
+    """One that still waits in the queue is told apart from one that never was."""
+    path = "projects/my-project/locations/us-central1-b/queuedResources/waits"
+    from google.cloud import tpu_v2
+
+    cloud.made[path] = Made(tpu_v2.QueuedResource(name=path), cloud.clock.now(), NEVER)
+
+    missing, waits = run("nope", "--", "ls"), run("waits", "--", "ls")
+
+    assert 2 == missing.returncode
+    assert "nothing is called `nope`" in missing.stderr
+    assert 75 == waits.returncode
+    assert "`waits` has no TPU VM, for it is ACCEPTED" in waits.stderr
+    assert [] == calls(tools)
+
+
+def test_without_gcloud_there_is_one_error_and_ssh_does_as_well(
+    cloud: FakeCloud, tmp_path: Path, run: Tpu
+) -> None:
+    """The error says how to install gcloud."""
+    add(cloud, workers=2)
+    only_ssh = lay_remote(tmp_path / "ssh", "ssh")
+
+    refused = run("bert", "--", "ls", PATH=str(only_ssh))
+    done = run("bert", "--via", "ssh", "--worker", "1", "--", "ls ~", PATH=str(only_ssh))
+
+    assert 2 == refused.returncode
+    assert "error: `gcloud` is not installed" in refused.stderr
+    assert "cloud.google.com/sdk/docs/install" in refused.stderr
+    assert 0 == done.returncode, done.stderr
+    assert "w1 | hello from 1\n" == done.stdout
+    (call,) = calls(only_ssh)
+    assert ["192.0.2.2", "--", "ls ~"] == call["words"][-3:]
+    alias = "-oHostKeyAlias=tpu.my-project.us-central1-b.bert-w1.20261122080000"
+    assert {alias, "-oBatchMode=yes", "-oStrictHostKeyChecking=accept-new"} < {*call["words"]}
+
+
+def test_a_node_without_external_addresses_is_reached_through_iap(
+    cloud: FakeCloud, tools: Path, run: Tpu
+) -> None:
+    """The flag is in gcloud's alpha track alone."""
+    add(cloud, external=False)
+
+    done = run("bert", "--", "ls")
+
+    assert 0 == done.returncode, done.stderr
+    (call,) = calls(tools)
+    assert ["alpha", "compute"] == call["words"][1:3]
+    assert "--tunnel-through-iap" in call["words"]
+
+
+def test_the_slices_of_a_multislice_are_told_apart(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
+    """The name of the queued resource means all of them."""
+    for name in ("bert-0", "bert-1", "bert-10"):
+        add(cloud, name=name, workers=2, queued_resource="bert")
+
+    done = run("bert", "--worker", "all", "--", "ls")
+
+    assert 0 == done.returncode, done.stderr
+    assert "bert-10/w1 | hello from 1" in done.stdout
+    assert "and the same for bert-0/w1 to bert-10/w1" in done.stderr
+    assert "6 of 6 workers" in done.stderr
+
+
+def test_several_workers_need_the_key_that_gcloud_makes(
+    cloud: FakeCloud, tools: Path, run: Tpu, home: Path
+) -> None:
+    """Eight at a time would each make one."""
+    add(cloud, workers=2)
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir()
+
+    done = run("bert", "--worker", "all", "--", "ls", HOME=str(elsewhere))
+
+    assert 2 == done.returncode
+    assert "gcloud compute tpus tpu-vm ssh bert --zone=us-central1-b --command=true" in done.stderr
+    assert [] == calls(tools)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["bert", "--worker", "2", "--", "ls"], "`bert` has no worker 2, expected 0 to 1"),
+        (["bert", "--worker", "first", "--", "ls"], "`first` names no worker"),
+        (["bert", "--user", "-oX", "--", "ls"], "`-oX` cannot be the name of a user"),
+        (["bert", "--zone", "europe", "--", "ls"], "`europe` is not the name of a zone"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_error(
+    cloud: FakeCloud, tools: Path, run: Tpu, arguments: list[str], expected: str
+) -> None:
+    """Nothing is started."""
+    add(cloud, workers=2)
+
+    done = run(*arguments)
+
+    assert 2 == done.returncode
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [] == calls(tools)
+
+
+def test_a_dry_run_asks_nobody(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
+    """It needs no credentials, no gcloud and no TPU."""
+    done = run("bert", "--worker", "all", "--dry-run", "--", "ls", PATH="/nowhere")
+
+    assert 0 == done.returncode, done.stderr
+    assert done.stdout.startswith("$ gcloud compute tpus tpu-vm ssh bert --zone=us-central1-b")
+    assert "Nothing was run.\n" in done.stdout
+    assert [] == cloud.calls
+    assert [] == calls(tools)
+
+
+def test_a_worker_cannot_steer_the_terminal(cloud: FakeCloud, tools: Path, home: Path) -> None:
+    """Escape sequences are spelt out there; in a pipe they stay as they are."""
+    add(cloud)
+    behave(tools, w0={"say": "\x1b[2J\tred\r50 %\r100 %\n"})
+    env = environment(cloud, tools, home)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        words("bert", "--", "ls"), env=env, stdout=theirs, stderr=subprocess.DEVNULL
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                shown += os.read(ours, 4096)
+            except OSError:
+                break
+    os.close(ours)
+    piped = subprocess.run(words("bert", "--", "ls"), env=env, capture_output=True, check=False)
+
+    assert 0 == process.returncode == piped.returncode
+    assert b"w0 | \\x1b[2J        red\r\nw0 | 50 %\r\nw0 | 100 %\r\n" == shown.replace(
+        b"\\x1b[2J    red", b"\\x1b[2J        red"
+    )
+    assert b"w0 | \x1b[2J\tred\nw0 | 50 %\nw0 | 100 %\n" == piped.stdout
+
+
+def test_a_service_that_names_strange_things_is_refused(
+    cloud: FakeCloud, tools: Path, run: Tpu
+) -> None:
+    """What stands in a command is checked, wherever it comes from."""
+    one = node()
+    one.network_endpoints[0].access_config.external_ip = "-oProxyCommand=x"
+    cloud.nodes[one.name] = one
+
+    done = run("bert", "--via", "ssh", "--", "ls")
+
+    assert 78 == done.returncode
+    assert "is no address of a worker" in done.stderr
+    assert [] == calls(tools)

@@ -1,0 +1,281 @@
+"""Runs one command on many workers: a process each, all of them together, and all of them ended.
+
+At most `CONNECTING` workers are being connected at a time. Those that are connected run side by
+side, because a program of JAX's starts only once every host takes part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tpustarter import locations
+from tpustarter.cloud import failures
+from tpustarter.cloud.failures import Failure
+from tpustarter.cloud.worker_output import Lines, WorkerLog
+from tpustarter.problem import ExitCode, Problem, of_limit
+from tpustarter.running import archive, run_folder
+from tpustarter.running.process import END_WAIT_S, Probe, signal_name
+
+CONNECTING = 8
+CONNECTED_AFTER_S = 5.0
+"""A command that has run so long, or has written anything, counts as connected."""
+LOOK_S = 1.0
+"""Longest wait for an event of one process; a stop interrupts it."""
+TIMED_OUT = 124
+"""What `timeout` ends with for a command that took too long."""
+NOT_REACHED = 255
+"""What ssh ends with where it could not connect, and gcloud with it."""
+
+_TAIL_CHARACTERS = 4000
+_GCLOUD_ERROR = re.compile(r"^ERROR: \(gcloud\.", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is run for one worker."""
+
+    label: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """Lines that a worker wrote, in order."""
+
+    job: Job
+    stream: str
+    """`stdout` or `stderr`."""
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How it ended for one worker."""
+
+    job: Job
+    code: int
+    """What a shell would say: 128 and the number for a signal, 124 for a time-out."""
+    what: str
+    """In words, such as `ended with 1`."""
+    reached: bool = True
+    """Whether the command ran, as far as that can be told."""
+    failure: Failure | None = None
+    """The known error behind a worker that was not reached."""
+    left_out: int = 0
+    """Bytes of its output that are in no file."""
+
+
+Event = Output | Ended
+
+
+def program(name: str) -> str:
+    """Return the path of gcloud or ssh; raises Problem with how to get it."""
+    if path := shutil.which(name):
+        return str(Path(path).absolute())
+    if name == "gcloud":
+        raise Problem(
+            "`gcloud` is not installed on this machine, or not on PATH",
+            hint="install it as https://cloud.google.com/sdk/docs/install says, or add `--via ssh` "
+            "where the TPU has external addresses",
+            code=ExitCode.USAGE,
+        )
+    raise Problem(
+        f"`{name}` is not on PATH",
+        hint="`sudo apt install openssh-client` installs it on Debian and Ubuntu",
+        code=ExitCode.USAGE,
+    )
+
+
+def exit_code(endings: Sequence[Ended]) -> int:
+    """Return the worst exit code: the highest."""
+    return max((ended.code for ended in endings), default=0)
+
+
+class Remote:
+    """The processes of one run; `stop` ends them from anywhere."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        folder: Path,
+        *,
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare it; nothing is started.
+
+        Args:
+            jobs: Whose first words are absolute paths.
+            folder: Takes a file per worker.
+            timeout_s: Seconds after which what still runs is ended.
+            env: Of the processes; this program's own where nothing is given.
+        """
+        self._jobs = jobs
+        self._folder = folder
+        self._timeout_s = timeout_s
+        # No window may ask for a password: nobody would see which worker it is for.
+        self._env = {**(os.environ if env is None else env), "SSH_ASKPASS_REQUIRE": "never"}
+        self._queue: queue.Queue[Event] = queue.Queue(maxsize=2 * len(jobs) + 16)
+        self._gate = threading.Semaphore(CONNECTING)
+        self._lock = threading.Lock()
+        self._probes: dict[str, Probe] = {}
+        self._stopping = threading.Event()
+        self._abandoned = threading.Event()
+        """Set once nobody takes events any more."""
+        self._deadline = float("inf")
+        self._archive = Path()
+
+    def stop(self) -> None:
+        """End every process: TERM, 5 s, KILL; safe in any thread and signal handler."""
+        self._stopping.set()
+        with self._lock:
+            for probe in self._probes.values():
+                probe.interrupt()
+
+    def events(self) -> Generator[Event, None, None]:
+        """Yield what the workers write, and once for each of them how it ended."""
+        work = run_folder.make()
+        threads: list[threading.Thread] = []
+        try:
+            self._archive = archive.build(work / "probe.pyz")
+            if self._timeout_s is not None:
+                self._deadline = time.monotonic() + self._timeout_s
+            for job in self._jobs:
+                thread = threading.Thread(target=self._work, args=(job,), daemon=True)
+                threads.append(thread)
+                thread.start()
+            running = len(self._jobs)
+            while running:
+                with contextlib.suppress(queue.Empty):
+                    event = self._queue.get(timeout=LOOK_S)
+                    running -= isinstance(event, Ended)
+                    yield event
+        finally:
+            self._abandoned.set()
+            self.stop()
+            until = time.monotonic() + END_WAIT_S + LOOK_S
+            for thread in threads:
+                thread.join(max(0, until - time.monotonic()))
+            run_folder.remove(work)
+
+    def _work(self, job: Job) -> None:
+        """Do all that is done for one worker, and say how it ended, whatever happens."""
+        ended = Ended(job, ExitCode.BUG, "was not run, as this program broke", reached=False)
+        try:
+            ended = self._run(job) if self._connects_in_turn() else self._not_started(job)
+        except (OSError, Problem) as error:
+            limit = of_limit(error)
+            what = limit.what if limit else str(getattr(error, "what", error))
+            ended = Ended(job, NOT_REACHED, f"could not be started: {what}", reached=False)
+        finally:
+            self._put(ended)
+
+    def _connects_in_turn(self) -> bool:
+        """Wait for a place among those that connect; false where the run ends before."""
+        while not self._gate.acquire(timeout=LOOK_S / 5):
+            if self._stopping.is_set() or time.monotonic() > self._deadline:
+                return False
+        if self._stopping.is_set() or time.monotonic() > self._deadline:
+            self._gate.release()
+            return False
+        return True
+
+    def _not_started(self, job: Job) -> Ended:
+        if self._stopping.is_set():
+            return Ended(job, ExitCode.INTERRUPTED, "was not started any more", reached=False)
+        return Ended(job, TIMED_OUT, "was not started within the time limit", reached=False)
+
+    def _run(self, job: Job) -> Ended:
+        """Run the process of one worker; the gate is held until it is connected."""
+        holds = contextlib.ExitStack()
+        holds.callback(self._gate.release)
+        with holds:
+            log = WorkerLog(self._folder / f"{job.label.replace('/', '-')}.log")
+            with contextlib.closing(log):
+                probe = Probe(
+                    Path(sys.executable), self._archive, log, env=self._env,
+                    drop=locations.caller(), command=job.words, stream=True,
+                )  # fmt: skip
+                with self._lock:
+                    self._probes[job.label] = probe
+                try:
+                    gone, why = self._follow(job, probe, holds)
+                finally:
+                    probe.end()
+                    with self._lock:
+                        del self._probes[job.label]
+                    probe.close()
+                tail = log.since(0)[-_TAIL_CHARACTERS:]
+                return replace(_ended(job, gone, why, tail), left_out=log.left_out)
+
+    def _follow(
+        self, job: Job, probe: Probe, holds: contextlib.ExitStack
+    ) -> tuple[Mapping[str, int | None], str]:
+        """Hand on what a process writes until it ends; returns its end, and why we ended it."""
+        began = time.monotonic()
+        lines = {"stdout": Lines(), "stderr": Lines()}
+        while True:
+            wait_s = min(LOOK_S, self._deadline - time.monotonic())
+            event = probe.read(max(0, wait_s)) or {"event": ""}
+            if event["event"] == "output" or time.monotonic() - began > CONNECTED_AFTER_S:
+                holds.close()
+            if event["event"] == "output":
+                self._put_lines(job, event["name"], lines[event["name"]].feed(event["data"]))
+            if event["event"] == "gone":
+                self._put_rests(job, lines)
+                return event, ""
+            late = time.monotonic() >= self._deadline
+            if self._stopping.is_set() or late:
+                why = "stopped" if self._stopping.is_set() else "late"
+                gone = probe.end()
+                self._put_rests(job, lines)
+                return gone, why
+
+    def _put_rests(self, job: Job, lines: Mapping[str, Lines]) -> None:
+        for name, one in lines.items():
+            self._put_lines(job, name, one.rest())
+
+    def _put_lines(self, job: Job, stream: str, lines: list[str]) -> None:
+        if lines:
+            self._put(Output(job, stream, tuple(lines)))
+
+    def _put(self, event: Event) -> None:
+        """Hand an event on; a worker that writes faster than it is read has to wait."""
+        while not self._abandoned.is_set():
+            with contextlib.suppress(queue.Full):
+                self._queue.put(event, timeout=LOOK_S / 5)
+                return
+
+
+def _ended(job: Job, gone: Mapping[str, int | None], why: str, tail: str) -> Ended:
+    """Return in words how a process ended."""
+    code, number = gone["code"], gone["signal"]
+    if why == "stopped":
+        return Ended(job, ExitCode.INTERRUPTED, "was stopped")
+    if why == "late":
+        return Ended(job, TIMED_OUT, "was ended at the time limit")
+    if number:
+        return Ended(job, 128 + number, f"was ended by {signal_name(number)}")
+    if code is None:
+        return Ended(job, ExitCode.TERMINATED, "was ended from outside")
+    if code == NOT_REACHED or (code and _GCLOUD_ERROR.search(tail)):
+        failure = failures.match(tail, None)
+        what = f"was not reached: {failure.what}" if failure else _unknown(code)
+        return Ended(job, code, what, reached=False, failure=failure)
+    return Ended(job, code, f"ended with {code}")
+
+
+def _unknown(code: int) -> str:
+    if code == NOT_REACHED:
+        return "ended with 255, which is what ssh ends with where it cannot connect"
+    return f"was not reached: gcloud ended with {code}"

@@ -1,0 +1,159 @@
+"""The workers of a TPU: one host each, with its own address, counted from 0 in every slice."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tpustarter.cloud import removal, states
+from tpustarter.cloud.client import EVERY_ZONE, Client
+from tpustarter.cloud.resources import Listing, Node
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
+
+EVERY_WORKER = "all"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One host of a TPU."""
+
+    node: Node
+    number: int
+    """Its index in its slice, as `--worker` of gcloud counts."""
+    label: str
+    """What its output is marked with: `w3`, or `bert-1/w3` where there are several slices."""
+
+    @property
+    def address(self) -> str:
+        """Return its external address; empty where it has none."""
+        if len(self.node.external_addresses) != max(1, self.node.workers):
+            return ""
+        return self.node.external_addresses[self.number]
+
+    @property
+    def needs_iap(self) -> bool:
+        """Return whether it is known to have internal addresses alone."""
+        return bool(self.node.internal_addresses) and not self.address
+
+
+def find(client: Client, name: str, zone: str | None) -> list[Node]:
+    """Return the nodes that a name means: a node, or all slices of a queued resource.
+
+    Raises:
+        Problem: there is none, or it is in several zones, or one of its nodes is not READY.
+    """
+    nodes = listed(client, zone).items
+    matches = [node for node in nodes if node.name == name]
+    matches = matches or sorted(
+        (node for node in nodes if node.queued_resource == name), key=_order
+    )
+    zones = sorted({node.zone for node in matches})
+    if len(zones) > 1:
+        raise Problem(
+            f"`{visible(name)}` exists in {len(zones)} zones: {', '.join(zones)}",
+            hint="add `--zone ZONE`",
+            code=ExitCode.USAGE,
+        )
+    if not matches:
+        raise _no_node(client, name, zone)
+    for node in matches:
+        refuse_unready(node)
+    return matches
+
+
+def listed(client: Client, zone: str | None) -> Listing[Node]:
+    """Return the nodes of a zone or of all, under the project's name that was asked for."""
+    listing = client.nodes(zone or EVERY_ZONE)
+    items = tuple(replace(node, project=client.project) for node in listing.items)
+    return replace(listing, items=items)
+
+
+def _order(node: Node) -> tuple[str, int]:
+    """Return what sorts `bert-2` before `bert-10`."""
+    prefix, _, number = node.name.rpartition("-")
+    return (prefix, int(number)) if number.isdigit() and len(number) < 9 else (node.name, -1)
+
+
+def _no_node(client: Client, name: str, zone: str | None) -> Problem:
+    """Return the error for a name without a node: its request may still wait in the queue."""
+    for resource in client.queued_resources(zone or EVERY_ZONE).items:
+        if resource.name == name or name in resource.nodes:
+            state = states.of_resource(resource)
+            return Problem(
+                f"`{resource.name}` has no TPU VM, for it is {state.name}: {state.meaning}",
+                hint=f"`tpustarter tpu watch {resource.name}` follows it",
+                code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
+            )
+    return removal.nothing_of(visible(name))
+
+
+def refuse_unready(node: Node) -> None:
+    """Raise Problem for a node that nobody can connect to."""
+    if node.state == "READY":
+        return
+    state = states.of_resource(node)
+    raise Problem(
+        f"`{node.name}` is {state.name}, expected READY: {state.meaning}",
+        hint=state.do,
+        code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
+    )
+
+
+def of_nodes(nodes: Sequence[Node], chosen: str) -> list[Worker]:
+    """Return the workers that `--worker` means, of each slice; raises Problem for none.
+
+    Args:
+        nodes: The slices, which are READY.
+        chosen: A number, or `all`.
+    """
+    workers = [
+        Worker(node, number, _label(node, number, len(nodes)))
+        for node in nodes
+        for number in _numbers(node, chosen)
+    ]
+    for worker in workers:
+        _refuse_strange(worker)
+    return workers
+
+
+def parse_choice(text: str) -> str:
+    """Return what was typed for `--worker`; raises Problem for neither a number nor `all`."""
+    if text == EVERY_WORKER or (text.isdecimal() and text.isascii() and len(text) < 6):
+        return text
+    raise Problem(
+        f"`{text}` names no worker, expected a number from 0 or `{EVERY_WORKER}`",
+        hint="`tpustarter tpu show NAME` lists the workers",
+        code=ExitCode.USAGE,
+    )
+
+
+def _numbers(node: Node, chosen: str) -> Iterator[int]:
+    count = max(1, node.workers)
+    if chosen == EVERY_WORKER:
+        yield from range(count)
+        return
+    if int(chosen) >= count:
+        raise Problem(
+            f"`{node.name}` has no worker {chosen}, expected 0 to {count - 1}",
+            hint=f"add `--worker {EVERY_WORKER}` for every worker",
+            code=ExitCode.USAGE,
+        )
+    yield int(chosen)
+
+
+def _label(node: Node, number: int, slices: int) -> str:
+    return f"w{number}" if slices == 1 else f"{node.name}/w{number}"
+
+
+def _refuse_strange(worker: Worker) -> None:
+    """Raise Problem for what the service must never return: it stands in commands and files."""
+    from tpustarter.cloud.request import check_name, check_zone
+
+    check_name(worker.node.name)
+    check_zone(worker.node.zone)
+    try:
+        ipaddress.ip_address(worker.address or "127.0.0.1")
+    except ValueError as error:
+        raise Problem(f"`{visible(worker.address)}` is no address of a worker") from error
