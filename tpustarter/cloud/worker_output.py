@@ -16,7 +16,9 @@ HEAD_BYTES = 64 * 1024 * 1024
 LINE_BYTES = 16 * 1024
 """A longer line is shown in parts."""
 KEPT = 20
-"""Runs whose output is kept."""
+"""Runs whose output is kept, however old it is."""
+UNTOUCHED_S = 7 * 24 * 3600.0
+"""Seconds without a change after which the output of a further run is removed."""
 
 
 class WorkerLog(CappedLog):
@@ -90,6 +92,16 @@ def make_folder(name: str) -> Path:
         prefix = time.strftime("%Y%m%d-%H%M%S-") + f"{name[:40]}-"
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
     locations.give_to_caller(folder)
-    for old in sorted(place.iterdir())[: -max(1, KEPT)]:
-        shutil.rmtree(old, ignore_errors=True)
+    others = sorted((path for path in place.iterdir() if path != folder), reverse=True)
+    for old in others[max(0, KEPT - 1) :]:
+        if time.time() - _last_change(old) > UNTOUCHED_S:
+            shutil.rmtree(old, ignore_errors=True)
     return folder
+
+
+def _last_change(folder: Path) -> float:
+    """Return when something was last written in a folder; now for one that cannot be looked at."""
+    try:
+        return max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+    except OSError:
+        return time.time()

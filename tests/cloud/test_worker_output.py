@@ -1,0 +1,100 @@
+"""Lines out of pieces, the file of a worker, and how many are connected at a time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_remote import behave, calls, lay_remote
+from tpustarter.cloud import remote, worker_output
+from tpustarter.cloud.remote import Ended, Job, Remote
+from tpustarter.cloud.worker_output import Lines, WorkerLog
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([b"a\nb\n"], ["a", "b"]),
+        ([b"a", b"b\n", b"\nc"], ["ab", "", "c"]),
+        ([b"one\r\n", b"two\r", b"\nthree"], ["one", "two", "three"]),
+        ([b"\r10%", b"\r20%", b"\r30%\n"], ["10%", "20%", "30%"]),
+        ([b"\xff\xe2\x82", b"\xac\n"], ["\ufffd\u20ac"]),
+        ([b"x" * 40_000], ["x" * 16_384, "x" * 16_384, "x" * 7232]),
+        ([], []),
+    ],
+)
+def test_pieces_become_lines(pieces: list[bytes], expected: list[str]) -> None:
+    """Whatever the pieces, also within a character and within a line end."""
+    lines = Lines()
+
+    assert expected == [line for piece in pieces for line in lines.feed(piece)] + lines.rest()
+
+
+def test_a_progress_bar_shows_before_its_line_ends() -> None:
+    """It may take an hour to do that."""
+    lines = Lines()
+
+    assert ["10%"] == lines.feed(b"\r10%\r20%")
+
+
+def test_the_file_keeps_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out is counted."""
+    monkeypatch.setattr(worker_output, "HEAD_BYTES", 100)
+    log = WorkerLog(tmp_path / "w0.log")
+    for _ in range(100):
+        log.write(b"begin" if log.size == 0 else b"x" * 1000)
+    log.write(b"end")
+    log.close()
+
+    data = (tmp_path / "w0.log").read_bytes()
+    assert data.startswith(b"begin")
+    assert data.endswith(b"end")
+    left_out = 5 + 99 * 1000 + 3 - 100 - 64 * 1024
+    assert f"[{left_out} bytes left out]".encode() in data
+
+
+def test_old_output_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is young stays however much there is, for its run may not have ended."""
+    monkeypatch.setattr(worker_output, "KEPT", 2)
+    folders = [worker_output.make_folder("bert") for _ in range(4)]
+    assert all(folder.exists() for folder in folders)
+    for folder in folders:
+        os.utime(folder, (0, 0))
+
+    last = worker_output.make_folder("bert")
+
+    assert 2 == len([folder for folder in (*folders, last) if folder.exists()])
+    assert last.exists()
+
+
+def test_eight_are_connected_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent worker counts as connecting for a while, and what has no turn is named."""
+    monkeypatch.setattr(remote, "CONNECTED_AFTER_S", 1000.0)
+    tools = lay_remote(tmp_path / "tools")
+    behave(tools, all={"say": "", "sleep": 3600})
+    jobs = [Job(f"w{i}", (str(tools / "gcloud"), f"--worker={i}")) for i in range(20)]
+
+    ended = [one for one in Remote(jobs, tmp_path, timeout_s=3).events() if isinstance(one, Ended)]
+
+    assert 8 == len(calls(tools))
+    whats = sorted(one.what for one in ended)
+    expected = ["was ended at the time limit"] * 8 + ["was not started within the time limit"] * 12
+    assert expected == whats
+    assert 124 == remote.exit_code(ended)
+
+
+def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    """The others run all the same."""
+    tools = lay_remote(tmp_path / "tools")
+    jobs = [
+        Job("w0", (str(tmp_path / "missing"), "--worker=0")),
+        Job("w1", (str(tools / "gcloud"), "--worker=1")),
+    ]
+
+    ended = {
+        one.job.label: one for one in Remote(jobs, tmp_path).events() if isinstance(one, Ended)
+    }
+
+    assert (127, 0) == (ended["w0"].code, ended["w1"].code)
