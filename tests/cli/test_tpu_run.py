@@ -155,7 +155,10 @@ def test_the_worst_exit_code_is_ours_and_each_failure_is_named(
 ) -> None:
     """A worker that was not reached counts as failed, and so does one killed by a signal."""
     add(cloud, workers=6)
-    missing = "ERROR: (gcloud.compute.tpus.tpu-vm.ssh) NOT_FOUND: Resource 'x' was not found\n"
+    missing = (
+        "ERROR: (gcloud.compute.tpus.tpu-vm.ssh) SSH Key is not present in the SSH agent. Please "
+        'run "ssh-add ~/.ssh/google_compute_engine" to add it, and try again.\n'
+    )
     behave(
         tools, w1={"code": 3}, w4={"code": 1, "error": missing}, w5={"signal": 9}, w3={"code": 3}
     )

@@ -38,8 +38,8 @@ class _Tpus(http.server.BaseHTTPRequestHandler):
                      {"key": "hostname", "value": "t1v-n-0-w-1"}]  # fmt: skip
             answer = {"guestAttributes": [{"queryValue": {"items": items}}]}
         elif "/nodes/" in self.path:
-            answer = {"name": "bert", "id": "1", "state": "READY", "apiVersion": "V2",
-                      "networkEndpoints": [{"ipAddress": f"10.0.0.{i}"} for i in (1, 2)]}  # fmt: skip
+            hosts = [{"ipAddress": f"10.0.0.{i}"} for i in (1, 2)]
+            answer = {"id": "1", "state": "READY", "apiVersion": "V2", "networkEndpoints": hosts}
         data = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")

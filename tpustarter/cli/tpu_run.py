@@ -13,7 +13,7 @@ import click
 
 from tpustarter.cli.endings import stopped_by_signals
 from tpustarter.cli.tpu_parts import command_lines, common_options, connect, place
-from tpustarter.cloud import connecting, places, remote, request, worker_output, workers
+from tpustarter.cloud import connecting, failures, places, remote, request, worker_output, workers
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.remote import Ended, Job, Output, Remote
@@ -28,7 +28,7 @@ SHOWN_LABELS = 8
 
 @click.command(
     "run",
-    epilog="Example: tpustarter tpu run bert --worker all -- 'cd train && python3 train.py'",
+    epilog="Example: tpustarter tpu run bert --worker all -- python3 train.py",
 )
 @click.argument("name")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND")
@@ -185,9 +185,11 @@ def _summary(endings: Sequence[Ended], seconds: float, folder: Path) -> Iterator
             ways.setdefault(ended.what, []).append(ended)
     for what, same in ways.items():
         yield from wrap(visible(f"{_labels(same)} {what}"))
-        failure = same[0].failure
-        for fix in failure.fix if failure else ():
-            yield from wrap(visible(fix), "  - ", "    ")
+        for fix in same[0].fixes:
+            if failures.is_command(fix):
+                yield f"  $ {visible(fix)}"  # in one line, so that it can be copied
+            else:
+                yield from wrap(visible(fix), "  - ", "    ")
     if any(ended.what.startswith(("was stopped", "was ended at")) for ended in endings):
         yield from wrap(
             "The connections were ended. What was started on the workers may still run there, "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.tpu_parts import common_options, connect, place
+from tpustarter.cli.tpu_parts import connect, place
 from tpustarter.cloud import connecting, failures, places, request, ssh_config, workers
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.failures import CloudProblem
@@ -26,8 +26,9 @@ from tpustarter.terminal import visible, wrap
 @click.option("--remove", is_flag=True, help="Take the lines away, of NAME or all of them.")
 @click.option("--iap", is_flag=True, help="Through Identity-Aware Proxy, also where not needed.")
 @click.option("--user", metavar="NAME", help="Who to log in as.  [default: your name here]")
-@common_options(zone=None)
 @click.option("--zone", metavar="ZONE", help="[default: every zone]")
+@click.option("--project", metavar="ID", help="[default: gcloud's]")
+@click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
 def ssh_config_command(
     *,
     names: tuple[str, ...],

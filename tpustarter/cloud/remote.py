@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
-import re
 import shutil
 import sys
 import threading
@@ -19,8 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpustarter import locations
-from tpustarter.cloud import failures
-from tpustarter.cloud.failures import Failure
+from tpustarter.cloud import unreached
 from tpustarter.cloud.worker_output import Lines, WorkerLog
 from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.running import archive, run_folder
@@ -33,11 +31,8 @@ LOOK_S = 1.0
 """Longest wait for an event of one process; a stop interrupts it."""
 TIMED_OUT = 124
 """What `timeout` ends with for a command that took too long."""
-NOT_REACHED = 255
-"""What ssh ends with where it could not connect, and gcloud with it."""
 
 _TAIL_CHARACTERS = 4000
-_GCLOUD_ERROR = re.compile(r"^ERROR: \(gcloud\.", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -68,9 +63,9 @@ class Ended:
     what: str
     """In words, such as `ended with 1`."""
     reached: bool = True
-    """Whether the command ran, as far as that can be told."""
-    failure: Failure | None = None
-    """The known error behind a worker that was not reached."""
+    """Whether there was a connection until the end, as far as that can be told."""
+    fixes: tuple[str, ...] = ()
+    """What to do about a worker that was not reached."""
     left_out: int = 0
     """Bytes of its output that are in no file."""
 
@@ -176,7 +171,9 @@ class Remote:
         except (OSError, Problem) as error:
             limit = of_limit(error)
             what = limit.what if limit else str(getattr(error, "what", error))
-            ended = Ended(job, NOT_REACHED, f"could not be started: {what}", reached=False)
+            ended = Ended(
+                job, unreached.NOT_REACHED, f"could not be started: {what}", reached=False
+            )
         finally:
             self._put(ended)
 
@@ -268,14 +265,6 @@ def _ended(job: Job, gone: Mapping[str, int | None], why: str, tail: str) -> End
         return Ended(job, 128 + number, f"was ended by {signal_name(number)}")
     if code is None:
         return Ended(job, ExitCode.TERMINATED, "was ended from outside")
-    if code == NOT_REACHED or (code and _GCLOUD_ERROR.search(tail)):
-        failure = failures.match(tail, None)
-        what = f"was not reached: {failure.what}" if failure else _unknown(code)
-        return Ended(job, code, what, reached=False, failure=failure)
+    if reason := unreached.explain(code, tail):
+        return Ended(job, code, reason.what, reached=False, fixes=reason.fixes)
     return Ended(job, code, f"ended with {code}")
-
-
-def _unknown(code: int) -> str:
-    if code == NOT_REACHED:
-        return "ended with 255, which is what ssh ends with where it cannot connect"
-    return f"was not reached: gcloud ended with {code}"

@@ -1,0 +1,98 @@
+"""Why a worker was not reached, or was lost, from the last lines that gcloud and ssh wrote.
+
+What Google says is in `failures.yml`; here is what OpenSSH says, and gcloud of itself.
+Source: https://github.com/openssh/openssh-portable (sshconnect.c, sshconnect2.c, clientloop.c; read
+2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tpustarter.cloud import failures
+from tpustarter.cloud.connecting import KNOWN_HOSTS
+
+NOT_REACHED = 255
+"""What ssh ends with where it could not connect, and gcloud with it."""
+_LINES = 12
+"""What is looked at, from the end: what stands before is the user's own output."""
+_GCLOUD_ERROR = re.compile(r"^ERROR: \(gcloud\.", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why there was no connection, or why it ended."""
+
+    what: str
+    """In words that follow the worker's name."""
+    fixes: tuple[str, ...] = ()
+    """What to do, the most likely first; a sentence or a command."""
+
+
+_OF_SSH = (
+    (
+        r"Permission denied \([^)\n]*publickey",
+        Reason(
+            "was not reached: it accepts neither your key nor another way to log in",
+            (
+                "Connect once with `gcloud compute tpus tpu-vm ssh`, which adds your key to it.",
+                "If you log in under another name there, add `--user NAME`.",
+            ),
+        ),
+    ),
+    (
+        r"Host key verification failed|HOST IDENTIFICATION HAS CHANGED",
+        Reason(
+            "was not reached: its host key is not the one that was stored",
+            (f"If you know why it has changed, take the old one out of {KNOWN_HOSTS}.",),
+        ),
+    ),
+    (
+        r"port \d+: Connection refused|kex_exchange_identification|banner exchange",
+        Reason(
+            "was not reached: it doesn't accept SSH connections",
+            ("If the TPU was started a minute ago, wait another minute and try again.",),
+        ),
+    ),
+    (
+        r"Timeout, server \S+ not responding|Broken pipe|Connection (to \S+ )?(closed|reset) by",
+        Reason(
+            "was lost: its connection ended while the command ran",
+            (
+                "tpustarter tpu list",
+                "If the TPU is still READY, the command may still be running there.",
+            ),
+        ),
+    ),
+    (
+        r"command group|gcloud components install alpha",
+        Reason(
+            "was not reached: this gcloud lacks its alpha commands, which IAP needs",
+            ("gcloud components install alpha",),
+        ),
+    ),
+)
+
+
+def explain(code: int, tail: str) -> Reason | None:
+    """Return why a worker was not reached; null where the command itself ended with this code.
+
+    Args:
+        code: What gcloud or ssh ended with.
+        tail: The end of all that was written, the user's output among it.
+    """
+    of_gcloud = bool(_GCLOUD_ERROR.search(tail))
+    if code == 0 or (code != NOT_REACHED and not of_gcloud):
+        return None
+    text = "\n".join(tail.splitlines()[-_LINES:])
+    problem = failures.problem(None, text, "")
+    if problem.failure:
+        what = problem.what.partition("\n")[0]
+        return Reason(f"was not reached: {what}", problem.fixes)
+    for pattern, reason in _OF_SSH:
+        if re.search(pattern, text):
+            return reason
+    if code == NOT_REACHED:
+        return Reason("ended with 255, which is what ssh ends with where it cannot connect")
+    return Reason(f"was not reached: gcloud itself ended with {code}")
