@@ -170,8 +170,8 @@ def test_the_worst_exit_code_is_ours_and_each_failure_is_named(
     for line in (
         "w1, w3 ended with 3",
         "w5 was ended by SIGKILL",
-        "w4 was not reached: there is nothing of this name",
-        "  - tpustarter tpu list",
+        "w4 was not reached: the SSH agent does not hold the key of gcloud",
+        "  $ ssh-add ~/.ssh/google_compute_engine",
     ):
         assert f"{line}\n" in done.stderr, done.stderr  # fmt: skip
 
