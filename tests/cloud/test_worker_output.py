@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,19 @@ def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     }
 
     assert (127, 0) == (ended["w0"].code, ended["w1"].code)
+
+
+def test_a_worker_that_writes_faster_than_it_is_read_has_to_wait(tmp_path: Path) -> None:
+    """Otherwise a flood would fill the memory of this machine."""
+    tools = lay_remote(tmp_path / "tools")
+    behave(tools, all={"bytes": 10**9})
+    events = Remote([Job("w0", (str(tools / "gcloud"), "--worker=0"))], tmp_path).events()
+    next(events)
+
+    sizes = [-1, 0]
+    while sizes[-1] != sizes[-2]:  # until it waits
+        sizes.append((tmp_path / "w0.log").stat().st_size)
+        threading.Event().wait(0.5)
+    events.close()
+
+    assert 0 < sizes[-1] < 32 * 2**20

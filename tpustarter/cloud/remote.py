@@ -27,6 +27,9 @@ from tpustarter.running.process import END_WAIT_S, Probe, signal_name
 CONNECTING = 8
 CONNECTED_AFTER_S = 5.0
 """A command that has run so long, or has written anything, counts as connected."""
+DESCRIPTORS = 12
+"""Open files that one worker takes here: pipes to its supervisor, and its own file."""
+FREE_DESCRIPTORS = 100
 LOOK_S = 1.0
 """Longest wait for an event of one process; a stop interrupts it."""
 TIMED_OUT = 124
@@ -139,6 +142,7 @@ class Remote:
 
     def events(self) -> Generator[Event, None, None]:
         """Yield what the workers write, and once for each of them how it ended."""
+        _allow_descriptors(FREE_DESCRIPTORS + DESCRIPTORS * len(self._jobs))
         work = run_folder.make()
         threads: list[threading.Thread] = []
         try:
@@ -252,6 +256,17 @@ class Remote:
             with contextlib.suppress(queue.Full):
                 self._queue.put(event, timeout=LOOK_S / 5)
                 return
+
+
+def _allow_descriptors(number: int) -> None:
+    """Raise this program's limit of open files, as far as the system lets it: often 1024."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _ended(job: Job, gone: Mapping[str, int | None], why: str, tail: str) -> Ended:
