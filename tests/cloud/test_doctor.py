@@ -1,0 +1,351 @@
+"""What the doctor finds in a project: one thing breaks, and its finding says so with the fix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.auth import credentials as google_credentials
+from google.auth import exceptions
+
+from tests.support.fake_google import (
+    EMAIL,
+    HANG,
+    NUMBER,
+    PROJECT,
+    SECRETS,
+    ZONE,
+    FakeGoogle,
+    disabled,
+    refusal,
+    serving,
+)
+from tpustarter.cloud import doctor, failures, places, request, rest
+from tpustarter.cloud.doctor import Report
+from tpustarter.cloud.findings import Finding
+from tpustarter.cloud.subject import Subject
+from tpustarter.problem import ExitCode, Problem
+
+OWN = places.Project(PROJECT, "gcloud's configuration", gcloud_knows=True)
+
+
+def subject(
+    zone: str | None = ZONE, tpu: str | None = "v6e-8", project: places.Project = OWN, **more: Any
+) -> Subject:
+    """Return what is examined."""
+    return Subject(project, zone, request.parse_type(tpu) if tpu else None, **more)
+
+
+@pytest.fixture
+def examine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
+    """Return what examines a project of a fake Google."""
+
+    def run(google: FakeGoogle, who: Subject | None = None, **more: Any) -> Report:
+        with serving(google) as address:
+            monkeypatch.setenv(rest.ENDPOINT, address)
+            return doctor.examine(who or subject(), **more)
+
+    return run
+
+
+def finding(report: Report, name: str) -> Finding:
+    """Return the finding of a name."""
+    return next(one for one in report.findings if one.id == name)
+
+
+def test_a_project_in_good_order_is_said_to_be_so(examine: Callable[..., Report]) -> None:
+    """Nothing is wrong, one sentence says so, and also what was not asked."""
+    report = examine(FakeGoogle())
+
+    assert ExitCode.OK == report.exit_code
+    assert {"ok": 12, "info": 1} == {k: n for k, n in report.counts().items() if n}
+    assert "Nothing stands in the way of a TPU" in doctor.headline(report)
+    assert "free right now was not asked" in doctor.headline(report)
+
+
+CASES: list[tuple[str, str, Any, str, str, str]] = [
+    ("project", f"/{PROJECT}", refusal(403, f"denied on projects/{PROJECT}"), "fail",
+     "no such project", "gcloud projects list"),
+    ("project", f"v3/projects/{PROJECT}", {"name": f"projects/{NUMBER}",
+     "state": "DELETE_REQUESTED"}, "fail", "marked for deletion", "gcloud projects undelete"),
+    ("billing", "billingInfo", {"name": "x", "projectId": PROJECT}, "fail",
+     "no billing account is linked", "gcloud billing projects link"),
+    ("billing", "billingInfo", {"name": "x", "billingAccountName": "billingAccounts/1"}, "fail",
+     "closed", "https://console.cloud.google.com/billing"),
+    ("apis", "batchGet", {"services": [
+        {"name": f"projects/1/services/{rest.TPU}", "state": "DISABLED"},
+        {"name": f"projects/1/services/{rest.COMPUTE}", "state": "ENABLED"}]}, "fail",
+     "not enabled: the Cloud TPU API", "gcloud services enable tpu.googleapis.com"),
+    ("apis", "batchGet", {"services": [
+        {"name": f"projects/1/services/{name}", "state": "ENABLED"}
+        for name in rest.TITLES if name != rest.BILLING]}, "info",
+     "the Cloud Billing API is not", "gcloud services enable cloudbilling.googleapis.com"),
+    ("apis", "batchGet", disabled(rest.SERVICES), "unknown", "the Service Usage API is not enabled",
+     "gcloud services enable serviceusage.googleapis.com"),
+    ("roles", "testIam", {}, "fail", "lacks tpu.nodes.create", "--role=roles/tpu.admin"),
+    ("roles", "testIam", lambda asked: {"permissions": [
+        name for name in asked["permissions"] if name.startswith("tpu.")]}, "warn",
+     "iam.serviceAccounts.actAs", "--role=roles/iam.serviceAccountUser"),
+    ("service-agent", "getIamPolicy", {"bindings": []}, "info", "no role here yet",
+     "gcloud beta services identity create --service=tpu.googleapis.com"),
+    ("service-agent", "getIamPolicy", {"bindings": [{"members": [
+        f"serviceAccount:{EMAIL.replace(NUMBER, '999999999999')}"]}]}, "info", "no role",
+     "identity"),
+    ("zone", "/locations", {"locations": [{"locationId": "us-east1-c"}]}, "fail",
+     "us-east1-c does", "tpustarter tpu doctor --zone us-east1-c --type v6e-8"),
+    ("type", f"{ZONE}/acceleratorTypes", {"acceleratorTypes": [{"type": "v6e-1"}]}, "fail",
+     f"{ZONE} does not offer v6e-8; us-east5-a does", "--zone us-east5-a --type v6e-8"),
+    ("type", "acceleratorTypes", {}, "fail", "no zone offers v6e-8", "tpustarter tpu types"),
+    ("machines", "regions/us-east1", {"quotas": [
+        {"metric": "IN_USE_ADDRESSES", "limit": 4.0, "usage": 4.0},
+        {"metric": "INSTANCES", "limit": 24.0}]}, "warn", "--internal-ips", "https://console"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "part", "answer", "verdict", "found", "fix"), CASES)
+def test_what_breaks_is_found_with_its_fix(  # noqa: PLR0917  a row of the table
+    examine: Callable[..., Report], name: str, part: str, answer: Any, verdict: str, found: str,
+    fix: str,
+) -> None:  # fmt: skip
+    """The finding has the verdict, the words and the command, and nothing that identifies."""
+    report = examine(FakeGoogle().breaks(part, answer))
+    seen = finding(report, name)
+
+    assert verdict == seen.verdict
+    assert found in seen.found
+    assert fix in (seen.fix or "")
+    if verdict == "fail":
+        assert ExitCode.FAILED == report.exit_code
+        assert "in the way of a TPU" in doctor.headline(report)
+    assert not [secret for secret in SECRETS if secret in json.dumps(report.fields())]
+
+
+def test_what_others_hide_because_the_project_is_hidden_says_so(
+    examine: Callable[..., Report],
+) -> None:
+    """One cause is one failure, not thirteen."""
+    google = FakeGoogle()
+    google.answers = dict.fromkeys(google.answers, refusal(403, "The caller has no permission"))
+    report = examine(google)
+
+    assert ["project"] == [one.id for one in report.findings if one.verdict == "fail"]
+    assert "as the project itself is not shown" in finding(report, "quota").found
+
+
+def test_names_are_shown_where_they_are_asked_for(examine: Callable[..., Report]) -> None:
+    """With `--show-names` the project, its number and the billing account are there."""
+    report = examine(FakeGoogle(), subject(show_names=True))
+    text = json.dumps(report.fields())
+
+    assert [] == [name for name in (PROJECT, NUMBER, "0A1B2C-3D4E5F-678901") if name not in text]
+
+
+def test_nothing_that_identifies_is_in_any_text_of_googles(examine: Callable[..., Report]) -> None:
+    """A refusal that names all there is to name is shown without the names."""
+    text = (f"alice@example.com may not see {PROJECT} (projects/{NUMBER}, project #{NUMBER}), "
+            f"billingAccounts/0A1B2C-3D4E5F-678901, {EMAIL}")  # fmt: skip
+    google = FakeGoogle()
+    google.answers = dict.fromkeys(google.answers, refusal(400, text))
+    fields = json.dumps(examine(google).fields())
+
+    assert "may not see" in fields
+    assert [] == [secret for secret in SECRETS if secret in fields]
+
+
+@pytest.mark.parametrize(
+    ("project", "shown"),
+    [
+        (OWN, '"$(gcloud config get project)"'),
+        (places.Project(PROJECT, "GOOGLE_CLOUD_PROJECT"), '"$GOOGLE_CLOUD_PROJECT"'),
+        (places.Project(PROJECT, "--project"), "PROJECT"),
+    ],
+)
+def test_a_command_names_the_project_by_what_the_shell_puts_in(
+    project: places.Project, shown: str
+) -> None:
+    """Such a command can be pasted, and does not give the project away."""
+    assert shown == subject(project=project).shown
+    assert PROJECT not in " ".join(doctor.commands(subject(project=project)).values())
+
+
+def test_without_a_zone_and_a_type_nothing_fails(examine: Callable[..., Report]) -> None:
+    """What depends on them says what to add."""
+    report = examine(FakeGoogle(), subject(zone=None, tpu=None))
+
+    assert ExitCode.OK == report.exit_code
+    assert "No zone is named, so its quota was not looked at." in doctor.headline(report)
+    assert "3 zones have TPUs" in finding(report, "zone").found
+    assert "--zone ZONE" in (finding(report, "quota").fix or "")
+
+
+def test_a_type_without_a_zone_is_looked_for_everywhere(examine: Callable[..., Report]) -> None:
+    """The zones that offer it are listed."""
+    seen = finding(examine(FakeGoogle(), subject(zone=None)), "type")
+
+    assert "v6e-8 is offered in us-east1-d and us-east5-a" == seen.found
+
+
+def test_a_generation_that_the_api_lacks_is_sent_to_compute_engine(
+    examine: Callable[..., Report],
+) -> None:
+    """TPU7x is no misspelt type."""
+    report = examine(FakeGoogle(), subject(tpu="tpu7x-8"))
+
+    assert "Compute Engine makes it" in finding(report, "type").found
+    assert "unknown" == finding(report, "quota").verdict
+
+
+class _Credentials(google_credentials.Credentials):
+    """Credentials of a user whose token is refused, or given."""
+
+    def __init__(self, refused: Exception | None = None, quota_project: str | None = None) -> None:
+        super().__init__()
+        self._refused = refused
+        self._quota_project_id = quota_project
+
+    def refresh(self, request: Any) -> None:  # noqa: ARG002  the library's signature
+        """Take the token, or what Google says."""
+        if self._refused:
+            raise self._refused
+        self.token = "a-token"
+
+
+CLOCK = ("invalid_grant: Invalid JWT: Token must be a short-lived token (60 minutes) and in a "
+         "reasonable timeframe. Check your iat and exp values in the JWT claim.")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("error", "found", "fix"),
+    [
+        (exceptions.RefreshError(CLOCK, {}), "the clock of this machine is wrong", "timedatectl"),
+        (exceptions.RefreshError("invalid_grant: Token has been expired or revoked."),
+         "expired or revoked", "gcloud auth application-default login"),
+        (exceptions.ReauthFailError("needed"), "Reauthentication failed", "gcloud auth"),
+    ],
+)  # fmt: skip
+def test_credentials_that_google_refuses_end_the_examination(
+    error: Exception, found: str, fix: str
+) -> None:
+    """Nothing else is tried, and each finding says so with its own command."""
+    report = doctor.examine(subject(), find=lambda: _Credentials(error))
+    first, *others = report.findings
+
+    assert ExitCode.DENIED == report.exit_code
+    assert ("credentials", "fail") == (first.id, first.verdict)
+    assert found in first.found
+    assert fix in (first.fix or "")
+    assert {"not tried, as no credentials work"} == {one.found for one in others}
+    assert all("gcloud" in (one.fix or "") for one in others)
+    assert "13 of" not in doctor.headline(report)
+
+
+def test_no_credentials_at_all_is_77() -> None:
+    """The command that makes some is the fix."""
+
+    def find() -> Any:
+        raise failures.problem(None, "Your default credentials were not found.", "no credentials")
+
+    report = doctor.examine(subject(), find=find)
+
+    assert ExitCode.DENIED == report.exit_code
+    assert "gcloud auth application-default login" == report.findings[0].fix
+
+
+def test_a_network_that_is_not_there_is_no_missing_login() -> None:
+    """Credentials that could not be tried are unknown."""
+    error = exceptions.TransportError("HTTPSConnectionPool: NameResolutionError")
+    report = doctor.examine(subject(), find=lambda: _Credentials(error))
+
+    assert ExitCode.INCONCLUSIVE == report.exit_code
+    assert "is not resolved" in report.findings[0].found
+    assert {"not tried, as no credentials could be tried"} == {
+        one.found for one in report.findings[1:]
+    }
+
+
+def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that hangs while it is asked for credentials does not hang the doctor."""
+    import threading
+
+    monkeypatch.setattr("tpustarter.cloud.login.FIND_S", 0.05)
+    never = threading.Event()
+    report = doctor.examine(subject(), find=lambda: never.wait(10))
+    never.set()
+
+    assert "no answer in time" in report.findings[0].found
+
+
+def test_a_quota_project_of_another_name_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its APIs and its quota would count, which explains errors that name another project."""
+    monkeypatch.setattr("tpustarter.cloud.doctor.LOOKS", ())
+    monkeypatch.setattr("tpustarter.cloud.doctor._conclude", lambda first, _: [first])
+    report = doctor.examine(subject(), find=lambda: _Credentials(quota_project="other-project"))
+    first = report.findings[0]
+
+    assert "warn" == first.verdict
+    assert "other-project" not in first.found
+    assert "set-quota-project" in (first.fix or "")
+
+
+def test_a_token_that_every_service_refuses_is_a_failure_of_the_credentials(
+    examine: Callable[..., Report],
+) -> None:
+    """401 everywhere is one cause with one fix."""
+    google = FakeGoogle()
+    google.answers = dict.fromkeys(google.answers, refusal(401, "Invalid credentials"))
+    report = examine(google)
+
+    assert ExitCode.DENIED == report.exit_code
+    assert "credentials" == report.findings[0].id
+    assert "gcloud auth application-default login" == report.findings[0].fix
+
+
+def test_a_scope_that_one_service_misses_does_not_hide_what_the_others_say(
+    examine: Callable[..., Report],
+) -> None:
+    """A machine that was made with narrow scopes: the login is wrong, and the rest is known."""
+    google = FakeGoogle().breaks("compute/v1", refusal(403, "x", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"))
+    report = examine(google)
+
+    assert ExitCode.DENIED == report.exit_code
+    assert "ok" == finding(report, "roles").verdict
+    assert "1 of 13 findings stands in the way of a TPU" in doctor.headline(report)
+
+
+def test_one_half_of_google_on_this_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the other variable alone real credentials would be read."""
+    monkeypatch.setenv("TPUSTARTER_TPU_ENDPOINT", "127.0.0.1:1")
+
+    with pytest.raises(Problem, match="asks Google's REST"):
+        doctor.examine(subject())
+
+
+def test_a_bug_in_a_look_is_shown_as_one(
+    examine: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception in a thread is not lost, and is no unknown."""
+    from dataclasses import replace
+
+    def break_(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    looks = tuple(replace(look, examine=break_) for look in doctor.LOOKS)
+    monkeypatch.setattr("tpustarter.cloud.doctor.LOOKS", looks)
+
+    with pytest.raises(ZeroDivisionError):
+        examine(FakeGoogle())
+
+
+def test_a_service_that_never_answers_costs_its_own_findings(
+    examine: Callable[..., Report],
+) -> None:
+    """The others are there, and the whole takes no longer than it may."""
+    report = examine(FakeGoogle().breaks("compute/v1", HANG), call_s=0.2, total_s=1.0)
+    silent = {one.id for one in report.findings if one.reason == "silent"}
+
+    assert {"machines", "network", "firewall", "ssh"} == silent
+    assert "ok" == finding(report, "roles").verdict
+    assert ExitCode.INCONCLUSIVE == report.exit_code
+    assert "so this is no proof" in doctor.headline(report)

@@ -1,0 +1,206 @@
+"""Bad days of Google's REST services: what is not answered is unknown, and why is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from google.auth.credentials import AnonymousCredentials
+
+from tests.support.fake_google import HANG, PROJECT, FakeGoogle, disabled, refusal, rule, serving
+from tpustarter.cloud import rest
+from tpustarter.cloud.rest import Rest, UnansweredError
+from tpustarter.problem import Problem
+
+PATH = f"v1/projects/{PROJECT}/billingInfo"
+WEB_PAGE = b"<!DOCTYPE html><title>Sign in</title>"
+
+
+@pytest.fixture
+def google() -> Iterator[tuple[FakeGoogle, Rest]]:
+    """Return a fake Google, and what asks it."""
+    fake = FakeGoogle()
+    with serving(fake) as address:
+        yield fake, Rest(AnonymousCredentials(), address=address, call_s=2, total_s=5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "words"),
+    [
+        (refusal(400, "Permission x is not valid."), "invalid", "did not take the question (400)"),
+        (refusal(401, "Request is missing credentials"), "credentials", "did not accept"),
+        (refusal(403, "No permission."), "denied", "refuses to tell (403): No permission"),
+        (refusal(403, "x", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"), "credentials", "did not accept"),
+        (disabled(rest.BILLING), "off", "the Cloud Billing API is not enabled"),
+        ((403, {"error": {"message": "x", "errors": [{"reason": "accessNotConfigured"}]}}), "off",
+         "is not enabled"),
+        (refusal(404, "Not found."), "missing", "knows no such thing"),
+        (refusal(429, "Quota exceeded for 'Read requests per minute'"), "rate", "in one minute"),
+        (refusal(500, "Internal error."), "server", "service failed (500): Internal error"),
+        ((503, WEB_PAGE), "server", "(503): no reason given"),
+        ((302, b""), "garbled", "sign-in page"),
+        ((200, WEB_PAGE), "garbled", "a web page, as a proxy"),
+        ((200, b'{"name": "x", "billingEn'), "garbled", "no complete JSON"),
+        ((200, b""), "garbled", "no complete JSON"),
+        ((200, b"[]"), "garbled", "no complete JSON"),
+        ((200, b"[" * 100_000), "garbled", "no complete JSON"),
+        ((403, b'{"error": "a text"}'), "denied", "no reason given"),
+        ((403, b'{"error": {"details": [1, null], "errors": "x"}}'), "denied", "no reason"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_none_says_why(
+    google: tuple[FakeGoogle, Rest], answer: Any, reason: str, words: str
+) -> None:
+    """Each has its reason, its words, and no traceback."""
+    google[0].breaks("billing", answer)
+
+    with pytest.raises(UnansweredError) as caught:
+        google[1].get(rest.BILLING, PATH)
+
+    assert reason == caught.value.reason
+    assert words in str(caught.value)
+
+
+def test_a_failing_service_is_asked_twice_and_a_refusal_once(
+    google: tuple[FakeGoogle, Rest],
+) -> None:
+    """A service that recovers at once is believed."""
+    fake, client = google
+    answers = [refusal(500, "oops"), {"name": "x"}, refusal(403, "no"), {"name": "y"}]
+    fake.breaks("billing", lambda _: answers.pop(0))
+
+    assert {"name": "x"} == client.get(rest.BILLING, PATH)
+    with pytest.raises(UnansweredError):
+        client.get(rest.BILLING, PATH)
+    assert 3 == len(fake.asked)
+
+
+def test_a_server_that_never_answers_is_given_up() -> None:
+    """After its own time, and at once where the time for all is over."""
+    with serving(FakeGoogle().breaks("billing", HANG)) as address:
+        for total_s in (5.0, 0.0):
+            client = Rest(AnonymousCredentials(), address=address, call_s=0.1, total_s=total_s)
+            with pytest.raises(UnansweredError, match="no answer in time") as caught:
+                client.get(rest.BILLING, PATH)
+
+            assert "silent" == caught.value.reason
+
+
+def test_a_server_that_is_gone_is_a_network_that_fails() -> None:
+    """Nobody listens there any more."""
+    with serving(FakeGoogle()) as address:
+        pass
+    with pytest.raises(UnansweredError, match="cannot be reached: the connection failed"):
+        Rest(AnonymousCredentials(), address=address).get(rest.BILLING, PATH)
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY"])
+def test_no_proxy_stands_between_two_ends_on_one_machine(
+    google: tuple[FakeGoogle, Rest], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy that leads nowhere changes nothing."""
+    monkeypatch.setenv(name, "http://user:secret@127.0.0.1:1")
+
+    assert google[1].get(rest.BILLING, PATH)["billingEnabled"]
+
+
+def test_a_proxy_that_does_not_answer_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Google itself is asked through it; nothing leaves this machine here."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(UnansweredError) as caught:
+        Rest(AnonymousCredentials(), call_s=2).get(rest.BILLING, PATH)
+
+    assert "the proxy that HTTPS_PROXY names does not answer" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("raised", "words"),
+    [
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate is not yet valid", "the clock of this"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate", "a proxy may be in between"),
+        ("NameResolutionError: Failed to resolve", "the name a.googleapis.com is not resolved"),
+    ],
+)
+def test_what_the_network_says_is_put_in_words(raised: str, words: str) -> None:
+    """Clocks, certificates and names have sentences of their own."""
+    import requests
+
+    error = rest.of_exception(requests.ConnectionError(raised), "a.googleapis.com")
+
+    assert "network" == error.reason
+    assert words in str(error)
+
+
+def test_the_token_is_not_replaced_by_one_of_netrc(
+    google: tuple[FakeGoogle, Rest], home: Any
+) -> None:
+    """A `default` entry there would take its place."""
+    (home / ".netrc").write_text("default login bob password secret")
+    client = google[1]
+    session = client._session()
+    session.trust_env = True
+    client.get(rest.BILLING, PATH)
+
+    assert "Authorization" not in google[0].headers[-1]
+
+
+def test_ten_thousand_rules_are_read_page_by_page_and_once(
+    google: tuple[FakeGoogle, Rest],
+) -> None:
+    """Two parts that need the list share it."""
+    fake, client = google
+    rules = [rule(f"rule-{number}", "tcp:22") for number in range(10_000)]
+
+    def page(query: dict[str, list[str]]) -> dict[str, Any]:
+        size, start = int(query["maxResults"][0]), int(query.get("pageToken", ["0"])[0])
+        more = {"nextPageToken": str(start + size)} if start + size < len(rules) else {}
+        return {"items": rules[start : start + size], **more}
+
+    fake.breaks("firewalls", page)
+    path = f"compute/v1/projects/{PROJECT}/global/firewalls"
+    found = client.pages(rest.COMPUTE, path, "items", maxResults=500)
+
+    assert rules == found == client.pages(rest.COMPUTE, path, "items", maxResults=500)
+    assert 20 == len(fake.asked)
+
+
+def test_pages_without_end_are_left(google: tuple[FakeGoogle, Rest]) -> None:
+    """A token that never changes is no answer."""
+    google[0].breaks("/locations", {"locations": [], "nextPageToken": "again"})
+
+    with pytest.raises(UnansweredError, match="more than 50 pages"):
+        google[1].pages(rest.TPU, f"v2/projects/{PROJECT}/locations", "locations")
+
+
+@pytest.mark.parametrize("value", ["text", {"a": 1}, [1], [{}, None]])
+def test_a_list_that_is_none_is_no_answer(value: Any) -> None:
+    """What has another form than the documented one is not read as empty."""
+    with pytest.raises(UnansweredError, match="`items` is no list"):
+        rest.rows({"items": value}, "items")
+
+    assert [] == rest.rows({}, "items")
+
+
+@pytest.mark.parametrize(
+    "address", ["tpu.googleapis.com:443", "10.0.0.1:80", "127.0.0.1", "127.0.0.1:x", "x"]
+)
+def test_a_server_elsewhere_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only this machine may stand in for Google."""
+    monkeypatch.setenv(rest.ENDPOINT, address)
+
+    with pytest.raises(Problem, match="expected an address of this machine"):
+        rest.endpoint()
+
+
+def test_addresses_of_this_machine_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each of their forms."""
+    for address in ("127.0.0.1:80", "localhost:80", "[::1]:80"):
+        monkeypatch.setenv(rest.ENDPOINT, address)
+
+        assert address == rest.endpoint()

@@ -1,0 +1,122 @@
+"""Whether there are credentials that Google accepts, which is tried once before all else is asked.
+
+Reading them may start a program, and trying them asks Google: both are bounded.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tpustarter.cloud import findings, rest
+from tpustarter.cloud.failures import CloudProblem
+from tpustarter.cloud.findings import Finding, Look, Seen
+from tpustarter.cloud.rest import UnansweredError
+from tpustarter.cloud.subject import Subject
+
+FIND_S = 5.0
+"""Seconds to find credentials, and again to try them."""
+LOOK = Look(
+    "credentials",
+    "there are credentials that Google accepts",
+    "https://docs.cloud.google.com/docs/authentication/application-default-credentials",
+    lambda _subject, _google: Seen("ok", ""),
+    lambda _: "gcloud auth application-default print-access-token",
+)
+LOG_IN = "gcloud auth application-default login"
+_CLOCK = "reasonable timeframe"
+"""Part of what Google says to a token that was made in its past or future."""
+
+_Answer = TypeVar("_Answer")
+
+
+def anonymous() -> Any:
+    """Return credentials that hold nothing, for a server on this machine."""
+    from google.auth import credentials as google
+
+    library: Any = google  # its classes have no types
+    return library.AnonymousCredentials()
+
+
+def tried(subject: Subject, find: Callable[[], Any]) -> tuple[Any, Finding]:
+    """Return the credentials, tried once, and what is known of them; null where they do not do."""
+    try:
+        found = _within(FIND_S, find)
+        _within(FIND_S, lambda: _refresh(found))
+    except CloudProblem as problem:
+        text = problem.failure.what if problem.failure else problem.text
+        text = subject.hide(" ".join(text.split()).rstrip("."))
+        hint = problem.hint or ""
+        fix = hint.strip("`") if hint.strip("`").startswith("gcloud ") else LOG_IN
+        fix = fix.partition("`")[0]
+        return None, refused(text or "no credentials were found", fix)
+    except UnansweredError as error:
+        if error.reason != "credentials":
+            return None, findings.unknown(LOOK, subject, error)
+        text = subject.hide(str(error))
+        if _CLOCK in error.text:
+            text = f"the clock of this machine is wrong, so Google refused the token: {text}"
+            return None, refused(text, "date -u; timedatectl status")
+        return None, refused(text, LOG_IN)
+    own = getattr(found, "quota_project_id", None)
+    with_project = getattr(found, "with_quota_project", None)
+    if own is None and with_project and not _email(found):  # a user has no project
+        return with_project(subject.id), findings.of(LOOK, Seen("ok", _whose(found, subject)))
+    if own and own != subject.id:
+        text = (f"{_whose(found, subject)}, but their quota project is another one, whose APIs and "
+                "quota then count")  # fmt: skip
+        fix = f"gcloud auth application-default set-quota-project {subject.shown}"
+        return found, findings.of(LOOK, Seen("warn", text, fix))
+    return found, findings.of(LOOK, Seen("ok", _whose(found, subject)))
+
+
+def _refresh(found: Any) -> None:
+    """Get a token; raises UnansweredError for why there is none."""
+    from google.auth import exceptions
+    from google.auth.transport import requests as transport
+
+    library: Any = transport
+    try:
+        found.refresh(library.Request())
+    except exceptions.GoogleAuthError as error:
+        raise rest.of_exception(error, "oauth2.googleapis.com") from error
+
+
+def _email(found: Any) -> str | None:
+    """Return the address of a service account; null for the credentials of a user."""
+    return getattr(found, "service_account_email", None)
+
+
+def _whose(found: Any, subject: Subject) -> str:
+    """Return what kind of credentials they are; whose, where that may be shown."""
+    email = _email(found)
+    kind = "a service account" if email else "a user"
+    named = f" ({email})" if email and subject.show_names else ""
+    return f"Google accepts the credentials, which are those of {kind}{named}"
+
+
+def refused(text: str, fix: str = LOG_IN) -> Finding:
+    """Return the finding of credentials that do not do."""
+    return findings.of(LOOK, Seen("fail", text, fix, "credentials"))
+
+
+def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:
+    """Return what a function returns; raises UnansweredError where that takes too long."""
+    answers: queue.SimpleQueue[tuple[_Answer | None, Exception | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            answers.put((do(), None))
+        except Exception as error:  # noqa: BLE001  it is raised below
+            answers.put((None, error))
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise UnansweredError("silent", f"{seconds:g} s passed") from None
+    if error:
+        raise error
+    return answer  # type: ignore[return-value]  it is what the function returned

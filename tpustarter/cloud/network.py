@@ -1,0 +1,171 @@
+"""The network that TPU VMs join: whether it is there, who can reach it, and whether ssh gets in.
+
+Rules alone are judged, not their order: what one opens another of a higher priority may close, and
+so may a policy of the organisation.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from tpustarter.cloud import rest
+from tpustarter.cloud.findings import Look, Seen, listed
+from tpustarter.cloud.rest import Rest, UnansweredError
+from tpustarter.cloud.subject import Subject
+
+NETWORK = "default"
+"""What gcloud and `tpustarter tpu create` take where nothing else is named."""
+IAP = "35.235.240.0/20"
+"""Where Identity-Aware Proxy connects from.
+
+Source: https://docs.cloud.google.com/iap/docs/using-tcp-forwarding (read 2026-11)."""
+WORLD = {"0.0.0.0/0", "::/0"}
+USUAL = {"tcp:22", "tcp:3389", "icmp"}
+"""What Google opens in every network `default`: ssh, remote desktops and ping.
+
+Source: https://docs.cloud.google.com/firewall/docs/firewalls (read 2026-11)."""
+_PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+
+Opening = Literal["all", "some", "usual"]
+
+
+def examine_network(subject: Subject, google: Rest) -> Seen:
+    """Say whether the network `default` exists, with a subnet where the TPU goes."""
+    try:
+        path = f"compute/v1/projects/{subject.id}/global/networks/{NETWORK}"
+        answer = google.get(rest.COMPUTE, path)
+    except UnansweredError as error:
+        if error.reason == "missing" and f"networks/{NETWORK}" in error.text:
+            found = ("there is no network `default`; make it, or name another one when you create "
+                     "a TPU")  # fmt: skip
+            fix = subject.gcloud("compute", "networks", "create", NETWORK, "--subnet-mode=auto")
+            return Seen("fail", found, fix)
+        raise
+    if answer.get("name") != NETWORK:
+        raise UnansweredError("garbled", "a network of another name", service=rest.COMPUTE)
+    subnets = rest.words(answer, "subnetworks")
+    region = subject.region
+    if region and not any(f"/regions/{region}/" in address for address in subnets):
+        found = f"the network `default` has no subnet in {region}"
+        fix = subject.gcloud("compute", "networks", "subnets", "create", NETWORK,
+                             f"--network={NETWORK}", f"--region={region}",
+                             "--range=10.128.0.0/20")  # fmt: skip
+        return Seen("warn", found, fix)
+    where = f", with a subnet in {region}" if region else ""
+    return Seen("ok", f"the network `default` exists{where}")
+
+
+def examine_firewall(subject: Subject, google: Rest) -> Seen:
+    """Say which rules let in the whole internet."""
+    rules = _rules(subject, google)
+    found: dict[Opening, list[dict[str, Any]]] = {"all": [], "some": [], "usual": []}
+    for rule in rules:
+        if WORLD & {*rest.words(rule, "sourceRanges")} and (kind := opening(rule)):
+            found[kind].append(rule)
+    if wide := found["all"] or found["some"]:
+        ports = {name for rule in wide for one in _allowed(rule) for name in _names(one)} - USUAL
+        what = "every port" if found["all"] else listed(sorted(ports))
+        text = (f"{_let(subject, wide)} the whole internet reach {what}; delete what is not "
+                "needed, or let in your own addresses alone")  # fmt: skip
+        rule = subject.hide(str(wide[0].get("name")))
+        return Seen("warn", text, subject.gcloud("compute", "firewall-rules", "delete", rule))
+    if usual := found["usual"]:
+        text = (f"{_let(subject, usual)} the whole internet try ssh, ping or remote desktop, as "
+                "Google sets up `default`; ssh asks for a key, and Google's proxy (IAP) can take "
+                "its place")  # fmt: skip
+        rule = subject.hide(str(usual[0].get("name")))
+        fix = subject.gcloud("compute", "firewall-rules", "update", rule, f"--source-ranges={IAP}")
+        return Seen("info", text, fix)
+    return Seen("ok", f"none of {len(rules)} rules lets the whole internet in")
+
+
+def examine_ssh(subject: Subject, google: Rest) -> Seen:
+    """Say whether any rule of the network lets ssh in."""
+    rules = [rule for rule in _rules(subject, google) if _network_of(rule) == NETWORK]
+    open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in _allowed(rule))]
+    if open_rules:
+        ranges = {text for rule in open_rules for text in rest.words(rule, "sourceRanges")}
+        if ranges & WORLD:
+            return Seen("ok", "a rule of the network `default` lets ssh in")
+        through = " through IAP" if IAP in ranges else " from some addresses"
+        return Seen("ok", f"a rule of the network `default` lets ssh in{through}")
+    found = ("no rule of the network `default` lets ssh in; this one lets it in through IAP, which "
+             "`--tunnel-through-iap` then uses")  # fmt: skip
+    options = (f"--network={NETWORK}", "--allow=tcp:22", f"--source-ranges={IAP}")
+    fix = subject.gcloud("compute", "firewall-rules", "create", "allow-ssh-from-iap", *options)
+    return Seen("warn", found, fix)
+
+
+def opening(rule: dict[str, Any]) -> Opening | None:
+    """Return how wide a rule opens what it lets in; null for one that lets nothing in."""
+    allowed = _allowed(rule)
+    if any(_is_everything(one) for one in allowed):
+        return "all"
+    names = {name for one in allowed for name in _names(one)}
+    return ("usual" if names <= USUAL else "some") if names else None
+
+
+def _rules(subject: Subject, google: Rest) -> list[dict[str, Any]]:
+    """Return the rules of all networks that are in force."""
+    path = f"compute/v1/projects/{subject.id}/global/firewalls"
+    rules = google.pages(rest.COMPUTE, path, "items", maxResults=500)
+    return [rule for rule in rules if rule.get("disabled") is not True]
+
+
+def _allowed(rule: dict[str, Any]) -> list[dict[str, Any]]:
+    if rule.get("direction") not in (None, "INGRESS"):
+        return []
+    return rest.rows(rule, "allowed", rest.COMPUTE)
+
+
+def _names(one: dict[str, Any]) -> list[str]:
+    """Return `tcp:22` for each port of one protocol, or the protocol alone."""
+    protocol, ports = str(one.get("IPProtocol")).lower(), rest.words(one, "ports")
+    protocol = {"6": "tcp", "17": "udp", "1": "icmp"}.get(protocol, protocol)
+    return [f"{protocol}:{port}" for port in ports] or [protocol]
+
+
+def _is_everything(one: dict[str, Any]) -> bool:
+    """Return whether a protocol is open on all its ports."""
+    names = _names(one)
+    if {"all", "tcp", "udp"} & {*names}:
+        return True
+    return any(_span(name)[1] - _span(name)[0] >= 60_000 for name in names)
+
+
+def _has_port(one: dict[str, Any], port: int) -> bool:
+    names = _names(one)
+    spans = [_span(name) for name in names if name.startswith("tcp:")]
+    return bool({"all", "tcp"} & {*names}) or any(low <= port <= high for low, high in spans)
+
+
+def _span(name: str) -> tuple[int, int]:
+    """Return the first and the last port of `tcp:8000-9000`; nothing for what has no ports."""
+    match = _PORTS.fullmatch(name.partition(":")[2])
+    return (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+
+
+def _network_of(rule: dict[str, Any]) -> str:
+    return str(rule.get("network") or "").rpartition("/")[2]
+
+
+def _let(subject: Subject, rules: list[dict[str, Any]]) -> str:
+    """Return `the rule `a` lets`, or `the rules `a`, `b`, `c` and 3 more let`."""
+    names = [f"`{subject.hide(str(rule.get('name')))}`" for rule in rules]
+    return f"the rules {listed(names)} let" if names[1:] else f"the rule {names[0]} lets"
+
+
+LOOKS = (
+    Look("network", "the network `default` exists",
+         "https://docs.cloud.google.com/compute/docs/reference/rest/v1/networks/get",
+         examine_network, lambda subject: subject.gcloud("compute", "networks", "list")),
+    Look("firewall", "nothing is open to the whole internet",
+         "https://docs.cloud.google.com/compute/docs/reference/rest/v1/firewalls/list",
+         examine_firewall, lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
+         matters=False),
+    Look("ssh", "a firewall rule lets ssh in",
+         "https://docs.cloud.google.com/tpu/docs/configure-networking-access",
+         examine_ssh, lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
+         matters=False),
+)  # fmt: skip
