@@ -1,0 +1,217 @@
+"""`tpustarter tpu doctor` as it is typed: text of 80 columns, JSON, exit codes, and no names."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.support.fake_google import (
+    HANG,
+    NUMBER,
+    PROJECT,
+    SECRETS,
+    ZONE,
+    FakeGoogle,
+    refusal,
+    rule,
+    serving,
+)
+from tpustarter.cloud import doctor as core
+from tpustarter.cloud import rest
+from tpustarter.terminal import WIDTH
+
+SCHEMA = json.loads(resources.files("tpustarter.cloud").joinpath("doctor.schema.json").read_text())
+PLACE = ("--zone", ZONE, "--type", "v6e-8")
+
+
+@pytest.fixture
+def google() -> FakeGoogle:
+    """Return a project in good order."""
+    return FakeGoogle()
+
+
+@pytest.fixture
+def env(google: FakeGoogle) -> Iterator[dict[str, str]]:
+    """Return the environment of a user whose Google is on this machine."""
+    names = [name for name in os.environ if name.startswith(("CLOUDSDK_", "GOOGLE_"))]
+    clean = {name: value for name, value in os.environ.items() if name not in names}
+    with serving(google) as address:
+        yield clean | {rest.ENDPOINT: address, "GOOGLE_CLOUD_PROJECT": PROJECT,
+                       "GCE_METADATA_HOST": "127.0.0.1:1", "COLUMNS": "80"}  # fmt: skip
+
+
+def doctor(env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command and return what it did."""
+    command = [sys.executable, "-m", "tpustarter", "tpu", "doctor", *words]
+    return subprocess.run(
+        command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+
+
+def test_a_project_in_good_order(env: dict[str, str]) -> None:
+    """One line for each finding where it fits, and the whole truth at the end."""
+    done = doctor(env, *PLACE)
+    lines = done.stdout.splitlines()
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "project from GOOGLE_CLOUD_PROJECT, us-east1-d, v6e-8" == lines[0]
+    assert "on this machine, not Google" in lines[1]
+    assert "ok      billing        an open billing account is linked" in lines
+    assert "Nothing stands in the way of a TPU: 13 findings." in done.stdout
+    assert all(len(line) <= WIDTH for line in lines)
+
+
+def test_what_fails_stands_first_with_its_command(google: FakeGoogle, env: dict[str, str]) -> None:
+    """Worst first, one command each, whose lines can be pasted; stderr says what comes next."""
+    google.breaks("billing", {"name": "x"}).breaks("testIam", refusal(429, "Too many."))
+    google.breaks("firewalls", {"items": [rule("open-to-all", "all")]})
+    done = doctor(env, *PLACE)
+    lines = done.stdout.splitlines()
+
+    assert 1 == done.returncode
+    assert ["FAIL", "UNKNOWN", "WARN", "info"] == [
+        word for line in lines if (word := line[:8].strip()) in ("FAIL", "UNKNOWN", "WARN", "info")
+    ]
+    assert '        do    gcloud billing projects link "$GOOGLE_CLOUD_PROJECT" \\' in lines
+    assert "                --billing-account=ACCOUNT_ID" in lines
+    assert "1 of 13 findings stands in the way of a TPU, and 1 is not known." == lines[-1]
+    assert done.stderr.startswith("exit 1: billing: no billing account is linked")
+    assert 1 == len(done.stderr.splitlines())
+    assert all(len(line) <= WIDTH for line in lines)
+
+
+def test_the_document_has_its_schema_and_no_names(google: FakeGoogle, env: dict[str, str]) -> None:
+    """Also where everything is refused with all the names in the text."""
+    google.answers = dict.fromkeys(
+        google.answers, refusal(403, f"alice@example.com may not see {PROJECT}, number {NUMBER}")
+    )
+    done = doctor(env, *PLACE, "--json")
+    document = json.loads(done.stdout)
+
+    jsonschema.validate(document, SCHEMA)
+    assert done.returncode == document["exit_code"] == 1
+    assert document["project"] is None
+    assert [] == [secret for secret in SECRETS if secret in done.stdout + done.stderr]
+
+
+def test_names_are_shown_on_request(env: dict[str, str]) -> None:
+    """In the text and in the document."""
+    text, document = doctor(env, "--show-names"), doctor(env, "--show-names", "--json")
+
+    assert text.stdout.startswith(f"project `{PROJECT}`")
+    assert PROJECT == json.loads(document.stdout)["project"]
+    jsonschema.validate(json.loads(document.stdout), SCHEMA)
+
+
+def test_what_matters_and_is_unknown_is_3(google: FakeGoogle, env: dict[str, str]) -> None:
+    """The last sentence says that this is no proof."""
+    google.breaks("consumerQuota", refusal(500, "Internal error."))
+    done = doctor(env, *PLACE)
+
+    assert 3 == done.returncode
+    assert "so this is no proof" in " ".join(done.stdout.split())
+    assert "gcloud alpha services quota list" in done.stdout
+
+
+def test_what_does_not_matter_and_is_unknown_is_0(google: FakeGoogle, env: dict[str, str]) -> None:
+    """It is said all the same."""
+    google.breaks("firewalls", refusal(403, "No."))
+    done = doctor(env, *PLACE)
+
+    assert 0 == done.returncode
+    assert "2 are not known" in done.stdout
+
+
+def test_without_credentials_it_is_77(env: dict[str, str]) -> None:
+    """Nothing is asked of anybody; the command that logs in stands first."""
+    del env[rest.ENDPOINT]
+    done = doctor(env, *PLACE)
+
+    assert 77 == done.returncode
+    assert "FAIL    credentials" in done.stdout
+    assert "do    gcloud auth application-default login" in done.stdout
+    assert "Nothing is known of the project" in done.stdout
+    assert 12 == done.stdout.count("UNKNOWN")
+
+
+def test_a_dry_run_shows_the_commands_and_asks_nobody(
+    google: FakeGoogle, env: dict[str, str]
+) -> None:
+    """No project is needed either."""
+    del env["GOOGLE_CLOUD_PROJECT"]
+    done = doctor(env, "--dry-run")
+
+    assert 0 == done.returncode
+    assert "Nothing was sent." in done.stdout
+    assert 13 == sum(line.startswith("gcloud ") for line in done.stdout.splitlines())
+    assert "--project=PROJECT" in done.stdout
+    assert [] == google.asked
+
+
+def test_a_proxy_in_the_environment_changes_nothing_on_this_machine(env: dict[str, str]) -> None:
+    """One that leads nowhere."""
+    proxies = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:1")
+
+    assert 0 == doctor(env | proxies, *PLACE).returncode
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("--zone", "us-east1"), "not the name of a zone"),
+        (("--type", "v9-8"), "unknown TPU type"),
+        (("--type", "v6e-9"), "did you mean `v6e-8`?"),
+        (("--project", "My Project"), "is not the id of a project"),
+    ],
+)
+def test_bad_input_is_one_error(env: dict[str, str], words: tuple[str, ...], hint: str) -> None:
+    """Exit 2, with the nearest name; in JSON too."""
+    done, as_json = doctor(env, *words), doctor(env, *words, "--json")
+
+    assert 2 == done.returncode == as_json.returncode
+    assert hint in done.stderr
+    assert hint in json.loads(as_json.stdout)["error"]["what"]
+
+
+def test_a_server_elsewhere_is_refused(env: dict[str, str]) -> None:
+    """Credentials are for Google alone."""
+    done = doctor(env | {rest.ENDPOINT: "192.0.2.1:80"}, *PLACE)
+
+    assert 2 == done.returncode
+    assert "expected an address of this machine" in done.stderr
+
+
+def test_the_program_ends_while_a_call_still_hangs(google: FakeGoogle, env: dict[str, str]) -> None:
+    """A thread that waits keeps nobody waiting, in the time that the help promises."""
+    google.breaks("compute/v1", HANG)
+    driver = (
+        "import sys; from tpustarter.cloud import doctor, rest\n"
+        "doctor.examine.__kwdefaults__.update(call_s=30.0, total_s=0.5)\n"
+        "from tpustarter.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", driver, "tpu", "doctor", *PLACE], env=env, capture_output=True,
+        text=True, timeout=9, check=False,
+    )  # fmt: skip
+
+    assert 3 == done.returncode
+    assert "there was no answer in time" in done.stdout
+
+
+def test_the_help_names_every_exit_code(env: dict[str, str]) -> None:
+    """And it fits 80 columns."""
+    done = doctor(env, "--help")
+    codes: dict[str, Any] = {str(code): None for code in (0, 1, 3, 77)}
+
+    assert [] == [code for code in codes if f"{code} " not in done.stdout]
+    assert all(len(line) <= WIDTH for line in done.stdout.splitlines())
+    assert core.TOTAL_S < 20

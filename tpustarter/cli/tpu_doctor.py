@@ -1,0 +1,132 @@
+"""`tpustarter tpu doctor`: what stands between a project and its first TPU, and what to do."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.tpu_parts import common_options, place
+from tpustarter.cloud import places, request
+from tpustarter.cloud.subject import Subject
+from tpustarter.terminal import WIDTH, Paint, paint_for, visible, wrap
+
+if TYPE_CHECKING:
+    from tpustarter.cloud.doctor import Report
+    from tpustarter.cloud.findings import Finding
+
+SCHEMA = "tpustarter.doctor/1"
+_WORDS = {"fail": "FAIL", "unknown": "UNKNOWN", "warn": "WARN"}
+_COLOURS = {"fail": "red", "unknown": "magenta", "warn": "yellow", "ok": "green"}
+_INDENT = " " * 8
+_DO, _DO_ON = f"{_INDENT}do    ", " " * 16
+_QUOTED = re.compile(r'"[^"]*"')
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@click.command("doctor", epilog="Example: tpustarter tpu doctor --zone us-east1-d --type v6e-8")
+@common_options(zone="Where a TPU is wanted.")
+@click.option("--type", "tpu_type", metavar="TYPE", help="The TPU that is wanted, such as v6e-8.")
+@click.option(
+    "--show-names", is_flag=True, help="Show ids, numbers and addresses, which are left out."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def doctor_command(
+    *,
+    project: str | None,
+    zone: str | None,
+    tpu_type: str | None,
+    show_names: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """See what stands between your project and a TPU, and how to settle it.
+
+    It asks Google about the project with your own credentials, changes nothing, and takes at most
+    about 20 seconds. What it cannot see is unknown, with the gcloud command that looks.
+
+    \b
+    Exit code: 0 nothing stands in the way, 1 something does, 3 something that
+    matters is unknown, 77 there are no credentials that work.
+    """  # noqa: D301  click looks for the character itself
+    with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+        from tpustarter.cloud import doctor as core
+
+        subject = Subject(
+            place(project, dry_run=dry_run),
+            places.zone(zone),
+            request.parse_type(tpu_type) if tpu_type else None,
+            show_names=show_names,
+        )
+        if dry_run:
+            _show_commands(core.commands(subject))
+            return
+        if sys.stderr.isatty() and not as_json:
+            click.echo(f"asking Google about the project, at most {core.TOTAL_S:g} s", err=True)
+        report = core.examine(subject)
+        if as_json:
+            from tpustarter.checking import document
+
+            click.echo(document.line(report.fields()))
+        else:
+            for line in _describe(report, core.headline(report), paint_for(_COLOURS)):
+                click.echo(line)
+    if report.exit_code:
+        worst = report.findings[0]
+        fix = f"; next: `{visible(worst.fix)}`" if worst.fix else ""
+        text = f"exit {int(report.exit_code)}: {worst.id}: {visible(worst.found)}{fix}"
+        click.echo(text, err=True)
+    sys.exit(report.exit_code)
+
+
+def _show_commands(commands: dict[str, str]) -> None:
+    """Print the gcloud command that looks for each finding."""
+    click.echo("The same with gcloud:")
+    for title, command in commands.items():
+        click.echo(f"# {title}")
+        for line in _command(command, "", "    "):
+            click.echo(line)
+    click.echo("Nothing was sent.")
+
+
+def _describe(report: Report, headline: str, paint: Paint) -> Iterator[str]:
+    """Yield the report as text: what is examined, worst first, the whole truth."""
+    subject = report.subject
+    named = f"`{subject.id}`" if subject.show_names else f"from {subject.project.source}"
+    wanted = subject.type.accelerator_type if subject.type else "any type"
+    yield from wrap(visible(f"project {named}, {subject.zone or 'no zone'}, {wanted}"), "", _INDENT)
+    if report.server:
+        yield from wrap(f"asks   {report.server} on this machine, not Google", "", " " * 7)
+    yield ""
+    for finding in report.findings:
+        yield from _row(finding, paint)
+    yield ""
+    yield from wrap(headline)
+
+
+def _row(finding: Finding, paint: Paint) -> Iterator[str]:
+    """Yield one finding: its verdict, its name and what was found, and below it what to do."""
+    word = f"{_WORDS.get(finding.verdict, finding.verdict):<8}"
+    hang = " " * 23
+    first, *others = wrap(visible(finding.found), f"{word}{finding.id:<14} ", hang)
+    yield paint(first[:8], finding.verdict) + first[8:]
+    yield from others
+    if finding.fix and finding.verdict != "ok":
+        yield from _command(visible(finding.fix))
+
+
+def _command(text: str, lead: str = _DO, hang: str = _DO_ON) -> Iterator[str]:
+    """Yield a command that can be pasted as it stands: one that goes on ends with a backslash."""
+    whole = _QUOTED.sub(lambda match: match[0].replace(" ", _NO_BREAK), text)
+    lines = textwrap.wrap(
+        whole, WIDTH - 2, initial_indent=lead, subsequent_indent=hang, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    lines = [line.replace(_NO_BREAK, " ") for line in lines]
+    yield from (f"{line} \\" for line in lines[:-1])
+    yield lines[-1]
