@@ -17,6 +17,7 @@ from tpustarter.cloud.events import Event
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import Request
 from tpustarter.cloud.resources import QueuedResource
+from tpustarter.problem import Problem
 
 PROJECT = Project("my-project", "--project")
 ZONES = ["us-central1-b", "us-east5-a"]
@@ -27,6 +28,8 @@ INTERNAL = (13, "an internal error has occurred")
 CONFIG = (3, "Accelerator type v6e-8 is not available in the zone")
 DENIED = (7, "Permission 'tpu.queuedresources.create' denied on 'projects/my-project'")
 GONE_AWAY = (14, "Socket closed")
+
+MOST_EVENTS = 10_000
 
 _Result = TypeVar("_Result")
 
@@ -132,12 +135,11 @@ class WatchedClient(Client):
         if counts:
             self._crash.passes(after=False)
         try:
-            answer = call()
+            return call()
         finally:
             check_invariant(self._cloud)
-        if counts:
-            self._crash.passes(after=True)
-        return answer
+            if counts:
+                self._crash.passes(after=True)
 
 
 def check_invariant(cloud: ZonesCloud) -> None:
@@ -148,31 +150,33 @@ def check_invariant(cloud: ZonesCloud) -> None:
 def exhaust(happening: Generator[Event, None, _Result]) -> tuple[list[Event], _Result]:
     """Return all events, and what the generator returns."""
     seen: list[Event] = []
-    while True:
-        try:
-            seen.append(next(happening))
-        except StopIteration as end:
-            return seen, end.value
+    try:
+        while len(seen) < MOST_EVENTS:
+            event = next(happening)
+            seen.append(event)
+    except StopIteration as end:
+        return seen, end.value
+    raise AssertionError("it does not end")
 
 
 def walk(
     cloud: ZonesCloud, requests: Sequence[Request], client: Client | None = None, **how: Any
-) -> tuple[list[Event], QueuedResource | BaseException | None]:
-    """Return what happens on a walk over zones, and its result, or the error it ended with."""
-    happening = Creation(client or WatchedClient(cloud), PROJECT, cloud.clock).run(requests, **how)
+) -> tuple[list[Event], QueuedResource | Problem | None]:
+    """Return what happens on a walk over zones, and its result, or the Problem it ended with."""
     seen: list[Event] = []
+    happening = Creation(client or WatchedClient(cloud), PROJECT, cloud.clock).run(requests, **how)
     try:
-        for _ in range(10_000):
-            seen.append(next(happening))
-        raise AssertionError("the walk does not end")
+        while len(seen) < MOST_EVENTS:
+            event = next(happening)
+            seen.append(event)
+            check_invariant(cloud)
     except StopIteration as end:
-        result: QueuedResource | BaseException | None = end.value
-    except (Exception, CrashError) as error:
-        if isinstance(error, AssertionError):
-            raise
-        result = error
-    check_invariant(cloud)
-    return seen, result
+        check_invariant(cloud)
+        return seen, end.value
+    except Problem as problem:
+        check_invariant(cloud)
+        return seen, problem
+    raise AssertionError("it does not end")
 
 
 def told(events: Sequence[Event]) -> list[str]:

@@ -2,7 +2,7 @@
 
 The ledger is written before the request leaves. Where the answer is lost, Google is asked whether
 the request arrived; if not, it is sent once more, which cannot make a second TPU, because a name is
-given once in a zone.
+given once in a zone. After an internal error of Google's the caller decides when that is due.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def ask(
             is_lost = error.kind in UNANSWERED
             may_exist = may_exist or is_lost
             if not (may_exist and _has_arrived(client, entry)):
-                if is_lost and attempt < ATTEMPTS:
+                if error.kind == "network" and attempt < ATTEMPTS:
                     entry = ledger.update(entry, "sent", LOST)
                     continue
                 if may_exist:

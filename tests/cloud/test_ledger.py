@@ -1,0 +1,320 @@
+"""The ledger of what may be billed: whole or as it was, whoever writes and whatever stands in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cloud_runs import (
+    ZONES,
+    WatchedClient,
+    ZonesCloud,
+    asked,
+    exhaust,
+    in_ledger,
+    told,
+    walk,
+)
+from tests.support.fake_cloud import NEVER, Fault, serving
+from tpustarter import state
+from tpustarter.cloud import ledger
+from tpustarter.cloud.events import Kept
+from tpustarter.cloud.ledger import Entry
+from tpustarter.cloud.reconcile import reconcile
+from tpustarter.problem import ExitCode, Problem
+
+FIRST, SECOND = ZONES
+
+
+def entry(name: str = "bert", **more: Any) -> Entry:
+    """Return an entry of this morning."""
+    values = {"project": "my-project", "zone": FIRST, "type": "v6e-8", "chips": 8, "tier": "spot",
+              "asked": "2026-11-22T08:00:00+00:00", "nodes": (name,)} | more  # fmt: skip
+    return Entry(name=name, **values)
+
+
+def file() -> Path:
+    """Return where the ledger lies."""
+    return state.path(ledger.STATE)
+
+
+def test_an_entry_goes_from_sent_to_gone() -> None:
+    """Each step is on the disk at once."""
+    one = entry()
+    ledger.add(one)
+    assert [one] == ledger.entries()
+
+    ledger.update(one, "taken", operation="operations/1")
+    ledger.update(one, "seen", created="2026-11-22T08:00:01+00:00")
+    assert [("seen", "operations/1", "2026-11-22T08:00:01+00:00")] == [
+        (row.phase, row.operation, row.created) for row in ledger.entries()
+    ]
+
+    ledger.remove(one)
+    assert [] == ledger.entries()
+
+
+def test_one_that_another_process_took_out_is_written_again() -> None:
+    """What was just seen exists, whoever thought that it was gone."""
+    one = entry()
+    ledger.add(one)
+    ledger.remove(one)
+    ledger.update(one, "seen")
+
+    assert ["seen"] == [row.phase for row in ledger.entries()]
+
+
+def test_one_that_was_asked_for_anew_is_not_taken_out_with_the_earlier_one() -> None:
+    """Another process has sent a request under the same name meanwhile."""
+    ledger.add(entry())
+    ledger.add(entry(asked="2026-11-22T09:00:00+00:00"))
+    ledger.remove(entry())
+
+    assert ["2026-11-22T09:00:00+00:00"] == [row.asked for row in ledger.entries()]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        None,
+        7,
+        "bert",
+        [],
+        {},
+        {"name": "bert"},
+        asdict(entry()) | {"asked": "yesterday"},
+        asdict(entry()) | {"asked": "2026-11-22T08:00:00"},
+        asdict(entry()) | {"chips": "8"},
+        asdict(entry()) | {"nodes": "bert"},
+        asdict(entry()) | {"nodes": [1]},
+        asdict(entry()) | {"phase": "eaten"},
+        asdict(entry()) | {"zone": ""},
+        asdict(entry()) | {"note": None},
+        asdict(entry()) | {"a field of a later version": 1},
+    ],
+)
+def test_a_foreign_row_is_kept_and_not_read(row: Any) -> None:
+    """A later version, or a person, wrote it: writing others loses nothing of it."""
+    state.save(ledger.STATE, {"entries": [row]})
+    assert [] == ledger.entries()
+
+    ledger.add(entry("other"))
+    assert ["other"] == [one.name for one in ledger.entries()]
+    assert row in json.loads(file().read_text())["entries"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "\x00\x01", '{"entries": [', "[1]"])
+def test_a_corrupt_ledger_is_put_aside_and_shown(text: str) -> None:
+    """What it held is not known, but that there was something is."""
+    file().parent.mkdir(parents=True, exist_ok=True)
+    file().write_text(text)
+
+    assert [] == ledger.entries()
+    (aside,) = ledger.put_aside()
+    assert text == aside.read_text()
+    ledger.add(entry())
+    assert ["bert"] == [one.name for one in ledger.entries()]
+
+
+def test_a_full_disk_loses_nothing() -> None:
+    """The entry that cannot be written is a Problem, and those before it stay."""
+    ledger.add(entry())
+    program = (
+        "import resource, sys\n"
+        "from tpustarter.cloud import ledger\n"
+        "from tpustarter.problem import Problem\n"
+        "row = ledger.entries()[0]\n"
+        "from dataclasses import replace\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "try: ledger.add(replace(row, name='other'))\n"
+        "except Problem as problem: print(problem); sys.exit(9)\n"
+    )
+    done = run(program)
+
+    assert 9 == done.returncode
+    assert done.stdout.startswith("error: cannot write")
+    assert ["bert"] == [one.name for one in ledger.entries()]
+
+
+def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own, in this test's home."""
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.run(
+        [sys.executable, "-c", program, *words], env=env, capture_output=True, text=True,
+        check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_two_processes_write_at_the_same_time() -> None:
+    """Every entry of both is there in the end."""
+    program = (
+        "import sys\n"
+        "from tpustarter.cloud import ledger\n"
+        "for n in range(25):\n"
+        "    one = ledger.Entry('my-project', 'us-central1-b', f'{sys.argv[1]}-{n}', 'v6e-8', 8,\n"
+        "                       'spot', '2026-11-22T08:00:00+00:00')\n"
+        "    ledger.add(one)\n"
+        "    ledger.update(one, 'taken')\n"
+        "    if n % 5 == 0: ledger.remove(one)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    both = [subprocess.Popen([sys.executable, "-c", program, name], env=env) for name in "ab"]
+
+    assert [0, 0] == [process.wait(60) for process in both]
+    expected = {f"{name}-{n}" for name in "ab" for n in range(25) if n % 5}
+    assert expected == {one.name for one in ledger.entries()}
+    assert {"taken"} == {one.phase for one in ledger.entries()}
+
+
+def test_a_ledger_that_somebody_else_holds_is_a_clear_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is waited for a while, and then said."""
+    monkeypatch.setattr(ledger, "LOCK_WAIT_S", 0.1)
+    lock = file().with_suffix(".lock")
+    ledger.add(entry())
+    holder = subprocess.Popen(
+        [sys.executable, "-c", f"import fcntl\nf = open({str(lock)!r})\n"
+         "fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); input()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert holder.stdout is not None
+    assert "held\n" == holder.stdout.readline()
+
+    with pytest.raises(Problem) as caught:
+        ledger.add(entry("other"))
+    holder.communicate("\n", timeout=10)
+
+    assert ExitCode.BUSY == caught.value.code
+    assert ["bert"] == [one.name for one in ledger.entries()]
+
+
+def test_the_ledger_is_compared_with_what_google_lists() -> None:
+    """What is seen stays, what is gone goes, and of other projects nothing is said."""
+    with serving(ZonesCloud()) as cloud:
+        assert isinstance(cloud, ZonesCloud)
+        client = WatchedClient(cloud)
+        walk(cloud, [asked()], client)
+        ledger.add(entry("gone", phase="seen"))
+        ledger.add(entry("elsewhere", project="another-project"))
+        events, stay = exhaust(reconcile(client, cloud.clock))
+
+        assert [f"StateSeen {FIRST} ACTIVE", f"Gone {FIRST}"] == sorted(told(events), reverse=True)
+        assert ["bert"] == [one.name for one in stay]
+        assert {"bert", "elsewhere"} == {one.name for one in ledger.entries()}
+
+
+def test_nothing_is_sent_where_the_ledger_is_empty() -> None:
+    """Home and every command may call it."""
+    with serving(ZonesCloud()) as cloud:
+        assert isinstance(cloud, ZonesCloud)
+        assert ([], []) == exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+        assert [] == cloud.calls
+
+
+@pytest.mark.parametrize(
+    ("age_s", "phase", "operation", "stays"),
+    [
+        (0, "sent", "", True),
+        (599, "sent", "", True),
+        (601, "sent", "", False),
+        (-3600, "sent", "", True),
+        (599, "taken", "", True),
+        (601, "taken", "", False),
+        (9999, "taken", "running", True),
+        (9999, "taken", "ended", False),
+        (0, "seen", "", False),
+        (0, "deleting", "", False),
+    ],
+)
+def test_when_what_is_not_listed_is_forgotten(
+    age_s: float, phase: ledger.Phase, operation: str, stays: bool
+) -> None:
+    """One that was seen at once; an unanswered one after ten minutes; one in the making never."""
+    with serving(ZonesCloud()) as cloud:
+        assert isinstance(cloud, ZonesCloud)
+        cloud.operations = {"running": False, "ended": True}
+        asked_at = ledger.stamp(cloud.clock.now() - timedelta(seconds=age_s))
+        path = f"projects/my-project/locations/{FIRST}/operations/{operation}" if operation else ""
+        ledger.add(entry(asked=asked_at, phase=phase, operation=path))
+        events, _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+
+        assert stays == bool(in_ledger())
+        assert ["Kept" if stays else "Gone"] == [type(event).__name__ for event in events]
+
+
+def test_a_zone_that_is_not_reached_says_nothing() -> None:
+    """Its entries stay, with the reason."""
+    with serving(ZonesCloud()) as cloud:
+        assert isinstance(cloud, ZonesCloud)
+        cloud.unreachable = [FIRST]
+        ledger.add(entry(phase="seen"))
+        (kept,), _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+
+        assert isinstance(kept, Kept)
+        assert FIRST in kept.why
+        assert {(FIRST, "bert")} == in_ledger()
+
+
+def test_a_look_that_fails_changes_nothing() -> None:
+    """What cannot be seen is not gone."""
+    with serving(ZonesCloud()) as cloud:
+        assert isinstance(cloud, ZonesCloud)
+        ledger.add(entry(phase="seen"))
+        cloud.faults["GetQueuedResource"] = [Fault(7, "Permission denied")]
+        events, _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+
+        assert ["Kept"] == [type(event).__name__ for event in events]
+        assert {(FIRST, "bert")} == in_ledger()
+
+
+def test_nodes_without_their_request_are_not_gone() -> None:
+    """They are what is billed."""
+    with serving(ZonesCloud()) as cloud:
+        assert isinstance(cloud, ZonesCloud)
+        client = WatchedClient(cloud)
+        walk(cloud, [asked()], client)
+        (node,) = client.nodes().items
+        name = f"projects/my-project/locations/{FIRST}/nodes/{node.name}"
+        cloud.nodes[name] = cloud._all_nodes("")[0]
+        cloud.made.clear()
+        exhaust(reconcile(client, cloud.clock))
+
+        assert {(FIRST, "bert")} == in_ledger()
+
+
+def test_somebody_else_s_of_the_same_name_is_told_from_ours() -> None:
+    """Ours was deleted, and a colleague took the name: by Google's clock it is another one."""
+    with serving(ZonesCloud()) as cloud:
+        assert isinstance(cloud, ZonesCloud)
+        client = WatchedClient(cloud)
+        cloud.scripts[FIRST] = [(NEVER, None)]
+        walk(cloud, [asked()], client, wait=False)
+        exhaust(reconcile(client, cloud.clock))
+        assert {(FIRST, "bert")} == in_ledger()
+
+        cloud.clock.sleep(60)
+        cloud.add_foreign(FIRST, "bert")
+        events, _ = exhaust(reconcile(client, cloud.clock))
+
+        assert [f"Gone {FIRST}"] == told(events)
+        assert set() == in_ledger()
+
+
+def test_a_name_means_its_entries_in_every_zone() -> None:
+    """Of one project."""
+    rows = [entry(), entry(zone=SECOND), entry("other"), entry(project="another-project")]
+    for row in rows:
+        ledger.add(row)
+
+    assert rows[:2] == ledger.of_name("my-project", "bert")
+    assert replace(rows[0], phase="seen") == ledger.update(rows[0], "seen")
+    assert "seen" == ledger.current(rows[0]).phase
