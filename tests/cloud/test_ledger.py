@@ -1,4 +1,4 @@
-"""The ledger of what may be billed: whole or as it was, whoever writes and whatever stands in it."""
+"""The ledger of what may be billed: whole or as it was, whoever writes and whatever is in it."""
 
 from __future__ import annotations
 
@@ -103,6 +103,7 @@ def test_one_that_was_asked_for_anew_is_not_taken_out_with_the_earlier_one() -> 
 )
 def test_a_foreign_row_is_kept_and_not_read(row: Any) -> None:
     """A later version, or a person, wrote it: writing others loses nothing of it."""
+    row = json.loads(json.dumps(row))
     state.save(ledger.STATE, {"entries": [row]})
     assert [] == ledger.entries()
 
@@ -181,11 +182,10 @@ def test_a_ledger_that_somebody_else_holds_is_a_clear_problem(
     monkeypatch.setattr(ledger, "LOCK_WAIT_S", 0.1)
     lock = file().with_suffix(".lock")
     ledger.add(entry())
-    holder = subprocess.Popen(
-        [sys.executable, "-c", f"import fcntl\nf = open({str(lock)!r})\n"
-         "fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); input()"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    program = "import fcntl, sys\nf = open(sys.argv[1])\nfcntl.flock(f, fcntl.LOCK_EX)\n"
+    program += "print('held', flush=True)\ninput()"
+    words = [sys.executable, "-c", program, str(lock)]
+    holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert "held\n" == holder.stdout.readline()
 

@@ -49,7 +49,7 @@ def endpoint() -> str | None:
         is_here = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         is_here = False
-    if is_here and port.isdigit():
+    if is_here and port.isascii() and port.isdigit() and 0 < int(port) < 65536:
         return address
     raise Problem(
         f"`{ENDPOINT}` is `{address}`, expected an address of this machine such as 127.0.0.1:8080",

@@ -1,0 +1,361 @@
+"""The client on bad days: pages, silence, lost servers, proxies, and answers that make no sense."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.cloud import tpu_v2
+
+from tests.support.cloud_runs import INTERNAL, PROJECT, ZONES, asked
+from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, Made, channel, serving
+from tpustarter.cloud import client as cloud_client
+from tpustarter.cloud import credentials, proto
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.failures import CloudProblem
+from tpustarter.problem import Problem
+
+FIRST = ZONES[0]
+PLACE = f"projects/{PROJECT.name}/locations/{FIRST}"
+RATE = (
+    8,
+    "Quota exceeded for quota metric 'Create requests' and limit 'Create requests per minute'",
+)
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202e\x00[red]bert[/]\x9b31m"
+
+
+@pytest.fixture
+def cloud() -> Iterator[FakeCloud]:
+    """Run the service."""
+    with serving() as served:
+        yield served
+
+
+def connected(cloud: FakeCloud, **limits: float) -> Client:
+    """Return a client of it."""
+    return Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock, **limits)
+
+
+def add_node(cloud: FakeCloud, name: str, **more: Any) -> None:
+    """Add a node that was made directly."""
+    full = f"{PLACE}/nodes/{name}"
+    cloud.nodes[full] = tpu_v2.Node(name=full, accelerator_type="v6e-8", **more)
+
+
+def test_two_thousand_nodes_come_in_pages(cloud: FakeCloud) -> None:
+    """All of them, in order, in four calls."""
+    for number in range(2000):
+        add_node(cloud, f"node-{number:04}")
+    began = time.perf_counter()
+    nodes = connected(cloud).nodes().items
+    print(f"\n2,000 nodes in {time.perf_counter() - began:.2f} s")
+
+    assert [f"node-{number:04}" for number in range(2000)] == [node.name for node in nodes]
+    assert 4 == len(cloud.called("ListNodes"))
+
+
+def test_zones_that_were_not_reached_are_named(cloud: FakeCloud) -> None:
+    """What is there is not in the listing."""
+    cloud.unreachable = [FIRST, ZONES[1]]
+    client = connected(cloud)
+
+    assert (FIRST, ZONES[1]) == client.nodes().unreachable == client.queued_resources().unreachable
+
+
+def test_a_server_that_never_answers() -> None:
+    """A call ends at its limit, is not repeated, and says so."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        import grpc
+
+        lines = grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.enable_http_proxy", 0)])
+        client = Client(PROJECT.name, channel=lines, clock=FakeClock(), read_s=0.3, write_s=0.3)
+        began = time.perf_counter()
+        with pytest.raises(CloudProblem) as caught:
+            client.nodes()
+        with pytest.raises(CloudProblem):
+            client.zones()
+        with pytest.raises(CloudProblem):
+            client.create(asked())
+
+        assert time.perf_counter() - began < 5
+        assert "network" == caught.value.kind
+        lines.close()
+
+
+def test_a_server_that_takes_a_call_and_stays_silent(cloud: FakeCloud) -> None:
+    """Reads and writes have limits of their own."""
+    let_go = threading.Event()
+    cloud.before_call = lambda _: let_go.wait(10) and None
+    client = connected(cloud, read_s=0.2, write_s=0.2)
+    began = time.perf_counter()
+    for call in (client.zones, client.nodes, lambda: client.types(FIRST),
+                 lambda: client.node(FIRST, "bert"), lambda: client.operation("operations/1"),
+                 lambda: client.create(asked()), lambda: client.stop_node(FIRST, "bert")):  # fmt: skip
+        with pytest.raises(CloudProblem) as caught:
+            call()
+        assert "network" == caught.value.kind
+    seconds = time.perf_counter() - began
+    let_go.set()
+
+    assert seconds < 7
+    assert [] == cloud.clock.slept
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+def test_reads_are_repeated_where_the_service_is_away(cloud: FakeCloud, failures: int) -> None:
+    """With longer and longer pauses that are not the same for everybody."""
+    cloud.faults["ListNodes"] = [Fault(14, "connection reset by peer")] * failures
+    add_node(cloud, "bert")
+
+    assert ["bert"] == [node.name for node in connected(cloud).nodes().items]
+    assert failures == len(cloud.clock.slept)
+    assert sorted(cloud.clock.slept) == cloud.clock.slept
+
+
+def test_a_service_that_stays_away_is_an_error_in_the_end(cloud: FakeCloud) -> None:
+    """After four attempts and less than twenty seconds of pauses."""
+    cloud.faults["ListNodes"] = [Fault(14, "connection reset by peer")] * 9
+    with pytest.raises(CloudProblem) as caught:
+        connected(cloud).nodes()
+
+    assert "network" == caught.value.kind
+    assert 4 == len(cloud.called("ListNodes"))
+    assert sum(cloud.clock.slept) < 20
+
+
+def test_what_changes_something_is_sent_once(cloud: FakeCloud) -> None:
+    """Nobody knows whether a request without an answer was carried out."""
+    for method, call in {
+        "CreateQueuedResource": lambda client: client.create(asked()),
+        "DeleteQueuedResource": lambda client: client.delete_queued_resource(
+            FIRST, "b", force=True
+        ),
+        "DeleteNode": lambda client: client.delete_node(FIRST, "b"),
+        "StopNode": lambda client: client.stop_node(FIRST, "b"),
+        "StartNode": lambda client: client.start_node(FIRST, "b"),
+    }.items():
+        for code in (14, 13, 4, 2):
+            cloud.faults[method] = [Fault(code, "no answer")]
+            with pytest.raises(CloudProblem):
+                call(connected(cloud))
+        assert 4 == len(cloud.called(method))
+    assert [] == cloud.clock.slept
+
+
+def test_a_server_that_goes_away_in_the_middle() -> None:
+    """The second page never comes: one clear error and no half listing."""
+    with serving() as cloud:
+        for number in range(1200):
+            add_node(cloud, f"node-{number}")
+        client = connected(cloud, read_s=2.0)
+        second = threading.Event()
+
+        def go(_: str) -> None:
+            if len(cloud.called("ListNodes")) == 2:
+                cloud.faults["ListNodes"] = [Fault(14, "Socket closed")] * 9
+                second.set()
+
+        cloud.before_call = go
+        with pytest.raises(CloudProblem) as caught:
+            client.nodes()
+
+        assert second.is_set()
+        assert "network" == caught.value.kind
+    with pytest.raises(CloudProblem) as caught:
+        client.nodes()
+    assert "network" == caught.value.kind
+
+
+def test_too_many_creations_a_minute_wait_for_a_minute(cloud: FakeCloud) -> None:
+    """Google says that the request did not begin, so it is sent once more."""
+    cloud.faults["CreateQueuedResource"] = [Fault(*RATE)]
+    try:
+        connected(cloud).create(asked())
+    except CloudProblem as problem:
+        pytest.skip(f"No row of failures.yml knows this text yet; its kind is {problem.kind}.")
+
+    assert [60.0] == cloud.clock.slept
+    assert 2 == len(cloud.called("CreateQueuedResource"))
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "https_proxy", "grpc_proxy", "all_proxy"])
+def test_a_proxy_is_not_asked_for_a_server_on_this_machine(
+    cloud: FakeCloud, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing listens at the proxy's address, and the listing comes all the same."""
+    for spelling in (name, name.upper()):
+        monkeypatch.setenv(spelling, "http://127.0.0.1:9")
+    monkeypatch.setenv(cloud_client.ENDPOINT, f"127.0.0.1:{cloud.port}")
+    add_node(cloud, "bert")
+
+    assert ["bert"] == [node.name for node in Client(PROJECT.name).nodes().items]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tpu.googleapis.com:443", "10.0.0.1:80", "localhost", "127.0.0.1", ":80", "127.0.0.1:",
+     "localhost.example.com:80", "0.0.0.0:80", "127.0.0.1:http", "127.0.0.1:99999", "127.0.0.1:0",
+     "http://127.0.0.1:80", "169.254.169.254:80", "127.0.0.1:\u0663"],
+)  # fmt: skip
+def test_an_endpoint_elsewhere_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody's credentials and requests go to another machine through a variable."""
+    monkeypatch.setenv(cloud_client.ENDPOINT, address)
+    with pytest.raises(Problem) as caught:
+        Client(PROJECT.name)
+
+    assert cloud_client.ENDPOINT in caught.value.what
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:80", "localhost:8080", "[::1]:80", "127.1.2.3:1"])
+def test_an_endpoint_on_this_machine_is_taken(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In each way that it is written."""
+    monkeypatch.setenv(cloud_client.ENDPOINT, address)
+
+    assert address == cloud_client.endpoint()
+
+
+def test_without_credentials_it_ends_in_about_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the metadata server takes the connection and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        host = f"127.0.0.1:{silent.getsockname()[1]}"
+        for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP", "GCE_METADATA_ROOT"):
+            monkeypatch.setenv(name, host)
+        monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+        began = time.perf_counter()
+        with pytest.raises(CloudProblem) as caught:
+            Client(PROJECT.name)
+
+        assert time.perf_counter() - began < 4  # a second, and what it takes to import
+        assert "default credentials" in caught.value.what + caught.value.text
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"type": "authorized_user"}', "\xff"])
+def test_a_broken_file_of_credentials_is_one_clear_error(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is never a traceback."""
+    file = tmp_path / "key.json"
+    file.write_bytes(text.encode("latin-1"))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+
+    with pytest.raises(CloudProblem):
+        credentials.find(PROJECT.name)
+
+
+def test_the_user_s_own_credentials_name_the_project_for_the_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless they name one; nothing is sent, and gcloud is not started."""
+    file = tmp_path / "adc.json"
+    rest = '"client_id": "a", "client_secret": "b", "refresh_token": "c", "type": "authorized_user"'
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    file.write_text("{" + rest + "}")
+    assert PROJECT.name == credentials.find(PROJECT.name).quota_project_id
+
+    file.write_text("{" + rest + ', "quota_project_id": "another-project"}')
+    assert "another-project" == credentials.find(PROJECT.name).quota_project_id
+
+
+def test_numbers_that_this_client_does_not_know(cloud: FakeCloud) -> None:
+    """A later API has more states: the number is shown, and nothing is written to stderr."""
+    add_node(cloud, "bert")
+    raw = tpu_v2.Node.pb(cloud.nodes[f"{PLACE}/nodes/bert"])
+    raw.state, raw.health = 99, 98
+    raw.symptoms.add().symptom_type = 97
+    message = proto.queued_resource_of(asked(), PROJECT.name)
+    tpu_v2.QueuedResource.pb(message).state.state = 96
+    resource = proto.queued_resource(message)
+    (node,) = connected(cloud).nodes().items
+
+    assert ("99", "98", "97") == (node.state, node.health, node.symptoms[0].kind)
+    assert "96" == resource.state
+
+
+def test_half_filled_messages() -> None:
+    """What is missing is empty, and a time outside the calendar is none."""
+    node, resource = tpu_v2.Node(), tpu_v2.QueuedResource()
+    assert ("", "", "", "") == (proto.node(node).name, proto.node(node).type,
+                                proto.node(node).state, proto.node(node).zone)  # fmt: skip
+    assert ((), None, "") == (proto.queued_resource(resource).nodes,
+                              proto.queued_resource(resource).error,
+                              proto.queued_resource(resource).state)  # fmt: skip
+
+    tpu_v2.Node.pb(node).create_time.seconds = 10**15
+    assert proto.node(node).created is None
+    tpu_v2.Node.pb(node).create_time.seconds = 1_800_000_000
+    assert datetime.fromtimestamp(1_800_000_000, timezone.utc) == proto.node(node).created
+
+    spec = tpu_v2.QueuedResource.pb(resource).tpu.node_spec.add()
+    spec.multislice_params.node_count = 2**31 - 1
+    resource.name = f"{PLACE}/queuedResources/bert"
+    names = proto.queued_resource(resource).nodes
+    assert ("bert-0", proto.MOST_SLICES) == (names[0], len(names))
+
+
+def test_a_type_without_a_name_is_its_generation_and_topology() -> None:
+    """That is how it stands where the request said a topology."""
+    node = tpu_v2.Node(
+        accelerator_config=tpu_v2.AcceleratorConfig(
+            type_=tpu_v2.AcceleratorConfig.Type.V6E, topology="4x4"
+        )
+    )
+
+    assert "V6E 4x4" == proto.node(node).type
+
+
+def is_harmless(text: str) -> bool:
+    """Return whether a terminal shows a text and obeys nothing in it."""
+    return all(char.isprintable() or char == "\n" for char in text)
+
+
+def test_hostile_texts_do_not_reach_the_terminal(cloud: FakeCloud) -> None:
+    """Names, descriptions, symptoms, zones, errors of calls and of resources are text."""
+    add_node(cloud, "x", health_description=HOSTILE)
+    raw = tpu_v2.Node.pb(cloud.nodes[f"{PLACE}/nodes/x"])
+    raw.name = f"{PLACE}/nodes/{HOSTILE.replace('/', '')}"
+    raw.accelerator_type = raw.runtime_version = HOSTILE
+    raw.symptoms.add(details=HOSTILE, worker_id=HOSTILE)
+    raw.network_endpoints.add(ip_address=HOSTILE)
+    cloud.unreachable = [HOSTILE.replace("/", "")]
+    cloud.zones = cloud.types[FIRST] = cloud.versions[FIRST] = [HOSTILE]
+    made = Made(proto.queued_resource_of(asked(), PROJECT.name), cloud.clock.now(),
+                ((0, "FAILED"),), (8, HOSTILE))  # fmt: skip
+    made.message.name = f"{PLACE}/queuedResources/bert"
+    cloud.made[made.message.name] = made
+    client = connected(cloud)
+    shown = [repr(client.nodes().unreachable), *client.nodes().unreachable, *client.zones(),
+             *client.types(FIRST), *client.versions(FIRST)]  # fmt: skip
+    (node,) = client.nodes().items
+    (resource,) = client.queued_resources().items
+    symptom = node.symptoms[0]
+    shown += [node.name, node.type, node.health_description, node.runtime_version,
+              symptom.details, symptom.worker, *node.internal_addresses]  # fmt: skip
+    assert resource.error is not None
+    shown.append(resource.error[1])
+    for code in (3, 5, 7, 8, 13, 2):
+        cloud.faults["ListLocations"] = [Fault(code, HOSTILE)]
+        with pytest.raises(CloudProblem) as caught:
+            client.zones()
+        shown += [caught.value.what, caught.value.text, str(caught.value)]
+
+    assert [] == [text for text in shown if not is_harmless(text)]
+    assert "[red]bert[/]" in node.name
+
+
+def test_an_answer_that_cannot_be_read(cloud: FakeCloud) -> None:
+    """Google's own error is an error of ours, in words."""
+    cloud.faults["GetNode"] = [Fault(*INTERNAL)]
+    with pytest.raises(CloudProblem) as caught:
+        connected(cloud).node(FIRST, "bert")
+
+    assert "internal" == caught.value.kind

@@ -1,0 +1,233 @@
+"""Deleting: what Google allows in which state, and what stays in the ledger until it is gone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from google.cloud import tpu_v2
+
+from tests.support.cloud_runs import (
+    PROJECT,
+    ZONES,
+    WatchedClient,
+    ZonesCloud,
+    asked,
+    exhaust,
+    in_ledger,
+    told,
+    walk,
+)
+from tests.support.fake_cloud import NEVER, SOON, Fault, serving
+from tpustarter.cloud import ledger, removal
+from tpustarter.cloud.events import Kept
+from tpustarter.cloud.failures import CloudProblem
+from tpustarter.cloud.removal import Doomed
+
+FIRST, SECOND = ZONES
+
+
+@pytest.fixture
+def cloud() -> Iterator[ZonesCloud]:
+    """Run a service of two zones."""
+    random.seed(2)
+    with serving(ZonesCloud()) as served:
+        assert isinstance(served, ZonesCloud)
+        yield served
+
+
+def doomed(cloud: ZonesCloud, name: str = "bert") -> Doomed:
+    """Return what a name means now."""
+    client = WatchedClient(cloud)
+    (one,) = removal.find(client.queued_resources().items, client.nodes().items, name)
+    return one
+
+
+def forces(cloud: ZonesCloud) -> list[bool]:
+    """Return with what force the deletions were sent."""
+    return [message.force for message in cloud.called("DeleteQueuedResource")]
+
+
+def node(cloud: ZonesCloud, name: str, state: str = "READY") -> str:
+    """Add a node that was made without a queued resource; returns its full name."""
+    full = f"projects/my-project/locations/{FIRST}/nodes/{name}"
+    cloud.nodes[full] = tpu_v2.Node(
+        name=full, accelerator_type="v6e-8", state=tpu_v2.Node.State[state]
+    )
+    return full
+
+
+@pytest.mark.parametrize(
+    ("state", "force"),
+    [
+        ("ACCEPTED", False),
+        ("WAITING_FOR_RESOURCES", False),
+        ("ACTIVE", True),
+        ("SUSPENDED", True),
+        ("FAILED", True),
+    ],
+)
+def test_force_is_used_where_there_are_nodes(cloud: ZonesCloud, state: str, force: bool) -> None:
+    """Without it Google would refuse; where there is none it is not needed."""
+    cloud.scripts[FIRST] = [(((0, state),), None)]
+    walk(cloud, [asked()], wait=False)
+    one = doomed(cloud)
+    (command,) = one.commands(PROJECT)
+    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+
+    assert is_gone
+    assert [force] == forces(cloud)
+    assert force == ("--force" in command)
+    assert {} == cloud.existing()
+    assert set() == in_ledger()
+
+
+@pytest.mark.parametrize("state", ["CREATING", "PROVISIONING", "SUSPENDING"])
+def test_what_cannot_be_deleted_yet_is_waited_for(cloud: ZonesCloud, state: str) -> None:
+    """It is deleted as soon as Google allows it, and not when it has come to its end."""
+    following = "SUSPENDED" if state == "SUSPENDING" else "WAITING_FOR_RESOURCES"
+    cloud.scripts[FIRST] = [(((0, state), (300, following)), None)]
+    walk(cloud, [asked()], wait=False)
+    events, is_gone = exhaust(removal.delete(WatchedClient(cloud), doomed(cloud), cloud.clock))
+
+    assert is_gone
+    assert [f"StateSeen {FIRST} {state}", f"StateSeen {FIRST} {following}"] == told(events)[:2]
+    assert 1 == len(forces(cloud))
+    assert set() == in_ledger()
+
+
+def test_without_waiting_nothing_is_sent_while_google_would_refuse(cloud: ZonesCloud) -> None:
+    """It is said, and stays in the ledger."""
+    cloud.scripts[FIRST] = [(((0, "PROVISIONING"),), None)]
+    walk(cloud, [asked()], wait=False)
+    (kept,), is_gone = exhaust(
+        removal.delete(WatchedClient(cloud), doomed(cloud), cloud.clock, wait=False)
+    )
+
+    assert isinstance(kept, Kept)
+    assert "PROVISIONING" in kept.why
+    assert not is_gone
+    assert [] == forces(cloud)
+    assert {(FIRST, "bert")} == in_ledger()
+
+
+def test_a_state_that_changes_after_it_was_shown(cloud: ZonesCloud) -> None:
+    """It was WAITING_FOR_RESOURCES on the screen, and is being provisioned now."""
+    cloud.scripts[FIRST] = [(NEVER, None)]
+    walk(cloud, [asked()], wait=False)
+    cloud.clock.sleep(60)
+    one = doomed(cloud)
+    (made,) = cloud.made.values()
+    made.steps = (*NEVER, (60, "PROVISIONING"), (300, "ACTIVE"))
+    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+
+    assert is_gone
+    assert [False, True] == forces(cloud)
+    assert set() == in_ledger()
+
+
+def test_somebody_else_was_faster(cloud: ZonesCloud) -> None:
+    """It is gone, and that is what was wanted."""
+    walk(cloud, [asked()])
+    one = doomed(cloud)
+    cloud.made.clear()
+    events, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+
+    assert is_gone
+    assert f"Gone {FIRST}" == told(events)[-1]
+    assert set() == in_ledger()
+
+
+@pytest.mark.parametrize("carried_out", [True, False], ids=["after", "before"])
+def test_a_deletion_whose_answer_is_lost(cloud: ZonesCloud, carried_out: bool) -> None:
+    """If Google has taken it, it goes on; if not, it is an error, and the entry stays."""
+    walk(cloud, [asked()])
+    one = doomed(cloud)
+    cloud.faults["DeleteQueuedResource"] = [Fault(14, "Socket closed", after=carried_out)]
+    happening = removal.delete(WatchedClient(cloud), one, cloud.clock)
+    if carried_out:
+        assert exhaust(happening)[1]
+        assert set() == in_ledger()
+        return
+    with pytest.raises(CloudProblem) as caught:
+        exhaust(happening)
+
+    assert "network" == caught.value.kind
+    assert {(FIRST, "bert")} == in_ledger()
+
+
+def test_a_deletion_that_takes_too_long_stays_in_the_ledger(cloud: ZonesCloud) -> None:
+    """After a quarter of an hour nobody waits any longer."""
+    walk(cloud, [asked()])
+    cloud.delete_s = 5000
+    one = doomed(cloud)
+    before = cloud.clock.now()
+    events, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+
+    assert not is_gone
+    assert f"Kept {FIRST}" == told(events)[-1]
+    assert ["deleting"] == [entry.phase for entry in ledger.entries()]
+    assert 900 <= (cloud.clock.now() - before).total_seconds() < 960
+
+
+def test_what_somebody_else_made_is_in_the_ledger_while_it_goes(cloud: ZonesCloud) -> None:
+    """The user asked for it by name; where Google refuses, it was never ours."""
+    cloud.add_foreign(FIRST, "colleague")
+    one = doomed(cloud, "colleague")
+    cloud.faults["DeleteQueuedResource"] = [Fault(7, "Permission denied")]
+    with pytest.raises(CloudProblem):
+        exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    assert set() == in_ledger()
+
+    cloud.delete_s = 5000
+    exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock, wait=False))
+    assert {(FIRST, "colleague")} == in_ledger()
+
+
+def test_a_node_without_a_request_is_deleted_by_itself(cloud: ZonesCloud) -> None:
+    """Others of the zone stay."""
+    full, other = node(cloud, "lonely"), node(cloud, "other")
+    one = doomed(cloud, "lonely")
+    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+
+    assert is_gone
+    assert [other] == [*cloud.nodes]
+    assert [full] == [message.name for message in cloud.called("DeleteNode")]
+    assert set() == in_ledger()
+
+
+def test_leftovers_are_what_never_becomes_a_tpu_again(cloud: ZonesCloud) -> None:
+    """Suspended and failed requests, and pre-empted nodes without a request."""
+    for name, state in {"a": "SUSPENDED", "b": "FAILED", "c": "ACTIVE", "d": "ACCEPTED",
+                        "e": "SUSPENDING"}.items():  # fmt: skip
+        cloud.add_foreign(FIRST, name, ((0, state),))
+    node(cloud, "f", "PREEMPTED")
+    node(cloud, "g", "READY")
+    client = WatchedClient(cloud)
+    found = removal.leftovers(client.queued_resources().items, client.nodes().items)
+
+    assert ["a", "b", "f"] == [one.name for one in found]
+
+
+def test_the_nodes_of_a_multislice_go_with_it(cloud: ZonesCloud) -> None:
+    """A name means the request and each of its nodes."""
+    walk(cloud, [asked(slices=3)])
+    one = doomed(cloud, "bert-1")
+
+    assert "bert" == one.name
+    assert ["bert-0", "bert-1", "bert-2"] == [row.name for row in one.nodes]
+    _, is_gone = exhaust(removal.delete(WatchedClient(cloud), one, cloud.clock))
+    assert is_gone
+    assert {} == cloud.existing()
+
+
+def test_a_name_in_two_zones_means_both(cloud: ZonesCloud) -> None:
+    """Who deletes it must say which."""
+    cloud.scripts[FIRST] = [(SOON, None)]
+    for zone in ZONES:
+        cloud.add_foreign(zone, "bert")
+    client = WatchedClient(cloud)
+    found = removal.find(client.queued_resources().items, client.nodes().items, "bert")
+
+    assert ZONES == [one.zone for one in found]
