@@ -82,6 +82,57 @@ def test_the_rule_of_foreign_imports_can_fail(tmp_path: Path) -> None:
     assert 6 == len(foreign_imports(package))
 
 
+def google_imports(package: Path) -> list[str]:
+    """Return imports of Google's libraries outside `cloud/`, or where a module is loaded."""
+    found = []
+    for path in structure.python_files(package):
+        inside = path.relative_to(package)
+        tree = ast.parse(path.read_bytes())
+        names = [name for name in structure.imported_names(tree) if is_google(name)]
+        if inside.parts[0] != "cloud":
+            found += [f"{inside} imports {name}" for name in names]
+            continue
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        within = [name for one in functions for name in structure.imported_names(one)]
+        found += [f"{inside} imports {name} at the top" for name in {*names} - {*within}]
+    return found
+
+
+def is_google(name: str) -> bool:
+    """Return whether a name is of one of Google's libraries, or of gRPC below them."""
+    return name.partition(".")[0] in ("google", "grpc", "proto", "grpc_status")
+
+
+def test_google_is_imported_in_cloud_alone_and_only_when_it_is_needed() -> None:
+    """Its client takes a third of a second to import, which no other command pays."""
+    assert [] == google_imports(PACKAGE)
+
+
+def test_the_rule_of_google_can_fail(tmp_path: Path) -> None:
+    """Each kind of breach is found, and what is allowed is not."""
+    package = lay_out(tmp_path, {
+        "cli/a.py": "def f():\n    from google.cloud import tpu_v2",
+        "checking/b.py": "import google.auth",
+        "cloud/c.py": "from google.cloud import tpu_v2",
+        "cloud/d.py": "if True:\n    import grpc",
+        "cloud/e.py": "def f():\n    from google.cloud import tpu_v2\n    import grpc",
+        "cloud/f.py": "import googleplex",
+    })  # fmt: skip
+
+    assert [
+        "checking/b.py", "cli/a.py", "cloud/c.py", "cloud/d.py",
+    ] == sorted({line.split()[0] for line in google_imports(package)})  # fmt: skip
+
+
+def test_the_commands_of_tpu_load_google_only_when_they_ask_it() -> None:
+    """A dry run sends nothing, so it needs nothing of Google's."""
+    words = "'tpu', 'create', 'bert', '--type', 'v6e-8', '--zone', 'us-central1-b', '--dry-run'"
+    loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", words))
+
+    assert "tpustarter.cloud.create" in loaded
+    assert [] == [name for name in loaded if is_google(name)]
+
+
 def test_packages_import_downwards_only() -> None:
     """The map in `__init__.py` is the order: nothing imports from above, wherever it does so."""
     assert [] == structure.imports_upwards(PACKAGE)

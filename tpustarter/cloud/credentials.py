@@ -37,7 +37,8 @@ def find(project: str | None = None) -> Any:
             if file is None:
                 return auth.default(scopes=[SCOPE])[0]
             read: Any = auth.load_credentials_from_file(str(file))[0]
-    except (exceptions.GoogleAuthError, OSError, ValueError) as error:
+    except (exceptions.GoogleAuthError, OSError, ValueError, AttributeError, TypeError) as error:
+        # The last two come from a file that is JSON, but not an object.
         raise failures.problem(16, str(error), "the credentials cannot be used") from error
     scoped: Any = credentials
     found: Any = scoped.with_scopes_if_required(read, [SCOPE])

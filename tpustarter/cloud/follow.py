@@ -59,8 +59,11 @@ def follow(
     last = ""
     while True:
         try:
-            resource = _look(client, entry)
-            failed = None if resource or last else _failed(client, entry)
+            resource = _look(client, entry, clock, is_new=not last)
+        except _NeverMadeError as failed:
+            ledger.remove(entry)
+            yield Gone(entry)
+            raise failed.problem from None
         except CloudProblem as problem:
             silent_s = (clock.now() - answered).total_seconds()
             if problem.kind not in PASSING or silent_s > SILENCE_S:
@@ -69,44 +72,39 @@ def follow(
         else:
             answered = clock.now()
             waited_s = (answered - started).total_seconds()
-            if failed:
-                ledger.remove(entry)
-                yield Gone(entry)
-                raise failed
             if resource is None:
-                if last or not _may_come(client, entry, clock):
-                    return None
-                if waited_s > SILENCE_S:
-                    raise _never_shown(entry)
-                resource = QueuedResource(entry.project, entry.zone, entry.name, state="")
-            elif resource.state != last:
+                return None
+            if resource.state != last:
                 last = resource.state
                 entry = _note(entry, resource)
                 yield StateSeen(entry, resource, answered)
             is_impatient = patience_s is not None and waited_s >= patience_s
             if until(resource.state) or (is_impatient and resource.state in ("", *QUEUED)):
                 return resource
+            if not last and waited_s > SILENCE_S:
+                raise _never_shown(entry)
         clock.sleep(LOOK_S * random.uniform(0.8, 1.2))  # noqa: S311  no secret
 
 
-def _look(client: Client, entry: Entry) -> QueuedResource | None:
-    """Return the queued resource of an entry; null where its name is free or somebody else's."""
+class _NeverMadeError(Exception):
+    """The operation that was to make a resource has failed."""
+
+    def __init__(self, problem: CloudProblem) -> None:
+        super().__init__(problem.what)
+        self.problem = problem
+
+
+def _look(client: Client, entry: Entry, clock: Clock, *, is_new: bool) -> QueuedResource | None:
+    """Return the queued resource of an entry; null where its name is free or somebody else's.
+
+    One that is still being made, and was never seen, has no state.
+    """
     resource = client.queued_resource(entry.zone, entry.name)
-    if resource is None or ownership.whose(entry, resource) == "other":
+    if resource is not None:
+        return None if ownership.whose(entry, resource) == "other" else resource
+    if not (is_new and _may_come(client, entry, clock)):
         return None
-    return resource
-
-
-def _note(entry: Entry, resource: QueuedResource) -> Entry:
-    """Write to the ledger that a resource was seen, once; returns the entry."""
-    if entry.phase == "deleting" or (entry.phase == "seen" and entry.created):
-        return entry
-    return ledger.update(entry, "seen", created=ownership.created(resource))
-
-
-def _failed(client: Client, entry: Entry) -> CloudProblem | None:
-    """Return why the operation that was to make an entry's resource failed; null if it did not."""
-    return client.operation(entry.operation).problem if entry.operation else None
+    return QueuedResource(entry.project, entry.zone, entry.name, state="")
 
 
 def _may_come(client: Client, entry: Entry, clock: Clock) -> bool:
@@ -116,7 +114,17 @@ def _may_come(client: Client, entry: Entry, clock: Clock) -> bool:
     age_s = (clock.now() - entry.asked_at).total_seconds()
     if not entry.operation:
         return age_s < KEPT_AFTER_UNANSWERED_S
-    return age_s < LAG_S or not client.operation(entry.operation).done
+    ending = client.operation(entry.operation)
+    if ending.problem:
+        raise _NeverMadeError(ending.problem)
+    return not ending.done or age_s < LAG_S
+
+
+def _note(entry: Entry, resource: QueuedResource) -> Entry:
+    """Write to the ledger that a resource was seen, once; returns the entry."""
+    if entry.phase == "deleting" or (entry.phase == "seen" and entry.created):
+        return entry
+    return ledger.update(entry, "seen", created=ownership.created(resource))
 
 
 def _never_shown(entry: Entry) -> CloudProblem:
