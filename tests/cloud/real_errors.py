@@ -156,6 +156,12 @@ def meet(failure: Failure, folder: Path, text: str | None = None) -> CloudProble
         return raised_by(_scene(cloud, client, met, text))
 
 
+def _raise(problem: CloudProblem | None) -> None:
+    """Raise how an operation ended."""
+    if problem:
+        raise problem
+
+
 def raised_by(call: Callable[[], Any]) -> CloudProblem:
     """Return the CloudProblem that a call raises; anything else is an error of the test."""
     try:
