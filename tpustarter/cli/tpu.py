@@ -17,10 +17,13 @@ VERBS: dict[str, str] = {
     "watch": "tpu_watch",
     "list": "tpu_list",
     "show": "tpu_list",
+    "ssh-config": "tpu_ssh_config",
+    "run": "tpu_run",
     "stop": "tpu_power",
     "start": "tpu_power",
     "delete": "tpu_delete",
     "cost": "tpu_cost",
+    "doctor": "tpu_doctor",
 }
 """The module that holds each verb, which is loaded when the verb is asked for."""
 
