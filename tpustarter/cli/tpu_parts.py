@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tpustarter.cloud import events, places
-from tpustarter.cloud.clock import WallClock, format_age
+from tpustarter.cloud import events, places, words
+from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.overview import Row
 from tpustarter.cloud.places import Project
 from tpustarter.problem import ExitCode, Problem
@@ -60,24 +60,11 @@ def place(typed: str | None, *, dry_run: bool) -> Project:
     return places.project(typed)
 
 
-def command_lines(command: tuple[str, ...]) -> Iterator[str]:
-    """Yield a command as it is pasted into a shell, over as many lines as it needs."""
-    import shlex
-
-    line = "$"
-    for word in (shlex.quote(word) for word in command):
-        if len(line) + len(word) + 3 > _WIDTH and line.strip() != "$":
-            yield f"{line} \\"
-            line = "   "
-        line += f" {word}"
-    yield line
-
-
 def show_commands(commands: Iterable[tuple[str, ...]], *, dry_run: bool) -> None:
     """Print the gcloud commands that do the same, before anything is sent."""
     click.echo("The same with gcloud:")
     for command in commands:
-        for line in command_lines(command):
+        for line in words.command_lines(command, _WIDTH):
             click.echo(visible(line))
     if dry_run:
         click.echo("Nothing was sent.")
@@ -110,17 +97,11 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
 
 def describe_row(row: Row, now: datetime) -> Iterator[str]:
     """Yield one TPU: its line, what its state means, and what can be done."""
-    age_s = row.age_s(now)
-    age = f", {format_age(age_s)}" if age_s is not None else ""
+    age = words.age(row, now)
     mark = paint_for(_COLOURS)(row.state.name, row.state.mark)
-    yield f"{visible(row.name)}  {visible(row.type)} {row.tier} in {visible(row.zone)}{age}  {mark}"
-    yield from wrap(row.state.meaning, INDENT)
-    if row.error:
-        yield from wrap(f"Google's text: {visible(row.error)[:600]}", INDENT)
-    for trouble in row.troubles:
-        yield from wrap(visible(trouble), INDENT)
-    if row.note:
-        yield from wrap(f"From the ledger: {visible(row.note)}.", INDENT)
+    yield f"{visible(row.name)}  {visible(words.place(row))}{f', {age}' if age else ''}  {mark}"
+    for sentence in (row.state.meaning, *words.of_row(row)):
+        yield from wrap(visible(sentence), INDENT)
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
 
 
@@ -175,37 +156,5 @@ def describe_event(event: events.Event) -> Iterator[str]:
     now = WallClock().now().astimezone()
     at = f"{now:%H:%M:%S}  "
     hang = " " * len(at)
-    for number, line in enumerate(_sentences(event)):
+    for number, line in enumerate(words.of_event(event)):
         yield from wrap(visible(line), hang if number else at, hang)
-
-
-def _sentences(event: events.Event) -> Iterator[str]:
-    if isinstance(event, events.Asked):
-        yield f"Google has taken the request for `{event.entry.name}` in {event.entry.zone}."
-    elif isinstance(event, events.StateSeen):
-        yield from _state_sentences(event)
-    elif isinstance(event, events.Refused):
-        yield f"{event.entry.zone}: {event.problem.what.partition(chr(10))[0]}."
-        yield f"Google's text: {event.problem.text[:600]}"
-        if event.goes_on:
-            yield "Another zone is tried, or this one again later."
-    elif isinstance(event, events.Pausing):
-        yield f"Waiting {format_age(event.seconds)}: {event.why}."
-    elif isinstance(event, events.Cancelling):
-        yield f"Taking `{event.entry.name}` in {event.entry.zone} back, because {event.why}."
-    elif isinstance(event, events.Gone):
-        yield f"`{event.entry.name}` in {event.entry.zone} is gone, and nothing of it is billed."
-    elif isinstance(event, events.Kept):
-        yield f"`{event.entry.name}` in {event.entry.zone} may still exist: {event.why}."
-        yield "It stays in the ledger, and `tpustarter tpu list` shows it until it is gone."
-    else:
-        yield f"`{event.entry.name}` is ready in {event.entry.zone}."
-
-
-def _state_sentences(event: events.StateSeen) -> Iterator[str]:
-    from tpustarter.cloud import states
-
-    state = states.of_resource(event.resource)
-    yield f"{state.name}  {state.meaning}"
-    if state.next:
-        yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")

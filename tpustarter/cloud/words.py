@@ -1,0 +1,108 @@
+"""What happens, and what there is, in sentences: both front ends show the same ones.
+
+Google's texts and names are in these sentences as they came, so whoever shows them makes them
+safe for a terminal.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from datetime import datetime
+
+from tpustarter.cloud import events, failures, states
+from tpustarter.cloud.clock import format_age
+from tpustarter.cloud.overview import Row
+from tpustarter.cloud.request import Request
+
+SHOWN_AT_MOST = 600
+"""Characters of a text of Google's."""
+
+
+def of_event(event: events.Event) -> Iterator[str]:
+    """Yield what has happened, each as a sentence or two."""
+    if isinstance(event, events.Asked):
+        yield f"Google has taken the request for `{event.entry.name}` in {event.entry.zone}."
+    elif isinstance(event, events.Resumed):
+        yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
+    elif isinstance(event, events.StateSeen):
+        yield from _of_state(states.of_resource(event.resource))
+    elif isinstance(event, events.Refused):
+        yield f"{event.entry.zone}: {event.problem.what.partition(chr(10))[0]}."
+        yield f"Google's text: {event.problem.text[:SHOWN_AT_MOST]}"
+        if event.goes_on:
+            yield "Another zone is tried, or this one again later."
+    elif isinstance(event, events.Pausing):
+        yield f"Waiting {format_age(event.seconds)}: {event.why}."
+    elif isinstance(event, events.Cancelling):
+        yield f"Taking `{event.entry.name}` in {event.entry.zone} back, because {event.why}."
+    elif isinstance(event, events.Gone):
+        yield f"`{event.entry.name}` in {event.entry.zone} is gone, and nothing of it is billed."
+    elif isinstance(event, events.Kept):
+        yield f"`{event.entry.name}` in {event.entry.zone} may still exist: {event.why}."
+        yield "It stays in the ledger, and `tpustarter tpu list` shows it until it is gone."
+    else:
+        yield f"`{event.entry.name}` is ready in {event.entry.zone}."
+
+
+def _of_state(state: states.State) -> Iterator[str]:
+    yield f"{state.name}  {state.meaning}"
+    if state.next:
+        yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")
+
+
+def place(row: Row) -> str:
+    """Return what a TPU is and where: `v6e-8 spot in us-central1-b`."""
+    return f"{row.type} {row.tier} in {row.zone}"
+
+
+def age(row: Row, now: datetime) -> str:
+    """Return how long ago a TPU was asked for; empty where Google does not say."""
+    age_s = row.age_s(now)
+    return format_age(age_s) if age_s is not None else ""
+
+
+def of_row(row: Row) -> Iterator[str]:
+    """Yield what is known of a TPU besides what its state means."""
+    if row.error:
+        yield f"Google's text: {row.error[:SHOWN_AT_MOST]}"
+    yield from row.troubles
+    if row.note:
+        yield f"From the ledger: {row.note}."
+
+
+def of_error(row: Row) -> tuple[str, tuple[str, ...]]:
+    """Return why a request failed, and what can be done about it; empty where it is not known."""
+    if not row.error:
+        return "", ()
+    problem = failures.problem(None, row.error, "")
+    return problem.why, problem.fixes
+
+
+def of_request(request: Request) -> Iterator[str]:
+    """Yield what a request is, and what is not obvious about it."""
+    slices = f"{request.slices} slices of " if request.slices > 1 else ""
+    tpu = request.type
+    hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"
+    chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
+    yield f"{slices}{tpu.name} ({chips}, {hosts}), {request.tier}."
+    if request.tier == "spot":
+        yield "Google may take a spot TPU back at any time, and its disk goes with it."
+    if request.internal_addresses:
+        yield (
+            "Without external addresses the workers reach nothing outside, not even the package "
+            "index, unless the subnetwork has Private Google Access or Cloud NAT."
+        )
+    if request.slices > 1 or tpu.hosts > 1:
+        yield "It has several hosts, so it cannot be stopped, only deleted."
+
+
+def command_lines(command: tuple[str, ...], width: int = 80) -> Iterator[str]:
+    """Yield a command as it is pasted into a shell, over as many lines as it needs."""
+    line = "$"
+    for word in (shlex.quote(word) for word in command):
+        if len(line) + len(word) + 3 > width and line.strip() != "$":
+            yield f"{line} \\"
+            line = "   "
+        line += f" {word}"
+    yield line
