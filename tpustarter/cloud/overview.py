@@ -66,6 +66,7 @@ class Row:
     """Whether the ledger has it: this program asked for it."""
     note: str = ""
     """What the ledger says of it."""
+    project: str = ""
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -139,7 +140,7 @@ def look(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
     ]
     things = removal.everything(queued.items, nodes.items)
     mine = {(entry.zone, entry.name): entry for entry in entries}
-    rows = [_row(one, mine.get((one.zone, one.name))) for one in things]
+    rows = [_row(one, mine.get((one.zone, one.name)), client.project) for one in things]
     listed = {(one.zone, one.name) for one in things}
     rows += [_unseen(entry, NOT_SEEN) for key, entry in mine.items() if key not in listed]
     unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
@@ -154,10 +155,10 @@ def remembered() -> tuple[Row, ...]:
 def row_of(one: Doomed, project: str) -> Row:
     """Return one thing as a row, with what the ledger knows of it."""
     key = (project, one.zone, one.name)
-    return _row(one, next((entry for entry in ledger.entries() if entry.key == key), None))
+    return _row(one, next((entry for entry in ledger.entries() if entry.key == key), None), project)
 
 
-def _row(one: Doomed, entry: Entry | None) -> Row:
+def _row(one: Doomed, entry: Entry | None, project: str) -> Row:
     made = one.queued_resource or one.nodes[0]
     error = one.queued_resource.error if one.queued_resource else None
     slices = len(one.queued_resource.nodes) if one.queued_resource else 1
@@ -174,6 +175,7 @@ def _row(one: Doomed, entry: Entry | None) -> Row:
         is_leftover=removal.is_leftover(one),
         made_here=entry is not None,
         note=entry.note if entry else "",
+        project=project,
     )
 
 
@@ -199,6 +201,7 @@ def _unseen(entry: Entry, state: State) -> Row:
         is_leftover=False,
         made_here=True,
         note=entry.note,
+        project=entry.project,
     )
 
 

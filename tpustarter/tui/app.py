@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
@@ -17,6 +17,10 @@ from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import RELEASE, Page
 from tpustarter.tui.tutor import Tutor
+
+if TYPE_CHECKING:
+    from tpustarter.cloud.clock import Clock
+    from tpustarter.tui.tutor import Connect
 
 
 class Starter(Tutor, inherit_bindings=False):
@@ -40,8 +44,12 @@ class Starter(Tutor, inherit_bindings=False):
         machine: Machine | None = None,
         lessons: Path | None = None,
         checks: Path | None = None,
+        connect: Connect | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        super().__init__(machine=machine, lessons=lessons, checks=checks)
+        super().__init__(
+            machine=machine, lessons=lessons, checks=checks, connect=connect, clock=clock
+        )
         self.animation_level = "none"
         self.register_theme(theme.TERMINAL)
         self.theme = theme.TERMINAL.name

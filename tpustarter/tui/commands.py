@@ -42,6 +42,7 @@ def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], None]]]:
         yield f"Check this machine, {level}: {note}", command, partial(go.to_checks, request)
     yield "Lessons", "tpustarter learn", go.to_lessons
     yield "Rehearse for a TPU that is not here", "tpustarter rehearse", go.to_rehearsal
+    yield "TPUs in Google Cloud: what exists, create, delete", "tpustarter tpu list", go.to_tpus
     yield "Set up an environment", "tpustarter setup jax", go.to_setup
     setup = partial(go.to_setup, "rehearse")
     yield "Set up the TPU compiler, to rehearse", "tpustarter setup rehearse", setup

@@ -83,6 +83,12 @@ class Navigation:
         while app.screen is not screen:
             app.pop_screen()
 
+    def to_tpus(self) -> None:
+        """Show the TPUs of a project of Google Cloud; that asks Google."""
+        from tpustarter.tui.screens.tpus import Tpus
+
+        self._app.push_screen(Tpus())
+
     def to_settings(self) -> None:
         """Show what can be chosen."""
         from tpustarter.tui.screens.settings import Choices

@@ -6,7 +6,7 @@ that wires them hands it over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -25,6 +25,10 @@ from tpustarter.tui.live import Live
 
 if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import Request
+    from tpustarter.cloud.client import Client
+    from tpustarter.cloud.clock import Clock
+
+    Connect = Callable[[str, Clock], Client]
 
 
 class Routes(Protocol):
@@ -55,6 +59,9 @@ class Routes(Protocol):
     def to_rehearsal(self) -> None:
         """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""
 
+    def to_tpus(self) -> None:
+        """Show the TPUs of a project of Google Cloud; that asks Google."""
+
     def to_settings(self) -> None:
         """Show what can be chosen."""
 
@@ -83,9 +90,15 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         machine: Machine | None = None,
         lessons: Path | None = None,
         checks: Path | None = None,
+        connect: Connect | None = None,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(ansi_color=True)
         self.machine = machine or Machine()
+        self.connect = connect
+        """What makes the client of a project of Google Cloud; Google's own where it is null."""
+        self.clock = clock
+        """What tells the time of TPUs; the wall clock where it is null."""
         self.lessons, self.checks = lessons, checks
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
         self.edits: dict[tuple[str, str], str] = {}

@@ -36,6 +36,8 @@ class Course:
     last: dict[str, Any] | None
     trouble: str = ""
     """Why lessons cannot be read, if they cannot."""
+    tpus: int = 0
+    """TPUs of Google Cloud that this program asked for and that may be billed."""
 
 
 class Home(Page):
@@ -48,6 +50,8 @@ The line that is marked when you arrive is the one next step: press Enter.
 * **Path** is an order of lessons. `p` shows the next path: for a TPU VM, for a laptop, for
   trouble.
 * **Last check** is what was proven here the last time, and on what.
+* **TPUs** of Google Cloud that this program asked for are counted until they are known to be gone.
+  `u` shows them, and asks Google for that.
 
 Nothing runs and nothing is changed until you press a key for it, and every screen says on its
 last line which keys work.
@@ -57,6 +61,7 @@ last line which keys work.
         Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
         Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
         Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
+        Binding("u", "tpus", "TPUs", tooltip="tpustarter tpu list"),
         Binding("p", "next_path", "other path", tooltip="tpustarter learn"),
         Binding(
             "comma",
@@ -95,14 +100,16 @@ last line which keys work.
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
     def _read_course(self) -> None:
         from tpustarter import content
+        from tpustarter.cloud import ledger
         from tpustarter.learning import progress  # not needed for the first paint
 
+        tpus = len(ledger.entries())
         try:
             lessons = {lesson.id: lesson for lesson in content.read_lessons(self.tutor.lessons)}
             paths = content.read_paths(self.tutor.lessons)
-            course = Course(lessons, paths, progress.read(), progress.last_check())
+            course = Course(lessons, paths, progress.read(), progress.last_check(), tpus=tpus)
         except Problem as problem:
-            course = Course({}, [], progress.Progress(), progress.last_check(), str(problem))
+            course = Course({}, [], progress.Progress(), progress.last_check(), str(problem), tpus)
         self.post_message(Looked(course))
 
     def on_looked(self, message: Looked) -> None:
@@ -131,6 +138,11 @@ last line which keys work.
         course, path = self._course, self._current_path()
         if course is None:
             return
+        if course.tpus:
+            one = course.tpus == 1
+            what = "1 TPU" if one else f"{course.tpus} TPUs"
+            text = f"{what} of Google Cloud may be billed: u shows {'it' if one else 'them'}"
+            yield Row("tpus", word("warn", text))
         yield Row(None, "")
         yield Row(None, Content.styled("Next", "bold"))
         yield self._next_row(course, path)
@@ -184,6 +196,8 @@ last line which keys work.
         step = self._next_step if event.option_id == "next" else event.option_id
         if step == "setup":
             self.action_setup()
+        elif step == "tpus":
+            self.action_tpus()
         elif step:
             self.tutor.go.to_lesson(step)
         else:
@@ -204,6 +218,10 @@ last line which keys work.
     def action_rehearse(self) -> None:
         """Choose what to compile for TPUs that are not here."""
         self.tutor.go.to_rehearsal()
+
+    def action_tpus(self) -> None:
+        """Show the TPUs of Google Cloud; that asks Google."""
+        self.tutor.go.to_tpus()
 
     def action_settings(self) -> None:
         """Show what can be chosen."""

@@ -1,0 +1,305 @@
+"""TPUs of Google Cloud: what exists, what its state means, and the keys to act on it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+
+from tpustarter.cloud import client as tpu_client
+from tpustarter.cloud import events, ledger, overview, places, words
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.clock import Clock
+from tpustarter.cloud.overview import Row as Tpu
+from tpustarter.cloud.places import Project
+from tpustarter.cloud.reconcile import reconcile
+from tpustarter.cloud.removal import Doomed
+from tpustarter.problem import Problem
+from tpustarter.terminal import visible
+from tpustarter.tui import tpu_work
+from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui.messages import TPUS, Looked
+from tpustarter.tui.plain import plain
+from tpustarter.tui.screens.split import Split
+from tpustarter.tui.screens.tpu_following import Following
+from tpustarter.tui.screens.typed_name import TypedName
+from tpustarter.tui.tpu_rows import Seen, details_of, rows_of, summary
+from tpustarter.tui.tpu_work import StoppedError
+from tpustarter.tui.widgets import Rows
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one question to Google has come to."""
+
+    number: int
+    """Of the question: only the last one counts."""
+    seen: Seen | None
+    """Null where nobody waited for the answer."""
+
+
+@dataclass(frozen=True)
+class Doom:
+    """What a deletion would take away."""
+
+    one: Doomed
+    project: Project
+    lines: tuple[Lines, ...]
+
+
+class Tpus(Split):
+    """The TPUs of a project, those that want something of the user first."""
+
+    HELP = """
+Opening this screen asks Google's Cloud TPU API which TPUs and requests the project has, with your
+own credentials; before that, nothing is sent. The project is the one that gcloud is configured for.
+
+* Each line is a TPU or a request for one, with its state and the time since it was asked for.
+  Below stand what the state means, and what you can do about the marked one. **Enter** gives that
+  the whole screen, and back.
+* **r** asks again. **n** asks for a TPU: a form shows the gcloud command first.
+* **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
+* What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
+  request whose answer was lost is listed here too, and may be billed.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "create", "new TPU", tooltip="tpustarter tpu create NAME --type T --zone Z"),
+        Binding("w", "watch", "watch", tooltip="tpustarter tpu watch NAME"),
+        Binding("d", "delete", "delete", tooltip="tpustarter tpu delete NAME"),
+        Binding("r", "ask", "ask again", tooltip="tpustarter tpu list"),
+        Binding("x", "stop", "stop waiting", tooltip="Google's answer is not waited for"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("TPUs in Google Cloud")
+        self._seen = Seen()
+        self._number = 0
+        self._stopped: threading.Event | None = None
+        """Ends the wait that runs; null where nothing is waited for."""
+        self._is_stale = True
+
+    def on_screen_resume(self) -> None:
+        """Ask, and again after something was done; reading a help page changes nothing."""
+        if self._is_stale and self.is_current:
+            self._is_stale = False
+            self.action_ask()
+
+    def action_ask(self) -> None:
+        """Ask Google what there is."""
+        self._number += 1
+        self._ask(self._number, self._wait("Asking Google which TPUs there are, usually 1 to 5 s."))
+
+    def _wait(self, doing: str) -> threading.Event:
+        """Begin to wait for Google; returns what ends the wait."""
+        if self._stopped:
+            self._stopped.set()
+        self._stopped = threading.Event()
+        self.say(doing)
+        self.refresh_bindings()
+        return self._stopped
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
+    def _ask(self, number: int, stopped: threading.Event) -> None:
+        seen = _remembered()
+        self.post_message(Looked(Answer(0, seen)))
+        try:
+            seen = self._look(seen, stopped)
+        except StoppedError:
+            self.post_message(Looked(Answer(number, None)))
+            return
+        except Problem as problem:
+            project = places.find_project(None)
+            seen = Seen(seen.tpus, project, trouble=str(problem), put_aside=seen.put_aside)
+        self.post_message(Looked(Answer(number, seen)))
+
+    def _look(self, before: Seen, stopped: threading.Event) -> Seen:
+        """Return what Google lists; raises Problem where it does not answer."""
+        project = places.project(None)
+        client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+        news = tuple(_news(client, clock))
+        found = overview.look(client)
+        elsewhere = tuple(tpu for tpu in before.tpus if tpu.project != project.name)
+        return Seen(
+            (*found.rows, *elsewhere),
+            project,
+            asked=clock.now(),
+            unreachable=found.unreachable,
+            news=news,
+            endpoint=tpu_client.endpoint() or "",
+            put_aside=before.put_aside,
+        )
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what is known now, or what a deletion would take away."""
+        what = message.what
+        if isinstance(what, Answer):
+            self._take(what)
+        elif isinstance(what, Doom):
+            self._end_wait()
+            self._show()
+            title = f"Delete {visible(what.one.name)}?"
+            sheet = TypedName(title, Stack(what.lines), what.one.name, "delete it")
+            self.tutor.push_screen(sheet, lambda yes: self._delete(what, yes=yes))
+        else:
+            self._end_wait()
+            self._show()
+            self.show_error(what)
+        self.refresh_bindings()
+
+    def _take(self, answer: Answer) -> None:
+        if answer.number == 0:  # what the ledger remembers, until Google has answered
+            if self._seen.asked is None:
+                self._seen = answer.seen or Seen()
+                self._show(but_waiting=True)
+            return
+        if answer.number != self._number:
+            return
+        self._end_wait()
+        self._seen = answer.seen or self._seen
+        self._show()
+        if answer.seen is None:
+            self.say(f"No longer waiting for Google: r asks again. {summary(self._seen)}")
+
+    def _end_wait(self) -> None:
+        self._stopped = None
+
+    @property
+    def _now(self) -> datetime:
+        return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
+
+    def _show(self, *, but_waiting: bool = False) -> None:
+        self.query_one(Rows).show(rows_of(self._seen, self._now))
+        self._show_opening()
+        self._show_details()
+        if not but_waiting:
+            self.say(summary(self._seen))
+
+    def _show_opening(self) -> None:
+        seen = self._seen
+        told: list[str] = []
+        if seen.project:
+            told.append(f"Project {visible(seen.project.name)} ({visible(seen.project.source)})")
+        if seen.asked:
+            told.append(f"asked at {seen.asked.astimezone():%H:%M:%S}")
+        if seen.endpoint:
+            told.append(f"at {visible(seen.endpoint)}")
+        self.say(", ".join(told), where="opening")
+
+    @property
+    def _marked(self) -> Tpu | None:
+        return self._seen.of(self.query_one(Rows).chosen)
+
+    @on(Rows.OptionHighlighted)
+    def _show_details(self) -> None:
+        marked = self._marked
+        details = self.query_one("#details")
+        details.display = marked is not None
+        if marked:
+            self.show_details(Stack(details_of(marked, self._seen.project, self._now)))
+            details.scroll_home(animate=False)
+        self.refresh_bindings()
+
+    def action_create(self) -> None:
+        """Fill in a form."""
+        from tpustarter.tui.screens.tpu_create import CreateForm
+
+        self._is_stale = True
+        self.tutor.push_screen(CreateForm())
+
+    def action_watch(self) -> None:
+        """Follow the marked one."""
+        if marked := self._marked:
+            self._is_stale = True
+            self.tutor.push_screen(Following(tpu_work.watching(marked)))
+
+    def action_delete(self) -> None:
+        """Ask Google what would go with the marked one."""
+        if marked := self._marked:
+            name = visible(marked.name)
+            self._find(marked, self._wait(f"Asking Google what belongs to `{name}` now."))
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
+    def _find(self, tpu: Tpu, stopped: threading.Event) -> None:
+        try:
+            project = tpu_work.project_of(tpu)
+            client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+            one = tpu_work.find(client, tpu)
+            lines = tuple(_doom_lines(one, project, clock.now()))
+            self.post_message(Looked(Doom(one, project, lines)))
+        except StoppedError:
+            self.post_message(Looked(Answer(self._number, None)))
+        except Problem as problem:
+            self.post_message(Looked(problem))
+
+    def _delete(self, doom: Doom, *, yes: bool | None) -> None:
+        if yes:
+            self._is_stale = True
+            self.tutor.push_screen(Following(tpu_work.deleting(doom.one, doom.project)))
+
+    def stop_work(self) -> bool:
+        """Wait no longer for Google's answer."""
+        if not self.can_stop or self._stopped is None:
+            return False
+        self._stopped.set()
+        self.say("No longer waiting for Google.")
+        return True
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether an answer is waited for."""
+        return self._stopped is not None and not self._stopped.is_set()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works on the marked row now."""
+        if action in ("delete", "watch", "ask", "create") and self.can_stop:
+            return False
+        if action in ("delete", "watch"):
+            marked = self._marked if self.is_mounted else None
+            return marked is not None and (action == "delete" or _can_be_watched(marked))
+        if action == "details" and self.is_mounted and not self.has_class("-details"):
+            return self._marked is not None
+        return super().check_action(action, parameters)
+
+
+def _remembered() -> Seen:
+    """Return what the ledger knows; nothing is sent."""
+    return Seen(overview.remembered(), put_aside=tuple(ledger.put_aside()))
+
+
+def _news(client: Client, clock: Clock) -> Iterator[str]:
+    """Yield what the ledger lets go of, because Google no longer shows it."""
+    for event in reconcile(client, clock):
+        if isinstance(event, events.Gone):
+            yield from map(visible, words.of_event(event))
+
+
+def _can_be_watched(tpu: Tpu) -> bool:
+    """Return whether there is a request to follow: a node made without one has none."""
+    return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)
+
+
+def _doom_lines(one: Doomed, project: Project, now: datetime) -> Iterator[Lines]:
+    """Yield what a deletion takes away, and the commands that do the same."""
+    row = overview.row_of(one, project.name)
+    age = words.age(row, now)
+    yield Hanging("", visible(f"{row.name}  {words.place(row)}{f', {age}' if age else ''}"))
+    yield Hanging("    ", f"{visible(row.state.name)}  {row.state.meaning}")
+    names = ", ".join(node.name for node in one.nodes)
+    yield Hanging("", "")
+    yield Hanging("goes     ", visible(f"its nodes: {names}" if names else "it has no nodes"))
+    yield Hanging(
+        "lost     ", "What is on the disks of its TPU VMs." if names else "Its place in the queue."
+    )
+    if one.must_wait:
+        wait = f"Google refuses to delete it while it is {row.state.name}, so that is waited for."
+        yield Hanging("wait     ", wait)
+    yield Hanging("", "")
+    yield Hanging("", "The same with gcloud:")
+    for command in one.commands(project):
+        for line in words.command_lines(command, 76):
+            yield Hanging("", plain(line))

@@ -1,0 +1,159 @@
+"""TPUs as rows of a list and as details below it; every text of Google's is made safe here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from textual.content import Content
+
+from tpustarter.cloud import cost, failures, grants, words
+from tpustarter.cloud.overview import Row as Tpu
+from tpustarter.cloud.places import Project
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, word
+from tpustarter.tui.widgets import Row
+
+STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown": "notrun"}
+_DO = {
+    "NOT_SEEN": "Press r in ten minutes, which asks Google again. Until then it may be billed.",
+    "NOT_LOOKED": "Press r, which asks Google.",
+}
+"""What to do on the screen, where the sentence of the command line names a command."""
+TO_CREATE = (
+    "Press n to ask for a TPU. The form shows the gcloud command as you fill it in, and nothing is "
+    "sent before you have typed the name of the TPU."
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is known of the TPUs, and since when."""
+
+    tpus: tuple[Tpu, ...] = ()
+    project: Project | None = None
+    asked: datetime | None = None
+    """When Google answered; null where it has not."""
+    trouble: str = ""
+    """Why Google has not answered, as the command line says it."""
+    unreachable: tuple[str, ...] = ()
+    news: tuple[str, ...] = ()
+    """What the ledger has let go, in sentences."""
+    endpoint: str = ""
+    """What is asked in place of Google, in tests."""
+    put_aside: tuple[Path, ...] = ()
+    """Ledgers that cannot be read."""
+
+    def of(self, key: str | None) -> Tpu | None:
+        """Return the TPU of a row."""
+        return next((tpu for tpu in self.tpus if key_of(tpu) == key), None)
+
+
+def key_of(tpu: Tpu) -> str:
+    """Return the id of a TPU's row."""
+    return f"{tpu.project}/{tpu.zone}/{tpu.name}"
+
+
+def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
+    """Yield what went wrong, and then the TPUs: first those that want something of the user."""
+    for line in seen.trouble.splitlines():
+        yield Row(None, Hanging("", visible(line)))
+    for path in seen.put_aside:
+        text = f"A ledger that could not be read was put aside as {visible(str(path))}."
+        yield Row(None, Hanging("", f"{text} What it held may exist, and is not in this list."))
+    if (seen.trouble or seen.put_aside) and seen.tpus:
+        yield Row(None, "")
+    for tpu in seen.tpus:
+        yield row_of(tpu, now)
+    if seen.asked and not seen.tpus:
+        name = visible(seen.project.name) if seen.project else "this project"
+        nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
+        yield Row(None, Hanging("", nothing))
+        yield Row(None, "")
+    if not seen.tpus:
+        yield Row(None, Hanging("", TO_CREATE))
+
+
+def row_of(tpu: Tpu, now: datetime) -> Row:
+    """Return the row of a TPU: what it is, its state and age, and what the state means."""
+    label = Content.styled(visible(tpu.name), "bold") + f"  {visible(words.place(tpu))}"
+    age = words.age(tpu, now)
+    right = f"{visible(tpu.state.name)}{f', {age}' if age else ''}"
+    meaning = word(STYLES.get(tpu.state.mark, ""), tpu.state.meaning)
+    return Row(key_of(tpu), label, right, (Hanging("    ", meaning),))
+
+
+def summary(seen: Seen) -> str:
+    """Return the whole truth in a sentence or two, and what is known to be missing from it."""
+    told: list[str] = [*seen.news]
+    chips = sum(tpu.chips for tpu in seen.tpus if tpu.state.billed)
+    if not seen.asked:
+        count = len(seen.tpus)
+        listed = "this program remembers 1 TPU" if count == 1 else f"it remembers {count} TPUs"
+        told.append(f"Google has not been asked yet; {listed} that may be billed." if count
+                    else "Google has not been asked yet.")  # fmt: skip
+    elif chips:
+        told.append(
+            "1 chip is billed, or may be, until it is deleted."
+            if chips == 1
+            else f"{chips} chips are billed, or may be, until they are deleted."
+        )
+    elif seen.tpus:
+        told.append("None of this is billed for chips now.")
+    leftovers = sum(tpu.is_leftover for tpu in seen.tpus)
+    if leftovers:
+        told.append(
+            "1 leftover holds its name and quota: d deletes it."
+            if leftovers == 1
+            else f"{leftovers} leftovers hold their names and quota: d deletes the marked one."
+        )
+    if seen.unreachable:
+        zones = ", ".join(map(visible, seen.unreachable))
+        told.append(f"Google could not reach {zones}, so what is there is not in this list.")
+    return " ".join(told)
+
+
+def details_of(tpu: Tpu, project: Project | None, now: datetime) -> Iterator[Lines]:
+    """Yield what can be done with a TPU, what comes next, and all that is known of it."""
+    state = tpu.state
+    yield _fact("do", _DO.get(state.name, state.do))
+    if tpu.error:
+        yield from _of_error(tpu)
+    if state.next or state.usually:
+        yield _fact("next", f"{state.next} {state.usually}".strip())
+    for sentence in (text for text in words.of_row(tpu) if text):
+        yield _fact("", sentence)
+    if state.name in ("ACTIVE", "READY") and tpu.nodes:
+        command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
+        yield _fact("connect", command)
+    if tpu.nodes:
+        estimates = cost.estimate(tpu.nodes, now, grants.load())
+        for estimate in estimates[:1]:
+            yield _fact("cost", estimate.words)
+    where = "" if project and tpu.project == project.name else f", in the project {tpu.project}"
+    yield _fact("name", f"{tpu.name}, {words.place(tpu)}{where}")
+    for node in tpu.nodes:
+        yield _fact("node", f"{node.name}: {node.state}, {node.runtime_version}")
+        yield from _addresses(node.internal_addresses, node.external_addresses)
+
+
+def _of_error(tpu: Tpu) -> Iterator[Lines]:
+    why, fixes = words.of_error(tpu)
+    if why:
+        yield _fact("why", why)
+    for number, fix in enumerate(fixes[:3]):
+        label = "or" if number else "mend"
+        yield _fact(label, f"`{fix}`" if failures.is_command(fix) else fix)
+
+
+def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[Lines]:
+    for worker, address in enumerate(inside):
+        external = outside[worker : worker + 1]
+        shown = f"{external[0]} from outside" if external else "no external address"
+        yield _fact("", f"worker {worker}: {address}, {shown}")
+
+
+def _fact(name: str, text: str) -> Lines:
+    return Hanging(Content.styled(f"{name:<8} ", "dim"), visible(text))
