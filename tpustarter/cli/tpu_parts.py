@@ -15,6 +15,7 @@ from tpustarter.cloud import events, places, words
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.overview import Row
 from tpustarter.cloud.places import Project
+from tpustarter.cloud.words import command_lines
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import paint_for, visible, wrap
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 INDENT = " " * 6
 _COLOURS = {"good": "green", "wait": "cyan", "act": "yellow", "bad": "red", "unknown": "magenta"}
-_WIDTH = 80
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Result = TypeVar("_Result")
@@ -64,7 +64,7 @@ def show_commands(commands: Iterable[tuple[str, ...]], *, dry_run: bool) -> None
     """Print the gcloud commands that do the same, before anything is sent."""
     click.echo("The same with gcloud:")
     for command in commands:
-        for line in words.command_lines(command, _WIDTH):
+        for line in command_lines(command):
             click.echo(visible(line))
     if dry_run:
         click.echo("Nothing was sent.")

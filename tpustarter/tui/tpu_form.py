@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from tpustarter.cloud import compute_engine, gcloud, request
@@ -109,17 +110,23 @@ class Draft:
             return [step.command for step in compute_engine.steps(shown, where)]
         return [gcloud.create(shown, where)]
 
-    def grant_notes(self, grant: Grant | None, now: Any) -> Iterator[str]:
+    def is_covered(self, grant: Grant | None, now: datetime) -> bool:
+        """Return whether a TRC grant covers it in every zone."""
+        asked = self.requests()
+        return grant is not None and all(judge(one, grant, None, now).covered for one in asked)
+
+    def grant_notes(self, grant: Grant | None, now: datetime) -> Iterator[str]:
         """Yield what the TRC grant says to each request; nothing where there is none."""
-        for one in self.requests() if grant else []:
-            judgement = judge(one, grant, None, now) if grant else None
-            if judgement and judgement.covered:
-                yield f"{one.zone}: the TRC grant covers it."
-            elif judgement:
-                yield (
-                    f"{one.zone}: the TRC grant does not cover it, so Google bills it, because "
-                    f"{judgement.why}."
-                )
+        if grant is None:
+            return
+        for one in self.requests():
+            judgement = judge(one, grant, None, now)
+            if judgement.covered:
+                yield f"{one.zone}: the TRC grant covers its chips."
+                yield from judgement.notes
+            else:
+                why = f"the TRC grant does not cover it, because {judgement.why}"
+                yield f"{one.zone}: {why}. Google bills it."
 
 
 def _problem(check: Callable[[], object]) -> str:

@@ -152,7 +152,7 @@ def deleting(one: Doomed, project: Project) -> Work:
                 "press d again in the list of TPUs."
             )
         return (
-            f"The deletion of `{name}` was sent, and goes on without this screen. The list of TPUs "
+            f"The deletion of `{name}` was sent and goes on without this screen. The list of TPUs "
             "shows it until it is gone."
         )
 

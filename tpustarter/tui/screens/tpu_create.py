@@ -293,7 +293,8 @@ scripts and several slices.
         requests = draft.requests()
         for sentence in words.of_request(requests[0]):
             yield Hanging("", visible(sentence))
-        yield Hanging("", "It is billed from the moment it is there until you delete it.")
+        if not draft.is_covered(self._place.grant, self._now):
+            yield Hanging("", "It is billed from the moment it is there until you delete it.")
         beside = ", ".join(row.what for row in billed.BESIDE_CHIPS[:3])
         yield Hanging("", f"Beside its chips, these cost something of their own: {beside}.")
         for note in draft.grant_notes(self._place.grant, self._now):

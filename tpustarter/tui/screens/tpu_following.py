@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from tpustarter.cloud import failures, words
 from tpustarter.cloud.clock import format_age
-from tpustarter.cloud.events import Event, Ready, StateSeen
+from tpustarter.cloud.events import Cancelling, Event, Ready, StateSeen
 from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.resources import QueuedResource
 from tpustarter.problem import Problem
@@ -108,8 +108,10 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
             client, clock = tpu_work.connect(self.tutor, self._what.project.name, self._stopped)
             happening = self._what.begin(client, clock)
             while True:
-                yield next(happening)
-                if self._stopped.is_set():
+                event = next(happening)
+                yield event
+                # What is announced before it is sent must not be lost; all else may end here.
+                if self._stopped.is_set() and not isinstance(event, Cancelling):
                     happening.close()
                     return
         except StopIteration as end:

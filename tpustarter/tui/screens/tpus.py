@@ -12,12 +12,9 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 
 from tpustarter.cloud import client as tpu_client
-from tpustarter.cloud import events, ledger, overview, places, words
-from tpustarter.cloud.client import Client
-from tpustarter.cloud.clock import Clock
+from tpustarter.cloud import ledger, overview, places, words
 from tpustarter.cloud.overview import Row as Tpu
 from tpustarter.cloud.places import Project
-from tpustarter.cloud.reconcile import reconcile
 from tpustarter.cloud.removal import Doomed
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
@@ -26,6 +23,7 @@ from tpustarter.tui.lines import Hanging, Lines, Stack
 from tpustarter.tui.messages import TPUS, Looked
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import Split
+from tpustarter.tui.screens.tpu_create import CreateForm
 from tpustarter.tui.screens.tpu_following import Following
 from tpustarter.tui.screens.typed_name import TypedName
 from tpustarter.tui.tpu_rows import Seen, details_of, rows_of, summary
@@ -83,9 +81,14 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         """Ends the wait that runs; null where nothing is waited for."""
         self._is_stale = True
 
+    def on_screen_suspend(self) -> None:
+        """Ask again after this: a TPU may be there by then, or gone."""
+        if isinstance(self.tutor.screen, CreateForm | Following):
+            self._is_stale = True
+
     def on_screen_resume(self) -> None:
         """Ask, and again after something was done; reading a help page changes nothing."""
-        if self._is_stale and self.is_current:
+        if self._is_stale:
             self._is_stale = False
             self.action_ask()
 
@@ -121,8 +124,13 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         """Return what Google lists; raises Problem where it does not answer."""
         project = places.project(None)
         client, clock = tpu_work.connect(self.tutor, project.name, stopped)
-        news = tuple(_news(client, clock))
-        found = overview.look(client)
+        found = overview.look(client, clock)
+        left = {entry.key for entry in ledger.entries()}
+        news = tuple(
+            f"`{visible(tpu.name)}` in {visible(tpu.zone)} is gone, and nothing of it is billed."
+            for tpu in before.tpus
+            if (tpu.project, tpu.zone, tpu.name) not in left and tpu.project == project.name
+        )
         elsewhere = tuple(tpu for tpu in before.tpus if tpu.project != project.name)
         return Seen(
             (*found.rows, *elsewhere),
@@ -187,7 +195,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         if seen.asked:
             told.append(f"asked at {seen.asked.astimezone():%H:%M:%S}")
         if seen.endpoint:
-            told.append(f"at {visible(seen.endpoint)}")
+            told.append(f"not Google but {visible(seen.endpoint)}")
         self.say(", ".join(told), where="opening")
 
     @property
@@ -206,15 +214,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def action_create(self) -> None:
         """Fill in a form."""
-        from tpustarter.tui.screens.tpu_create import CreateForm
-
-        self._is_stale = True
         self.tutor.push_screen(CreateForm())
 
     def action_watch(self) -> None:
         """Follow the marked one."""
         if marked := self._marked:
-            self._is_stale = True
             self.tutor.push_screen(Following(tpu_work.watching(marked)))
 
     def action_delete(self) -> None:
@@ -238,7 +242,6 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def _delete(self, doom: Doom, *, yes: bool | None) -> None:
         if yes:
-            self._is_stale = True
             self.tutor.push_screen(Following(tpu_work.deleting(doom.one, doom.project)))
 
     def stop_work(self) -> bool:
@@ -269,13 +272,6 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 def _remembered() -> Seen:
     """Return what the ledger knows; nothing is sent."""
     return Seen(overview.remembered(), put_aside=tuple(ledger.put_aside()))
-
-
-def _news(client: Client, clock: Clock) -> Iterator[str]:
-    """Yield what the ledger lets go of, because Google no longer shows it."""
-    for event in reconcile(client, clock):
-        if isinstance(event, events.Gone):
-            yield from map(visible, words.of_event(event))
 
 
 def _can_be_watched(tpu: Tpu) -> bool:
