@@ -123,8 +123,7 @@ def create_command(**options: Any) -> None:
         _judge(requests, grant, None, outside=options["outside_grant"])
         return
     client = connect(project)
-    in_use = [*client.queued_resources().items, *client.nodes().items] if grant else None
-    _judge(requests, grant, in_use, outside=options["outside_grant"])
+    _judge(requests, grant, client, outside=options["outside_grant"])
     name = requests[0].name
     question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
     if grant and not options["outside_grant"]:
@@ -155,13 +154,21 @@ def _ask(
 def _judge(
     requests: Sequence[Request],
     grant: Grant | None,
-    in_use: Sequence[QueuedResource | Node] | None,
+    client: Client | None,
     *,
     outside: bool,
 ) -> None:
-    """Say what a TRC grant covers; raises Problem for what it does not, unless told otherwise."""
+    """Say what a TRC grant covers; raises Problem for what it does not, unless told otherwise.
+
+    What is in use is not known without a client, or where a zone did not answer.
+    """
     if grant is None or outside:
         return
+    in_use: list[QueuedResource | Node] | None = None
+    if client:
+        queued, nodes = client.queued_resources(), client.nodes()
+        is_whole = not (queued.unreachable or nodes.unreachable)
+        in_use = [*queued.items, *nodes.items] if is_whole else None
     for one in requests:
         judgement = grants.require(one, grant, in_use, WallClock().now())
         for note in (f"{one.zone}: {judgement.why}.", *judgement.notes):
@@ -178,7 +185,8 @@ def _show_compute_engine(one: Request, project: Project, run_s: int) -> None:
     for note in compute_engine.notes(one, run_s=run_s):
         for line in wrap(note):
             click.echo(line)
-    for step in steps:
+    after = () if run_s else compute_engine.removal(one, project)
+    for step in (*steps, *after):
         click.echo("")
         for line in (*wrap(step.sentence), *command_lines(step.command)):
             click.echo(visible(line))
@@ -192,6 +200,8 @@ def _zones(options: dict[str, Any], grant: Grant | None) -> list[str]:
     if not typed and grant and not options["outside_grant"]:
         tpu = request.parse_type(options["type_name"])
         typed = grants.zones(grant, tpu, _tier(options), options["slices"])
+        # Where no zone of the grant fits, its first one is refused with the reason.
+        typed = typed or [row.zone for row in grant.allowances][:1]
     if not typed:
         return [places.need_zone(None)]
     return list(dict.fromkeys(request.check_zone(zone) for zone in typed))
@@ -285,7 +295,12 @@ def _say_what_is_special(one: Request) -> None:
         )
     if one.slices > 1 or one.type.hosts > 1:
         lines.append("It has several hosts, so it cannot be stopped, only deleted.")
-    lines.append("The boot disk has a fixed size, which this API cannot change.")
+    if one.reservation:
+        lines.append(
+            "gcloud has no option for one reservation by name, so its command below takes any that "
+            "the project has."
+        )
+    lines.append(compute_engine.FIXED_BOOT_DISK)
     for line in lines:
         for part in wrap(line):
             click.echo(part)

@@ -12,7 +12,7 @@ from tpustarter.cli.tpu_parts import (
     show_events,
     stoppable,
 )
-from tpustarter.cloud import failures, gcloud, ledger, places, removal, states
+from tpustarter.cloud import failures, gcloud, ledger, places, removal, states, withdrawal
 from tpustarter.cloud.client import EVERY_ZONE, Client
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.follow import follow
@@ -41,7 +41,7 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     with stoppable(hint):
         resource = show_events(follow(client, entry, clock))
     if resource is None:
-        ledger.remove(entry)
+        show_events(withdrawal.wait_until_gone(client, entry, clock))
         raise removal.nothing_of(name)
     finish(resource)
 
@@ -69,16 +69,18 @@ def find_entry(client: Client, name: str, zone: str | None) -> Entry:
             hint="add `--zone ZONE`",
             code=ExitCode.USAGE,
         )
-    return removal.entry_of(client.project, removal.Doomed(rows[0].zone, rows[0].name, rows[0], ()))
+    one = removal.Doomed(rows[0].zone, rows[0].name, rows[0], ())
+    return removal.entry_for(client.project, one)
 
 
 def finish(resource: QueuedResource) -> None:
     """Say what to do with a request that has come to its end; raises Problem if it is lost."""
     if resource.state == "ACTIVE":
+        node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
-        click.echo(f"Connect:  gcloud compute tpus tpu-vm ssh {resource.nodes[0]} "
-                   f"--zone={resource.zone}")  # fmt: skip
-        click.echo(f"When you are done:  tpustarter tpu delete {resource.name}")
+        click.echo(f"Connect:        gcloud compute tpus tpu-vm ssh {node} --zone={resource.zone}")
+        click.echo(f"On all workers: tpustarter tpu run {node} -- COMMAND")
+        click.echo(f"When done:      tpustarter tpu delete {resource.name}")
         return
     if resource.error:
         raise failures.problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")

@@ -162,9 +162,16 @@ def entry_of(project: str, one: Doomed) -> Entry:
     known = _known(project, one)
     if known is not None:
         return known
+    entry = entry_for(project, one)
+    ledger.add(entry)
+    return entry
+
+
+def entry_for(project: str, one: Doomed) -> Entry:
+    """Return an entry of what was made elsewhere; the ledger does not get it."""
     resource = one.queued_resource
     made = resource or one.nodes[0]
-    entry = Entry(
+    return Entry(
         project=project,
         zone=one.zone,
         name=one.name,
@@ -176,8 +183,6 @@ def entry_of(project: str, one: Doomed) -> Entry:
         nodes=resource.nodes if resource else (one.name,),
         created=ownership.created(resource) if resource else "",
     )
-    ledger.add(entry)
-    return entry
 
 
 def _known(project: str, one: Doomed) -> Entry | None:
