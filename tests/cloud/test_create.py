@@ -34,6 +34,7 @@ from tpustarter.cloud.reconcile import reconcile
 from tpustarter.problem import Problem
 
 FIRST, SECOND = ZONES
+CLOSED_ZONE = (7, f"Permission denied on 'locations/{FIRST}' (or it may not exist).")
 
 
 @pytest.fixture
@@ -69,9 +70,10 @@ def test_the_first_zone_that_has_it_is_the_last_one_asked(cloud: ZonesCloud) -> 
         (QUOTA, [FIRST, SECOND]),
         (CONFIG, [FIRST, SECOND]),
         (INTERNAL, [FIRST, SECOND]),
+        (CLOSED_ZONE, [FIRST, SECOND]),
         (DENIED, [FIRST]),
     ],
-    ids=["capacity", "quota", "config", "internal", "denied"],
+    ids=["capacity", "quota", "config", "internal", "closed-zone", "denied"],
 )
 def test_what_is_tried_after_an_error(
     cloud: ZonesCloud, error: tuple[int, str], zones: list[str]

@@ -31,6 +31,8 @@ ROUND_PAUSE_S = 120.0
 """Seconds between two rounds over the zones, more or less by half."""
 ELSEWHERE = ("capacity", "internal", "quota", "config")
 """Kinds of errors that another zone may not have."""
+ONE_ZONE = ("location-denied", "queue-denied", "type-denied")
+"""Errors by their id that speak of one zone, although another one of their kind may not."""
 ONCE = ("internal",)
 """Of these, kinds that are tried once more in the same zone."""
 FOR_LATER = ("capacity",)
@@ -98,13 +100,14 @@ class Creation:
 
     def _goes_on(self, request: Request, error: CloudProblem, left: list[Request]) -> bool:
         """Return whether another attempt makes sense; takes zones that cannot have it off."""
-        if error.kind not in ELSEWHERE:
+        id_ = error.failure.id if error.failure else ""
+        if error.kind not in ELSEWHERE and id_ not in ONE_ZONE:
             return False
         errors = self._internal_errors.get(request.zone, 0) + 1
         if error.kind in ONCE:
             self._internal_errors[request.zone] = errors
         retried = error.kind in FOR_LATER or (error.kind in ONCE and errors < 2)
-        if error.failure and error.failure.id == "reserved-capacity":
+        if id_ == "reserved-capacity":
             retried = False
         if not retried:
             left.remove(request)
