@@ -117,6 +117,12 @@ class DetailRows(Rows):
         Binding("enter", "select", "details", key_display="Enter", tooltip="read all of it"),
     ]
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer details where a row is marked."""
+        if action == "select" and self.chosen is None:
+            return False
+        return super().check_action(action, parameters)
+
 
 class Heading(Horizontal):
     """The first line: where one is, and what the machine is or who holds it."""

@@ -32,7 +32,7 @@ from tpustarter.tui.tpu_form import ADDRESSES, TIERS, Draft
 TYPED = {
     "name": ("name", "lowercase letters, digits and `-`"),
     "type": ("type", "such as v5e-1 or v6e-8"),
-    "zones": ("zones", "such as us-central1-b; tried in order"),
+    "zones": ("zones", "one or more, tried in this order"),
     "version": ("version", "empty: the one Google documents"),
 }
 """Fields that are typed: label, and a note beside."""
@@ -40,12 +40,14 @@ CHOSEN = {"tier": ("tier", TIERS), "addresses": ("addresses", ADDRESSES)}
 """Fields that are chosen."""
 ORDER = ("name", "type", "zones", "tier", "version", "addresses")
 _TIER_NOTES = {
-    "on-demand": "yours until you delete it",
-    "spot": "cheaper, may be taken back",
-    "reserved": "from a reservation of the project",
+    "on-demand": "yours until you delete it; Space changes it",
+    "spot": "cheaper, but Google may take it back at any time",
+    "reserved": "from a reservation of your project",
 }
-_SHORT = 20
-"""Lines below which the command gets fewer."""
+_ADDRESS_NOTES = {
+    ADDRESSES[0]: "the workers reach the internet",
+    ADDRESSES[1]: "needs Private Google Access or NAT",
+}
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,8 @@ scripts and several slices.
             error = self.query_one(f"#error-{field}", Static)
             error.update(Hanging(" " * 10 + "! ", visible(errors.get(field, ""))))
             error.display = field in errors
-        self._note("tier", _TIER_NOTES[draft.tier])
+        self._note("tier", f" {_TIER_NOTES[draft.tier]}")
+        self._note("addresses", f" {_ADDRESS_NOTES[draft.addresses]}")
         if tpu := draft.tpu:
             chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
             hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"

@@ -1,0 +1,458 @@
+"""TPUs in the app: the list, the form, what is followed and deleted, and every bad day."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.cloud import tpu_v2
+from textual.pilot import Pilot
+
+from tests.support.fake_cloud import NEVER, FakeCloud, Fault, Made, channel, serving
+from tests.support.tutor import on_screen, press, run, settle, until, write_checks, write_lessons
+from tpustarter.cloud import client as tpu_client
+from tpustarter.cloud import grants, ledger
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.ledger import Entry
+from tpustarter.tui.app import Starter
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.page import Notice
+from tpustarter.tui.screens.tpu_create import CreateForm
+from tpustarter.tui.screens.tpu_following import Following
+from tpustarter.tui.screens.tpus import Tpus
+
+PLACE = "projects/my-project/locations/us-central1-b"
+NO_CAPACITY = 'There is no more capacity in the zone "us-central1-b"; you can try in another zone'
+HOSTILE = "[red]x[/red] \x1b]0;title\x07 \u202e"
+FILLED = (*"bert", "tab", *"v6e-8", "tab", "tab", "space")
+ENTRY = Entry(
+    "my-project", "us-central1-b", "lost", "v6e-8", 8, "spot", "2026-11-22T07:00:00+00:00"
+)
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Configure a project and a zone, and nothing else of this machine's."""
+    for name in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS", tpu_client.ENDPOINT):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(home / "gcloud"))
+    monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
+    monkeypatch.setenv("CLOUDSDK_COMPUTE_ZONE", "us-central1-b")
+
+
+@pytest.fixture
+def cloud() -> Iterator[FakeCloud]:
+    """Serve an empty project on loopback."""
+    with serving() as served:
+        yield served
+
+
+@contextlib.asynccontextmanager
+async def app_of(
+    cloud: FakeCloud, folder: Path, *, size: tuple[int, int] = (80, 24)
+) -> AsyncGenerator[Pilot[None]]:
+    """Start the app with clients of this cloud."""
+
+    def connect(name: str, clock: Any) -> Client:
+        return Client(name, channel=channel(cloud), clock=clock, read_s=5.0)
+
+    lessons, checks = write_lessons(folder / "lessons"), write_checks(folder / "checks")
+    app = Starter(lessons=lessons, checks=checks, connect=connect, clock=cloud.clock)
+    try:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await settle(pilot)
+            yield pilot
+    finally:
+        app.live.release()
+
+
+def made(cloud: FakeCloud, name: str, state: str, error: tuple[int, str] | None = None) -> None:
+    """Let a queued resource exist, in a state that it stays in."""
+    message = tpu_v2.QueuedResource(
+        name=f"{PLACE}/queuedResources/{name}",
+        spot=tpu_v2.QueuedResource.Spot(),
+        tpu=tpu_v2.QueuedResource.Tpu(
+            node_spec=[
+                tpu_v2.QueuedResource.Tpu.NodeSpec(
+                    parent=PLACE,
+                    node_id=name,
+                    node=tpu_v2.Node(accelerator_type="v6e-8", runtime_version="v2-alpha-tpuv6e"),
+                )
+            ]
+        ),
+    )
+    steps = ((0.0, state),)
+    cloud.made[message.name] = Made(message, cloud.clock.now(), steps, error)
+
+
+def text_of(seen: str) -> str:
+    """Return a screen as one line, so that a sentence is found wherever it was broken."""
+    return " ".join(seen.split())
+
+
+def test_nothing_is_sent_before_the_screen_is_opened(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Home reads the ledger alone; the screen asks once, and says what the next key is."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            assert [] == cloud.calls
+            assert "may be billed" not in on_screen(pilot.app)
+
+            seen = await press(pilot, "u")
+            assert "No TPU and no request for one exists in `my-project`" in seen
+            assert "Press n to ask for a TPU" in seen
+            assert "d delete" not in seen
+            assert "Enter details" not in seen
+            assert ["ListQueuedResources", "ListNodes"] == [name for name, _ in cloud.calls]
+
+            await press(pilot, "question_mark", "escape")
+            assert 2 == len(cloud.calls)  # help asks nobody
+
+            await press(pilot, "r")
+            assert 4 == len(cloud.calls)
+
+    run(journey)
+
+
+def test_home_counts_what_the_ledger_remembers(cloud: FakeCloud, tmp_path: Path) -> None:
+    """One line with the key, also chosen with Enter; none once nothing is remembered."""
+    ledger.add(ENTRY)
+    ledger.add(replace(ENTRY, project="other-project"))
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            assert "2 TPUs of Google Cloud may be billed: u shows them" in on_screen(pilot.app)
+            await press(pilot, "up", "enter")
+            assert isinstance(pilot.app.screen, Tpus)
+
+            ledger.remove(ENTRY)
+            seen = await press(pilot, "escape")
+            assert "1 TPU of Google Cloud may be billed: u shows it" in seen
+
+    run(journey)
+
+
+def test_until_google_answers_the_ledger_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Without a project nobody is asked: the Problem, what is remembered, and no traceback."""
+    ledger.add(ENTRY)
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.delenv("CLOUDSDK_CORE_PROJECT")
+                seen = await press(pilot, "u")
+            assert "error: no project is known" in seen
+            assert "hint: `gcloud config set project PROJECT_ID`" in seen
+            assert "lost v6e-8 spot in us-central1-b" in text_of(seen)
+            assert "NOT_LOOKED" in seen
+            assert "Press r, which asks Google." in seen
+            assert "Google has not been asked yet" in seen
+            assert [] == cloud.calls
+
+    run(journey)
+
+
+def test_an_entry_that_google_does_not_list_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
+    """It may be billed while nobody knows; later, the list says that it is gone."""
+    ledger.add(replace(ENTRY, asked=ledger.stamp(cloud.clock.now())))
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:
+            seen = await press(pilot, "u")
+            assert "NOT_SEEN" in seen
+            assert "Google doesn't list it" in seen
+            assert "8 chips are billed, or may be" in seen
+
+            seen = await press(pilot, "d")
+            assert isinstance(pilot.app.screen, Notice)
+            assert "error: Google lists nothing called `lost`" in seen
+            await press(pilot, "escape")
+
+            cloud.clock.sleep(700)
+            seen = await press(pilot, "r")
+            assert "`lost` in us-central1-b is gone, and nothing of it is billed." in seen
+            assert [] == ledger.entries()
+
+    run(journey)
+
+
+def test_a_waiting_request_is_followed_and_left_alone(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Esc ends the watching and says that the request stays; a second one leads back."""
+    made(cloud, "bert", "WAITING_FOR_RESOURCES")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = await press(pilot, "u")
+            assert "WAITING_FOR_RESOURCES, 0 s" in seen
+            assert "The request stands in the queue" in seen
+            assert "None of this is billed for chips now." in seen
+
+            await pilot.press("w")
+            await until(pilot, lambda: "WAITING_FOR_RESOURCES" in on_screen(pilot.app))
+            assert isinstance(pilot.app.screen, Following)
+            assert "x stop waiting" in on_screen(pilot.app)
+            seen = await press(pilot, "escape")
+            assert "You no longer follow `bert`. Its request stays as it is" in text_of(seen)
+            assert isinstance(pilot.app.screen, Following)
+
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Tpus)
+            assert [] == cloud.called("DeleteQueuedResource")
+
+    run(journey)
+
+
+def test_a_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Google's text, why that happens, what helps, and that it still holds its name."""
+    made(cloud, "bert", "FAILED", (8, NO_CAPACITY))
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = await press(pilot, "u")
+            assert "FAILED" in seen
+            assert "1 leftover holds its name and quota" in seen
+            seen = text_of(await press(pilot, "enter"))
+            assert "Google's text: There is no more capacity" in seen
+            assert "why" in seen
+            assert "mend" in seen
+            assert "Enter the list" in seen
+
+    run(journey)
+
+
+def test_a_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -> None:
+    """The command changes with the form, names are typed, and nothing is left behind."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+            seen = await press(pilot, "u", "n")
+            assert "Still to fill in: name and type" in seen
+            before = len(cloud.calls)
+            seen = text_of(await press(pilot, *FILLED))
+            assert "8 chips, 1 host" in seen
+            assert "create bert --zone=us-central1-b \\ --accelerator-type=v6e-8" in seen
+            assert "--spot" in seen
+
+            await press(pilot, "enter")
+            seen = await press(pilot, *"bart", "enter")
+            assert "found `bart`, expected `bert`: nothing was sent." in seen
+            assert before == len(cloud.calls)
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, CreateForm)
+
+            seen = text_of(await press(pilot, "enter", *"bert", "enter"))
+            assert 1 == len(cloud.called("CreateQueuedResource"))
+            assert "PROVISIONING" in seen
+            assert "`bert` is ready in us-central1-b." in seen
+            assert "tpu-vm ssh bert --zone=us-central1-b" in seen
+
+            seen = await press(pilot, "escape")
+            assert "ACTIVE" in seen
+            seen = await press(pilot, "d")
+            assert "goes     its nodes: bert" in seen
+            assert "--force" in seen
+            seen = text_of(await press(pilot, *"bert", "enter"))
+            assert "`bert` in us-central1-b is gone, and nothing of it is billed." in seen
+            seen = await press(pilot, "escape")
+            assert "No TPU and no request" in seen
+
+    run(journey)
+
+    assert {} == cloud.existing()
+    assert [] == ledger.entries()
+
+
+def hold_after_delete(cloud: FakeCloud, method: str, let_go: threading.Event) -> None:
+    """Let nobody see what became of a deletion before the test says so."""
+    if method == "GetQueuedResource" and cloud.called("DeleteQueuedResource"):
+        let_go.wait(20)
+
+
+def test_a_deletion_that_is_left_early_says_what_is_true(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Sent, it goes on; where Google refuses it for now, nothing was deleted."""
+    made(cloud, "bert", "PROVISIONING")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = text_of(await press(pilot, "u", "d"))
+            assert "Google refuses to delete it while it is PROVISIONING" in seen
+            for key in (*"bert", "enter"):
+                await pilot.press(key)
+            await until(pilot, lambda: "PROVISIONING  Google" in on_screen(pilot.app))
+            seen = text_of(await press(pilot, "escape"))
+            assert "Nothing was deleted: Google refuses it until `bert` has left" in seen
+            assert [] == cloud.called("DeleteQueuedResource")
+
+            made(cloud, "bert", "ACTIVE")
+            cloud.delete_s = 1e9
+            seen_gone = threading.Event()
+            cloud.before_call = lambda method: hold_after_delete(cloud, method, seen_gone)
+            await press(pilot, "escape", "d")
+            for key in (*"bert", "enter"):
+                await pilot.press(key)
+            await until(pilot, lambda: bool(cloud.called("DeleteQueuedResource")))
+            await pilot.press("escape")
+            sent = "The deletion of `bert` was sent and goes on without this screen."
+            assert sent in text_of(on_screen(pilot.app))
+            seen_gone.set()
+            await settle(pilot)
+            assert sent in text_of(on_screen(pilot.app))
+            seen = await press(pilot, "escape")
+            assert "DELETING" in seen
+
+    run(journey)
+
+
+def test_a_creation_that_is_left_stays_in_the_queue(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Home counts it, and no other zone is asked behind the user's back."""
+    cloud.scripts["us-central1-b"] = [(NEVER, None)]
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            await press(pilot, "u", "n", *FILLED, "enter")
+            for key in (*"bert", "enter"):
+                await pilot.press(key)
+            await until(pilot, lambda: "WAITING_FOR_RESOURCES" in on_screen(pilot.app))
+            seen = text_of(await press(pilot, "x"))
+            assert "The request for `bert` stays in the queue, and is billed once" in seen
+            seen = await press(pilot, "escape", "escape")
+            assert isinstance(pilot.app.screen, Home)
+            assert "1 TPU of Google Cloud may be billed" in seen
+
+    run(journey)
+
+    assert ["bert"] == [entry.name for entry in ledger.entries()]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        (14, "failed to connect to all addresses", "error: "),
+        (7, "Cloud TPU API has not been used in project 1 before or it is disabled", "hint: "),
+        (16, "Request had invalid authentication credentials", "hint: "),
+    ],
+)
+def test_an_answer_that_is_an_error_is_a_text_on_the_screen(
+    cloud: FakeCloud, tmp_path: Path, code: int, text: str, expected: str
+) -> None:
+    """No network, no API, no credentials: the words of the command line, and r asks again."""
+    ledger.add(ENTRY)
+    cloud.faults["ListQueuedResources"] = [Fault(code, text)] * 4
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+            seen = await press(pilot, "u")
+            assert isinstance(pilot.app.screen, Tpus)
+            assert expected in seen
+            assert "Google's text:" in seen
+            assert "lost" in seen
+            assert "Traceback" not in seen
+            cloud.faults.clear()
+            seen = await press(pilot, "r")
+            assert "error: " not in seen
+
+    run(journey)
+
+
+def test_zones_that_were_not_reached_are_named(cloud: FakeCloud, tmp_path: Path) -> None:
+    """A listing that is short says so."""
+    cloud.unreachable = ["us-east5-a"]
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = text_of(await press(pilot, "u"))
+            assert "Google could not reach us-east5-a" in seen
+
+    run(journey)
+
+
+def test_two_thousand_nodes_are_a_list_like_any_other(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Every one is there, and the last one can be marked."""
+    for number in range(2000):
+        name = f"{PLACE}/nodes/node-{number:04}"
+        cloud.nodes[name] = tpu_v2.Node(
+            name=name, accelerator_type="v6e-8", state=tpu_v2.Node.State.READY
+        )
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = await press(pilot, "u")
+            assert "node-0000" in seen
+            assert "16000 chips are billed" in seen
+            assert "w watch" not in seen  # no request stands behind a node made directly
+            seen = await press(pilot, "end")
+            assert "node-1999" in seen
+
+    run(journey)
+
+
+def test_hostile_names_and_texts_are_shown_as_text(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Neither markup nor control characters of Google's, or of the ledger's, act here."""
+    made(cloud, "bert", "FAILED", (8, HOSTILE))
+    name = f"{PLACE}/nodes/{HOSTILE}"
+    cloud.nodes[name] = tpu_v2.Node(name=name, accelerator_type=HOSTILE, runtime_version=HOSTILE)
+    ledger.add(replace(ENTRY, name=HOSTILE, type=HOSTILE, note=HOSTILE))
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(120, 40)) as pilot:
+            seen = await press(pilot, "u")
+            assert "[red]x[/red] \\x1b]0;title\\x07 \\u202e" in seen
+            for _ in range(3):
+                seen += await press(pilot, "enter", "enter", "down")
+            assert not {"\x1b", "\x07", "\u202e"} & {*seen}
+
+    run(journey)
+
+
+def test_what_is_wrong_in_the_form_is_said_beside_the_field(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
+    """In words, with the nearest name; Enter goes to the field, and nothing is sent."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            await press(pilot, "u", "n")
+            before = len(cloud.calls)
+            seen = text_of(await press(pilot, *"Bert", "tab", *"v6e-9"))
+            assert "! `Bert` cannot be the name of a TPU" in seen
+            assert "v6e-8" in seen
+            assert "lines marked with `!`" in seen
+            await press(pilot, "tab", *" us-central1", "enter")
+            assert "field-name" == pilot.app.screen.focused.id
+            assert "`us-central1` is not the name of a zone" in text_of(on_screen(pilot.app))
+            assert before == len(cloud.calls)
+
+    run(journey)
+
+
+def test_a_tpu_that_this_api_cannot_make_is_not_asked_for(cloud: FakeCloud, tmp_path: Path) -> None:
+    """The command of Compute Engine is shown, and Enter sends nothing."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            await press(pilot, "u", "n", *"bert", "tab", *"tpu7x-8")
+            seen = text_of(await press(pilot, "enter"))
+            assert isinstance(pilot.app.screen, CreateForm)
+            assert "gcloud compute instances create bert" in seen
+            assert "this form can send nothing" in seen
+
+    run(journey)
+
+
+def test_the_form_says_what_the_grant_covers(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Outside of it, the user reads that Google bills it before the name is typed."""
+    row = grants.parse_allowance("v6e:64:spot:us-east1-d")
+    grants.save(grants.Grant((row,)))
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = text_of(await press(pilot, "u", "n", *FILLED, "enter"))
+            assert "the TRC grant does not cover it" in seen
+            assert "Google bills it." in seen
+
+    run(journey)
