@@ -219,7 +219,8 @@ def test_a_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None
             seen = text_of(await press(pilot, "enter"))
             assert "Google's text: There is no more capacity" in seen
             assert "why" in seen
-            assert "mend" in seen
+            assert "fix" in seen
+            assert "name bert, v6e-8 spot in us-central1-b state FAILED" in seen
             assert "Enter the list" in seen
 
     run(journey)

@@ -115,9 +115,21 @@ def summary(seen: Seen) -> str:
     return " ".join(told)
 
 
-def details_of(tpu: Tpu, project: Project | None, now: datetime) -> Iterator[Lines]:
-    """Yield what can be done with a TPU, what comes next, and all that is known of it."""
+def details_of(
+    tpu: Tpu, project: Project | None, now: datetime, *, whole: bool = False
+) -> Iterator[Lines]:
+    """Yield what can be done with a TPU, what comes next, and all that is known of it.
+
+    Args:
+        tpu: Which.
+        project: The one whose TPUs are listed.
+        now: The time.
+        whole: Whether the details stand alone, without the list that names the TPU.
+    """
     state = tpu.state
+    if whole:
+        yield _fact("name", _name(tpu, project))
+        yield _fact("state", f"{state.name}  {state.meaning}")
     yield _fact("do", _DO.get(state.name, state.do))
     if tpu.error:
         yield from _of_error(tpu)
@@ -132,11 +144,17 @@ def details_of(tpu: Tpu, project: Project | None, now: datetime) -> Iterator[Lin
         estimates = cost.estimate(tpu.nodes, now, grants.load())
         for estimate in estimates[:1]:
             yield _fact("cost", estimate.words)
-    where = "" if project and tpu.project == project.name else f", in the project {tpu.project}"
-    yield _fact("name", f"{tpu.name}, {words.place(tpu)}{where}")
+    if not whole:
+        yield _fact("name", _name(tpu, project))
     for node in tpu.nodes:
         yield _fact("node", f"{node.name}: {node.state}, {node.runtime_version}")
         yield from _addresses(node.internal_addresses, node.external_addresses)
+
+
+def _name(tpu: Tpu, project: Project | None) -> str:
+    is_elsewhere = project is None or tpu.project != project.name
+    where = f", in the project {tpu.project}" if is_elsewhere else ""
+    return f"{tpu.name}, {words.place(tpu)}{where}"
 
 
 def _of_error(tpu: Tpu) -> Iterator[Lines]:
@@ -144,7 +162,7 @@ def _of_error(tpu: Tpu) -> Iterator[Lines]:
     if why:
         yield _fact("why", why)
     for number, fix in enumerate(fixes[:3]):
-        label = "or" if number else "mend"
+        label = "or" if number else "fix"
         yield _fact(label, f"`{fix}`" if failures.is_command(fix) else fix)
 
 

@@ -53,6 +53,9 @@ class Split(Page):
         self.query_one("#found", Static).update(found)
 
     @on(Rows.OptionSelected)
+    def _open_details(self) -> None:
+        self.action_details()
+
     def action_details(self) -> None:
         """Give the details the whole screen, and back."""
         large = not self.has_class("-details")

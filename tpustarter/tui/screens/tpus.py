@@ -208,9 +208,16 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         details = self.query_one("#details")
         details.display = marked is not None
         if marked:
-            self.show_details(Stack(details_of(marked, self._seen.project, self._now)))
+            whole = self.has_class("-details")
+            lines = details_of(marked, self._seen.project, self._now, whole=whole)
+            self.show_details(Stack(lines))
             details.scroll_home(animate=False)
         self.refresh_bindings()
+
+    def action_details(self) -> None:
+        """Give the details the whole screen, with the name of what they are about, and back."""
+        super().action_details()
+        self._show_details()
 
     def action_create(self) -> None:
         """Fill in a form."""
@@ -288,9 +295,7 @@ def _doom_lines(one: Doomed, project: Project, now: datetime) -> Iterator[Lines]
     names = ", ".join(node.name for node in one.nodes)
     yield Hanging("", "")
     yield Hanging("goes     ", visible(f"its nodes: {names}" if names else "it has no nodes"))
-    yield Hanging(
-        "lost     ", "What is on the disks of its TPU VMs." if names else "Its place in the queue."
-    )
+    yield Hanging("lost     ", _what_is_lost(row))
     if one.must_wait:
         wait = f"Google refuses to delete it while it is {row.state.name}, so that is waited for."
         yield Hanging("wait     ", wait)
@@ -299,3 +304,11 @@ def _doom_lines(one: Doomed, project: Project, now: datetime) -> Iterator[Lines]
     for command in one.commands(project):
         for line in words.command_lines(command, 76):
             yield Hanging("", plain(line))
+
+
+def _what_is_lost(row: Tpu) -> str:
+    if row.nodes:
+        return "What is on the disks of its TPU VMs."
+    if row.is_leftover:
+        return "Nothing, because it never becomes a TPU again."
+    return "Its place in the queue."
