@@ -17,7 +17,7 @@ from tpustarter.cloud import gcloud, ledger, places, removal
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.clock import Clock
 from tpustarter.cloud.create import Creation
-from tpustarter.cloud.events import Asked, Cancelling, Event, Gone, Ready, Resumed
+from tpustarter.cloud.events import Asked, Cancelling, Event, Ready, Resumed
 from tpustarter.cloud.follow import follow
 from tpustarter.cloud.ledger import Entry
 from tpustarter.cloud.overview import Row
@@ -25,6 +25,7 @@ from tpustarter.cloud.places import Project
 from tpustarter.cloud.removal import Doomed
 from tpustarter.cloud.request import Request
 from tpustarter.cloud.resources import QueuedResource
+from tpustarter.cloud.withdrawal import wait_until_gone
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui.tutor import Tutor
@@ -110,8 +111,7 @@ def watching(row: Row) -> Work:
         entry = _entry_of(client, row)
         resource: QueuedResource | None = yield from follow(client, entry, clock)
         if resource is None:
-            ledger.remove(entry)
-            yield Gone(entry)
+            yield from wait_until_gone(client, entry, clock)
         elif resource.state == "ACTIVE":
             yield Ready(entry, resource)
         return resource
@@ -134,7 +134,7 @@ def _entry_of(client: Client, row: Row) -> Entry:
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
         raise removal.nothing_of(visible(row.name))
-    return removal.entry_of(client.project, Doomed(row.zone, row.name, resource, ()))
+    return removal.entry_for(client.project, Doomed(row.zone, row.name, resource, ()))
 
 
 def deleting(one: Doomed, project: Project) -> Work:
