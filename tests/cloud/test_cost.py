@@ -40,7 +40,7 @@ def test_a_node_on_demand_costs_hours_times_chips_times_the_price() -> None:
     assert ("priced", 10.0, 8) == (one.kind, one.hours, one.chips)
     assert pytest.approx(10 * 8 * V6E) == one.usd
     assert pytest.approx(8 * V6E) == one.usd_per_hour
-    assert "at most 216.00 USD for chips: 10.0 hours x 8 chips x 2.7 USD" == one.words
+    assert "at most 216.00 USD for chips: 10.00 hours x 8 chips x 2.7 USD" == one.words
     assert one.price
     assert one.price.source.startswith("https://")
 

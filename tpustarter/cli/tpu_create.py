@@ -118,9 +118,10 @@ def create_command(**options: Any) -> None:
         _show_compute_engine(requests[0], project, run_s)
         return
     _say_what_is_special(requests[0])
-    show_commands([gcloud.create(one, project) for one in requests], dry_run=options["dry_run"])
     if options["dry_run"]:
         _judge(requests, grant, None, outside=options["outside_grant"])
+    show_commands([gcloud.create(one, project) for one in requests], dry_run=options["dry_run"])
+    if options["dry_run"]:
         return
     client = connect(project)
     _judge(requests, grant, client, outside=options["outside_grant"])
@@ -287,7 +288,8 @@ def _say_what_is_special(one: Request) -> None:
     """Print what this request is, and what is not obvious about it."""
     slices = f"{one.slices} slices of " if one.slices > 1 else ""
     hosts = "1 host" if one.type.hosts == 1 else f"{one.type.hosts} hosts"
-    lines = [f"{slices}{one.type.name} ({one.type.chips} chips, {hosts}), {one.tier}."]
+    chips = "1 chip" if one.type.chips == 1 else f"{one.type.chips} chips"
+    lines = [f"{slices}{one.type.name} ({chips}, {hosts}), {one.tier}."]
     if one.internal_addresses:
         lines.append(
             "Without external addresses the workers reach nothing outside, not even the package "

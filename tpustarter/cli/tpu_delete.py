@@ -56,6 +56,9 @@ def delete_command(
         return
     client = connect(where)
     doomed = _find(client, name, request.check_zone(zone) if zone else EVERY_ZONE)
+    if not doomed:
+        click.echo("Nothing is left over: nothing only holds its name and quota.")
+        return
     _show(client, doomed, where)
     word = name or "leftovers"
     confirm(f"To delete this, type `{word}`", word, "--yes", yes=yes)
@@ -83,13 +86,10 @@ def _show_what_would_be_sent(name: str | None, zone: str | None, project: Projec
 
 
 def _find(client: Client, name: str | None, zone: str) -> list[Doomed]:
-    """Return what is meant; raises Problem where nothing is, or where a name means two things."""
+    """Return what is meant; raises Problem for a name that nothing has, or that two things have."""
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
     if name is None:
-        doomed = removal.leftovers(queued.items, nodes.items)
-        if not doomed:
-            raise Problem("nothing is left over", hint="`tpustarter tpu list` shows what exists")
-        return doomed
+        return removal.leftovers(queued.items, nodes.items)
     doomed = removal.find(queued.items, nodes.items, name)
     if not doomed:
         raise removal.nothing_of(visible(name))

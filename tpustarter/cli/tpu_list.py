@@ -109,7 +109,9 @@ def _summary(seen: Overview, rows: tuple[Row, ...], now: datetime) -> Iterator[s
         yield "No TPU and no request for one exists in this project, as far as Google lists them."
         yield "To get one: tpustarter tpu create NAME --type v5e-1 --zone ZONE --dry-run"
     elif seen.billed_chips:
-        yield from wrap(f"{seen.billed_chips} chips are billed, or may be, until they are deleted.")
+        number = seen.billed_chips
+        chips = "1 chip is billed" if number == 1 else f"{number} chips are billed"
+        yield from wrap(f"{chips}, or may be, until you delete what has them.")
     else:
         yield "None of this is billed for chips now."
     if seen.leftovers:

@@ -79,7 +79,7 @@ def finish(resource: QueuedResource) -> None:
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
         click.echo(f"Connect:        gcloud compute tpus tpu-vm ssh {node} --zone={resource.zone}")
-        click.echo(f"On all workers: tpustarter tpu run {node} -- COMMAND")
+        click.echo(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND")
         click.echo(f"When done:      tpustarter tpu delete {resource.name}")
         return
     if resource.error:

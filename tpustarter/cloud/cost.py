@@ -152,7 +152,7 @@ def _priced(row: Resource, hours: float, number: int, since: str) -> Estimate:
     usd = hours * number * price.usd_per_chip_hour
     noun = "chip" if number == 1 else "chips"
     words = (
-        f"at most {usd:,.2f} USD for chips{since}: {hours:,.1f} hours x {number} {noun} x "
+        f"at most {usd:,.2f} USD for chips{since}: {hours:,.2f} hours x {number} {noun} x "
         f"{price.usd_per_chip_hour:g} USD"
     )
     return Estimate(row, "priced", words, hours, number, usd, price)
