@@ -1,0 +1,254 @@
+"""The verbs of `tpustarter tpu` as typed: what is printed, what is sent, and how each ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime, timezone
+
+import pytest
+from click.testing import CliRunner, Result
+from google.cloud import tpu_v2
+
+from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
+from tpustarter.cli.tpu import VERBS, tpu
+from tpustarter.cloud import client, grants, ledger
+from tpustarter.cloud.grants import Allowance, Grant
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import WIDTH
+
+ZONE = "us-central1-b"
+BERT = ("create", "bert", "--type", "v6e-8", "--zone", ZONE)
+
+
+class Today(FakeClock):
+    """A clock of the service that begins now, as commands tell the time by this machine's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = datetime.now(timezone.utc)
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
+    """Run a service that deletes at once."""
+    with serving(FakeCloud(clock=Today(), delete_s=0)) as running:
+        monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
+        monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
+        yield running
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every attempt to connect an error, as without credentials."""
+    monkeypatch.setenv(client.ENDPOINT, "nowhere")
+    for name in ("CLOUDSDK_CORE_PROJECT", "GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run(*words: str) -> Result:
+    """Run `tpustarter tpu WORDS`."""
+    return CliRunner().invoke(tpu, [*words])
+
+
+def problem_of(result: Result) -> Problem:
+    """Return the Problem that a command ended with."""
+    assert isinstance(result.exception, Problem), result.output
+    return result.exception
+
+
+def add_node(cloud: FakeCloud, name: str, state: str, hosts: int = 1) -> None:
+    """Let the service have a node that no request led to."""
+    path = f"projects/my-project/locations/{ZONE}/nodes/{name}"
+    cloud.nodes[path] = tpu_v2.Node(
+        name=path,
+        accelerator_type="v6e-8" if hosts == 1 else "v6e-16",
+        state=tpu_v2.Node.State[state],
+        network_endpoints=[tpu_v2.NetworkEndpoint(ip_address=f"10.0.0.{i}") for i in range(hosts)],
+    )
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (("zones",), "gcloud compute tpus locations list"),
+        (("types", "--zone", ZONE), "gcloud compute tpus tpu-vm accelerator-types list"),
+        (("versions", "--zone", ZONE), "gcloud compute tpus tpu-vm versions list"),
+        (BERT, "gcloud compute tpus queued-resources create bert"),
+        (("watch", "bert", "--zone", ZONE), "gcloud compute tpus queued-resources describe bert"),
+        (("list",), "gcloud compute tpus queued-resources list --zone=-"),
+        (("show", "bert", "--zone", ZONE), "gcloud compute tpus tpu-vm describe bert"),
+        (("stop", "bert", "--zone", ZONE), "gcloud compute tpus tpu-vm stop bert"),
+        (("start", "bert", "--zone", ZONE), "gcloud compute tpus tpu-vm start bert"),
+        (("delete", "bert", "--zone", ZONE), "gcloud compute tpus queued-resources delete bert"),
+        (("delete", "--leftovers"), "gcloud compute tpus tpu-vm list --zone=-"),
+        (("cost",), "gcloud compute tpus tpu-vm list --zone=-"),
+    ],
+)
+def test_a_dry_run_needs_neither_project_nor_credentials(
+    words: tuple[str, ...], command: str
+) -> None:
+    """It shows the gcloud command, says that nothing was sent, and leaves no entry."""
+    result = run(*words, "--dry-run")
+
+    assert 0 == result.exit_code, result.exception
+    assert command in " ".join(result.stdout.replace("\\\n", " ").split())
+    assert "Nothing was sent." in result.stdout
+    assert [] == [line for line in result.stdout.splitlines() if len(line) > WIDTH]
+    assert [] == ledger.entries()
+
+
+def test_what_google_offers(cloud: FakeCloud) -> None:
+    """Live, and where the network is gone what was read last, with its age."""
+    live = run("types", "--zone", ZONE)
+    cloud.faults["ListAcceleratorTypes"] = [Fault(4, "Deadline Exceeded")]
+    kept = run("types", "--zone", ZONE)
+
+    assert "v5litepod-8\nv6e-8\n" == live.stdout == kept.stdout
+    assert "This list is" in kept.stderr
+    assert "This list is" not in live.stderr
+
+
+def test_from_create_to_delete(cloud: FakeCloud) -> None:
+    """The request is in the ledger until Google lists nothing of it."""
+    asked = run(*BERT, "--spot", "--yes", "--no-wait")
+    assert 0 == asked.exit_code, asked.exception
+    assert ["bert"] == [entry.name for entry in ledger.entries()]
+    assert "WAITING_FOR_RESOURCES" not in run("list").stdout
+    cloud.clock.sleep(10)
+    assert "WAITING_FOR_RESOURCES" in run("list").stdout
+    cloud.clock.sleep(300)
+    watched = run("watch", "bert")
+    assert "ACTIVE" in watched.stdout
+    assert "tpustarter tpu run bert --worker all -- COMMAND" in watched.stdout
+    shown = json.loads(run("show", "bert", "--json").stdout)
+    assert [("bert", "ACTIVE", 8, True)] == [
+        (one["name"], one["state"], one["chips"], one["made_here"]) for one in shown["tpus"]
+    ]
+    assert "8 chips are billed" in run("list").stdout
+    deleted = run("delete", "bert", "--yes")
+
+    assert 0 == deleted.exit_code, deleted.exception
+    assert "goes with its nodes: bert" in deleted.stdout
+    assert {} == cloud.existing()
+    assert [] == ledger.entries()
+    assert "No TPU and no request" in run("list").stdout
+
+
+@pytest.mark.parametrize("words", [BERT, ("delete", "bert")], ids=["create", "delete"])
+def test_without_a_terminal_nothing_is_sent_unless_yes_was_typed(
+    cloud: FakeCloud, words: tuple[str, ...]
+) -> None:
+    """What costs money or is lost needs the user's word."""
+    add_node(cloud, "bert" if words[0] == "delete" else "other", "READY")
+    result = run(*words)
+
+    assert "no terminal" in problem_of(result).what
+    assert ExitCode.USAGE == problem_of(result).code
+    assert not [name for name, _ in cloud.calls if name.startswith(("Create", "Delete"))]
+    assert [] == ledger.entries()
+
+
+def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
+    """Only what never becomes a TPU again goes; without any, that is no error."""
+    add_node(cloud, "taken", "PREEMPTED")
+    add_node(cloud, "mine", "READY")
+    listed = run("list")
+    deleted = run("delete", "--leftovers", "--yes")
+    again = run("delete", "--leftovers", "--yes")
+
+    assert "1 leftover holds its name and quota" in listed.stdout
+    assert 0 == deleted.exit_code, deleted.exception
+    assert ["mine"] == [name.rpartition("/")[2] for name in cloud.nodes]
+    assert (0, "Nothing is left over: nothing only holds its name and quota.\n") == (
+        again.exit_code,
+        again.stdout,
+    )
+
+
+@pytest.mark.parametrize(
+    ("verb", "state", "hosts", "what"),
+    [
+        ("stop", "READY", 4, "a slice of 4 hosts, which cannot be stopped"),
+        ("stop", "STOPPED", 1, "is STOPPED, expected READY"),
+        ("start", "PREEMPTED", 1, "is PREEMPTED, expected STOPPED"),
+    ],
+)
+def test_what_cannot_be_stopped_or_started(
+    cloud: FakeCloud, verb: str, state: str, hosts: int, what: str
+) -> None:
+    """It is said before anything is sent."""
+    add_node(cloud, "vm", state, hosts)
+    result = run(verb, "vm", "--yes")
+
+    assert what in problem_of(result).what
+    assert {"ListNodes"} == {name for name, _ in cloud.calls}
+
+
+def test_stop_and_start(cloud: FakeCloud) -> None:
+    """The node changes its state, and the gcloud command is shown first."""
+    add_node(cloud, "vm", "READY")
+    stopped = run("stop", "vm", "--yes")
+    assert "gcloud compute tpus tpu-vm stop vm" in stopped.stdout
+    assert "STOPPED" in run("list").stdout
+    run("start", "vm", "--yes")
+
+    assert "READY" in run("list").stdout
+
+
+def test_a_grant_is_kept_to(cloud: FakeCloud) -> None:
+    """Its zones are taken where none is typed, and what it lacks is refused before it is sent."""
+    today = datetime.now(timezone.utc).date()
+    grants.save(Grant((Allowance("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000))
+    assert today >= date(2026, 11, 1)
+    refused = run(*BERT, "--spot", "--yes")
+    covered = run("create", "bert", "--type", "v6e-8", "--spot", "--yes", "--no-wait")
+    full = run("create", "more", "--type", "v6e-8", "--spot", "--yes", "--no-wait")
+    outside = run(*BERT, "--outside-grant", "--yes")
+
+    assert "the grant does not name the zone us-central1-b" in problem_of(refused).what
+    assert 0 == covered.exit_code, covered.exception
+    assert "0 of 8 are left" in problem_of(full).what
+    assert "no terminal" in problem_of(outside).what  # its name must be typed, whatever was passed
+    made = [message.parent.rpartition("/")[2] for message in cloud.called("CreateQueuedResource")]
+    assert ["us-east5-a"] == made
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "hint"),
+    [
+        (("create", "Bert", "--type", "v6e-8", "--zone", ZONE), "cannot be the name of a TPU", ""),
+        (("create", "b", "--type", "v6f-8", "--zone", ZONE), "did you mean `v6e-8`", "tpu types"),
+        (("create", "b", "--type", "v6e-8", "--zone", "us-central1"), "not the name of a zone",
+         "tpu zones"),
+        ((*BERT, "--spot", "--reserved"), "exclude each other", ""),
+        ((*BERT, "--valid-until", "soon"), "not a duration", ""),
+        ((*BERT, "--label", "A=b"), "cannot be a label", ""),
+        ((*BERT, "--data-disk", "mine"), "expected projects/P/zones", ""),
+        ((*BERT, "--startup-script", "/nowhere/x"), "cannot read", ""),
+        (("show", "nothing"), "nothing is called `nothing`", "tpu list"),
+        (("delete",), "either a name or `--leftovers`", "tpu list"),
+        (("crate",), "there is no verb `crate`", "create"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("cloud")
+def test_a_mistake_is_one_clear_error(words: tuple[str, ...], what: str, hint: str) -> None:
+    """What was found and what was expected, with the next step; exit code 2."""
+    problem = problem_of(run(*words))
+
+    assert what in problem.what
+    assert hint in (problem.hint or "")
+    assert ExitCode.USAGE == problem.code
+
+
+def test_every_verb_has_help_with_an_example() -> None:
+    """The verbs are those of the contract."""
+    names = (
+        "zones types versions create watch list show ssh-config run stop start delete cost doctor"
+    )
+    assert {*names.split()} == {*VERBS}
+    for name in VERBS:
+        result = run(name, "--help")
+        assert 0 == result.exit_code
+        assert f"Example: tpustarter tpu {name}" in result.stdout
