@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.update(JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8")
 # Hundreds of processes are started here: what they import is compiled once, not in each.
@@ -17,6 +18,12 @@ import tpustarter
 from tpustarter.running import run_folder
 
 sys.dont_write_bytecode = False
+
+
+# How long an example takes says how busy the machine is; whoever bounds it says so at the test.
+_ANY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("any-machine", **_ANY_MACHINE)
+settings.load_profile("any-machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

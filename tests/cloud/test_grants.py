@@ -6,7 +6,7 @@ from datetime import date, datetime, timezone
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tpustarter import state
@@ -181,7 +181,6 @@ def test_a_grant_is_kept_and_forgotten() -> None:
         max_leaves=20,
     )
 )  # fmt: skip
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_file_that_somebody_changed_is_no_grant(value: Any) -> None:
     """Whatever stands in it, reading it ends with a sound grant or with none."""
     saved = value if isinstance(value, dict) else {"allowances": value, "start": None, "days": None}
@@ -205,7 +204,6 @@ def test_a_line_can_be_typed(text: str, expected: Allowance) -> None:
 
 
 @given(st.text(max_size=60) | st.lists(st.text(max_size=9), min_size=4, max_size=4).map(":".join))
-@settings(deadline=None)
 def test_what_is_typed_is_a_line_or_refused_with_a_problem(text: str) -> None:
     """Whatever it is."""
     try:

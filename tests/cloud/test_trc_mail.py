@@ -6,7 +6,7 @@ import time
 from datetime import date
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpustarter.cloud import trc_mail
@@ -137,7 +137,7 @@ _PIECES = st.sampled_from([
 
 
 @given(st.one_of(st.text(max_size=400), st.lists(_PIECES, max_size=60).map(" ".join)))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 def test_no_text_raises_anything_but_a_problem(text: str) -> None:
     """What is read is sound, and is read the same again from its own lines."""
     try:

@@ -24,7 +24,8 @@ STREAMS = st.lists(st.sampled_from(KEYS) | st.sampled_from(JUNK), min_size=5, ma
 
 
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(STREAMS)
 def test_any_keys_leave_the_app_as_it_was(stream: list[bytes]) -> None:
