@@ -103,6 +103,8 @@ class Server:
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
             request = connection.recv(4096).decode("latin-1")
+            if not request:  # its reader gave up before it asked
+                return
             key = request.split(" ")[1].removeprefix("/computeMetadata/v1/instance/")
             data, pause_s, closes = self.told[key]
             step = 1 if pause_s else max(1, len(data))

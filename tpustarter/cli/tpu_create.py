@@ -20,7 +20,7 @@ from tpustarter.cli.tpu_parts import (
     stoppable,
 )
 from tpustarter.cli.tpu_watch import finish
-from tpustarter.cloud import compute_engine, gcloud, grants, places, request
+from tpustarter.cloud import compute_engine, gcloud, grants, places, request, words
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.create import PATIENCE_S, Creation
@@ -286,17 +286,7 @@ def _disk(typed: str) -> DataDisk:
 
 def _say_what_is_special(one: Request) -> None:
     """Print what this request is, and what is not obvious about it."""
-    slices = f"{one.slices} slices of " if one.slices > 1 else ""
-    hosts = "1 host" if one.type.hosts == 1 else f"{one.type.hosts} hosts"
-    chips = "1 chip" if one.type.chips == 1 else f"{one.type.chips} chips"
-    lines = [f"{slices}{one.type.name} ({chips}, {hosts}), {one.tier}."]
-    if one.internal_addresses:
-        lines.append(
-            "Without external addresses the workers reach nothing outside, not even the package "
-            "index, unless the subnetwork has Private Google Access or Cloud NAT."
-        )
-    if one.slices > 1 or one.type.hosts > 1:
-        lines.append("It has several hosts, so it cannot be stopped, only deleted.")
+    lines = [*words.of_request(one)]
     if one.reservation:
         lines.append(
             "gcloud has no option for one reservation by name, so its command below takes any that "

@@ -7,19 +7,17 @@ operation is in its first `errors` entry, not in `details`.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tpustarter.cloud import credentials, failures, proto
+from tpustarter.cloud import credentials, failures, loopback, proto
 from tpustarter.cloud.clock import Clock, WallClock
 from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.request import Request
 from tpustarter.cloud.resources import Listing, Node, QueuedResource
-from tpustarter.problem import ExitCode, Problem
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Host and port of a server on this machine that is asked instead of Google's, in tests."""
@@ -41,21 +39,7 @@ _Answer = TypeVar("_Answer")
 
 def endpoint() -> str | None:
     """Return the server that is asked instead of Google's; raises Problem for one elsewhere."""
-    address = os.environ.get(ENDPOINT)
-    if not address:
-        return None
-    host, _, port = address.rpartition(":")
-    try:
-        is_here = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        is_here = False
-    if is_here and port.isascii() and port.isdigit() and 0 < int(port) < 65536:
-        return address
-    raise Problem(
-        f"`{ENDPOINT}` is `{address}`, expected an address of this machine such as 127.0.0.1:8080",
-        hint=f"unset {ENDPOINT}",
-        code=ExitCode.USAGE,
-    )
+    return loopback.endpoint(ENDPOINT)
 
 
 @dataclass(frozen=True)

@@ -28,22 +28,12 @@ NOT_SEEN = State(
     mark="act",
     meaning="Its request was sent, but Google doesn't list it. It may still appear, or never.",
     do="Run `tpustarter tpu list` again in ten minutes; until then it may be billed.",
-    next="",
-    usually="",
-    billed=True,
-    held=True,
-    sources=(),
 )
 NOT_LOOKED = State(
     name="NOT_LOOKED",
     mark="unknown",
     meaning="This program asked for it, and Google has not been asked since.",
     do="Run `tpustarter tpu list`, which asks Google.",
-    next="",
-    usually="",
-    billed=True,
-    held=True,
-    sources=(),
 )
 
 

@@ -7,7 +7,6 @@ that stands in for them, in tests, is given none.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import threading
@@ -15,7 +14,7 @@ import time
 from collections import defaultdict
 from typing import Any, Literal, cast
 
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.cloud import loopback
 
 ENDPOINT = "TPUSTARTER_REST_ENDPOINT"
 """Host and port of a server on this machine that is asked instead of Google's, in tests."""
@@ -91,21 +90,7 @@ class UnansweredError(Exception):
 
 def endpoint() -> str | None:
     """Return the server that is asked instead of Google's; raises Problem for one elsewhere."""
-    address = os.environ.get(ENDPOINT)
-    if not address:
-        return None
-    host, _, port = address.rpartition(":")
-    try:
-        is_here = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        is_here = False
-    if is_here and port.isdigit():
-        return address
-    raise Problem(
-        f"`{ENDPOINT}` is `{address}`, expected an address of this machine such as 127.0.0.1:8080",
-        hint=f"unset {ENDPOINT}",
-        code=ExitCode.USAGE,
-    )
+    return loopback.endpoint(ENDPOINT)
 
 
 class Rest:

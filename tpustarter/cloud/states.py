@@ -31,15 +31,15 @@ class State:
     meaning: str
     do: str
     """What the user can do now, in a sentence."""
-    next: str
+    next: str = ""
     """What usually comes next; empty where nothing does."""
-    usually: str
+    usually: str = ""
     """How long that took in public reports; empty where none says."""
-    billed: bool
+    billed: bool = True
     """Whether the chips are paid for while it lasts."""
-    held: bool
+    held: bool = True
     """Whether it keeps its name and its share of the quota."""
-    sources: tuple[str, ...]
+    sources: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -89,11 +89,6 @@ def of(table: Table, name: str) -> State:
         mark="unknown",
         meaning="This program doesn't know this state, so Google may have added it lately.",
         do="Look it up in Google's documentation of the Cloud TPU API.",
-        next="",
-        usually="",
-        billed=True,
-        held=True,
-        sources=(),
     )
 
 
