@@ -80,6 +80,17 @@ def test_what_a_grant_covers_costs_nothing(cloud: FakeCloud) -> None:
     assert cloud.calls
 
 
+def test_a_type_has_one_name(cloud: FakeCloud) -> None:
+    """What people type, as in the list: not Google's `v5litepod-8`."""
+    for node in cloud.nodes.values():
+        node.accelerator_type = "v5litepod-8"
+    text, document = cost(), json.loads(cost("--json").stdout)
+
+    assert "paid  v5e-8 on-demand in us-east5-a" in text.stdout
+    assert "litepod" not in text.stdout
+    assert ["v5e-8", "v5e-8"] == [row["type"] for row in document["tpus"]]
+
+
 def test_a_project_without_tpus_says_so(cloud: FakeCloud) -> None:
     """And still what is billed besides."""
     cloud.nodes.clear()

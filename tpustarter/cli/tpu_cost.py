@@ -8,7 +8,7 @@ import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.cli.tpu_parts import INDENT, common_options, connect, place, show_commands
-from tpustarter.cloud import cost, gcloud, grants, request
+from tpustarter.cloud import chips, cost, gcloud, grants, request
 from tpustarter.cloud.client import EVERY_ZONE
 from tpustarter.cloud.clock import WallClock, format_age
 from tpustarter.cloud.cost import Estimate
@@ -52,7 +52,8 @@ def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Itera
     for one in estimates:
         row = one.resource
         age = f", {format_age(one.hours * 3600)}" if one.hours is not None else ""
-        yield f"{visible(row.name)}  {visible(row.type)} {row.tier} in {visible(row.zone)}{age}"
+        what = f"{chips.type_name(row.type)} {row.tier} in {row.zone}"
+        yield f"{visible(row.name)}  {visible(what)}{age}"
         yield from wrap(visible(one.words), INDENT)
         if one.usd_per_hour:
             yield f"{INDENT}each further hour: {one.usd_per_hour:,.2f} USD"

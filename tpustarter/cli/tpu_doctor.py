@@ -98,7 +98,7 @@ def _describe(report: Report, headline: str, paint: Paint) -> Iterator[str]:
     """Yield the report as text: what is examined, worst first, the whole truth."""
     subject = report.subject
     named = f"`{subject.id}`" if subject.show_names else f"from {subject.project.source}"
-    wanted = subject.type.accelerator_type if subject.type else "any type"
+    wanted = subject.type.name if subject.type else "any type"
     yield from wrap(visible(f"project {named}, {subject.zone or 'no zone'}, {wanted}"), "", _INDENT)
     if report.server:
         yield from wrap(f"asks   {report.server} on this machine, not Google", "", " " * 7)

@@ -22,6 +22,14 @@ def type_of(resource: Resource) -> TpuType | None:
         return None
 
 
+def type_name(text: str) -> str:
+    """Return a type as people type it: `v5e-8` for `v5litepod-8`; another text as it is."""
+    try:
+        return tpus.parse_type(text).name
+    except LookupError:
+        return text
+
+
 def count(resource: Resource) -> int | None:
     """Return the chips of all its slices; null for a type that is not known here."""
     tpu = type_of(resource)

@@ -62,7 +62,7 @@ class Estimate:
         return {
             "name": self.resource.name,
             "zone": self.resource.zone,
-            "type": self.resource.type,
+            "type": chips.type_name(self.resource.type),
             "tier": self.resource.tier,
             "state": self.resource.state,
             "kind": self.kind,
@@ -147,7 +147,7 @@ def _priced(row: Resource, hours: float, number: int, since: str) -> Estimate:
     price = table.find(tpu, row.zone) if tpu else None
     if price is None:
         region = row.zone.rpartition("-")[0]
-        reason = f"the table has none for {row.type} in {region}; see {table.page}"
+        reason = f"the table has none for {chips.type_name(row.type)} in {region}; see {table.page}"
         return Estimate(row, "unknown", _unknown(reason), hours, number)
     usd = hours * number * price.usd_per_chip_hour
     noun = "chip" if number == 1 else "chips"

@@ -71,7 +71,7 @@ class Report:
             "project": subject.id if subject.show_names else None,
             "project_from": subject.project.source,
             "zone": subject.zone,
-            "type": subject.type.accelerator_type if subject.type else None,
+            "type": subject.type.name if subject.type else None,
             "server": self.server,
             "findings": [vars(finding) for finding in self.findings],
             "counts": self.counts(),

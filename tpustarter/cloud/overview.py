@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tpustarter.cloud import ledger, removal, states
+from tpustarter.cloud import chips, ledger, removal, states
 from tpustarter.cloud.client import EVERY_ZONE, Client
 from tpustarter.cloud.clock import Clock
 from tpustarter.cloud.ledger import Entry
@@ -155,7 +155,7 @@ def _row(one: Doomed, entry: Entry | None, project: str) -> Row:
     return Row(
         name=one.name,
         zone=one.zone,
-        type=_short(made.type),
+        type=chips.type_name(made.type),
         tier=made.tier,
         chips=chips_of(made.type) * max(1, slices),
         state=_state(one),
@@ -181,7 +181,7 @@ def _unseen(entry: Entry, state: State) -> Row:
     return Row(
         name=entry.name,
         zone=entry.zone,
-        type=entry.type,
+        type=chips.type_name(entry.type),
         tier=entry.tier,
         chips=entry.chips,
         state=state,
@@ -198,14 +198,6 @@ def _unseen(entry: Entry, state: State) -> Row:
 def _order(row: Row) -> tuple[int, str, str]:
     """Return what sorts first what the user must act on."""
     return (["bad", "act", "unknown", "wait", "good"].index(row.state.mark), row.zone, row.name)
-
-
-def _short(name: str) -> str:
-    """Return a type as people write it: `v5e-8` for `v5litepod-8`; another text as it is."""
-    try:
-        return tpus.parse_type(name).name
-    except LookupError:
-        return name
 
 
 def chips_of(name: str) -> int:

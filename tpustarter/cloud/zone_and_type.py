@@ -30,7 +30,7 @@ def examine_zone(subject: Subject, google: Rest) -> Seen:
     near = get_close_matches(subject.zone, names, n=1, cutoff=0.8)
     if near:
         found = f"{subject.zone} has no Cloud TPU for this project; {near[0]} does"
-        kind = f" --type {subject.type.accelerator_type}" if subject.type else ""
+        kind = f" --type {subject.type.name}" if subject.type else ""
         return Seen("fail", found, f"tpustarter tpu doctor --zone {near[0]}{kind}")
     found = f"{subject.zone} has no Cloud TPU for this project; {len(names)} other zones do"
     return Seen("fail", found, "tpustarter tpu zones")
@@ -46,13 +46,13 @@ def examine_type(subject: Subject, google: Rest) -> Seen:
         return Seen("info", found, IN_COMPUTE_ENGINE)
     if subject.zone is None:
         elsewhere, silent = _zones_with(wanted, zones(subject, google), subject, google)
-        return _elsewhere(subject, wanted, elsewhere, silent)
+        return _elsewhere(subject, subject.type.name, elsewhere, silent)
     names = zones(subject, google)
     if subject.zone in names and wanted in types(subject.zone, subject, google):
-        return Seen("ok", f"{subject.zone} offers {wanted}")
+        return Seen("ok", f"{subject.zone} offers {subject.type.name}")
     others = [name for name in names if name != subject.zone]
     elsewhere, silent = _zones_with(wanted, others, subject, google)
-    return _elsewhere(subject, wanted, elsewhere, silent)
+    return _elsewhere(subject, subject.type.name, elsewhere, silent)
 
 
 def is_in_compute_engine(subject: Subject) -> bool:
