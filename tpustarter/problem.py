@@ -86,12 +86,18 @@ def of_limit(error: BaseException) -> Problem | None:
 
 SCHEMAS = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup", "tpu": "tpus", "trc": "trc"}
 """What a command prints with `--json`; a report where it is not here."""
+VERB_SCHEMAS = {"zones": "offers", "types": "offers", "versions": "offers", "cost": "cost",
+                "doctor": "doctor"}  # fmt: skip
+"""What a verb of `tpu` prints, where that is another document."""
 
 
 def schema_of(words: Sequence[str]) -> str:
     """Return the name of the document that a command line asks for with `--json`."""
     command = next((word for word in words if word in SCHEMAS), "")
-    return f"tpustarter.{SCHEMAS.get(command, 'report')}/1"
+    name = SCHEMAS.get(command, "report")
+    if command == "tpu":
+        name = VERB_SCHEMAS.get("".join(words[words.index(command) + 1 :][:1]), name)
+    return f"tpustarter.{name}/1"
 
 
 def early_end(words: Sequence[str], code: int) -> str:

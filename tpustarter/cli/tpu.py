@@ -7,7 +7,8 @@ from difflib import get_close_matches
 
 import click
 
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.problem import ExitCode, Problem, schema_of
 
 VERBS: dict[str, str] = {
     "zones": "tpu_offers",
@@ -47,7 +48,8 @@ class _Verbs(click.Group):
         if args and not args[0].startswith("-") and args[0] not in VERBS:
             matches = get_close_matches(args[0], [*VERBS], n=1)
             hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter tpu --help`"
-            raise Problem(f"there is no verb `{args[0]}`", hint=hint, code=ExitCode.USAGE)
+            with json_even_if_it_breaks(schema_of(["tpu"]), wanted="--json" in args):
+                raise Problem(f"there is no verb `{args[0]}`", hint=hint, code=ExitCode.USAGE)
         return super().resolve_command(ctx, args)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.cli.tpu_parts import common_options, connect, describe_row, place, show_commands
-from tpustarter.cloud import gcloud, overview, places, removal, request
+from tpustarter.cloud import gcloud, ledger, overview, places, removal, request, words
 from tpustarter.cloud.client import EVERY_ZONE
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.overview import Overview, Row
@@ -77,6 +79,7 @@ def _print(seen: Overview, rows: tuple[Row, ...], *, as_json: bool, whole: bool 
             "tpus": [row.fields(now) for row in rows],
             "unreachable": list(seen.unreachable),
             "billed_chips": seen.billed_chips,
+            "put_aside": [_put_aside(path) for path in ledger.put_aside()],
             "exit_code": 0,
         }
         click.echo(document.line(fields))
@@ -89,6 +92,14 @@ def _print(seen: Overview, rows: tuple[Row, ...], *, as_json: bool, whole: bool 
                 click.echo(line)
     for line in _summary(seen, rows, now):
         click.echo(line)
+
+
+def _put_aside(path: Path) -> dict[str, str]:
+    """Return a ledger that could not be read as it stands in the JSON document."""
+    from tpustarter.redact import Redactor
+
+    file = Redactor(os.environ).text(str(path))
+    return {"file": file, "words": words.of_put_aside(file)}
 
 
 def _describe_nodes(row: Row) -> Iterator[str]:
@@ -118,6 +129,8 @@ def _summary(seen: Overview, rows: tuple[Row, ...], now: datetime) -> Iterator[s
         count = len(seen.leftovers)
         subject = "1 leftover holds its" if count == 1 else f"{count} leftovers hold their"
         yield f"{subject} name and quota: tpustarter tpu delete --leftovers"
+    for path in ledger.put_aside():
+        yield from wrap(visible(words.of_put_aside(str(path))))
     if seen.unreachable:
         zones = ", ".join(map(visible, seen.unreachable))
         yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")

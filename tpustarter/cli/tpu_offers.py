@@ -15,7 +15,7 @@ from tpustarter.cloud.clock import WallClock, format_age
 from tpustarter.cloud.offers import Offer
 from tpustarter.terminal import visible, wrap
 
-SCHEMA = "tpustarter.tpus/1"
+SCHEMA = "tpustarter.offers/1"
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
@@ -27,7 +27,7 @@ def zones_command(*, project: str | None, dry_run: bool, as_json: bool) -> None:
     _show(
         "locations",
         project,
-        None,
+        lambda: None,
         lambda client, _: client.zones(),
         dry_run=dry_run,
         as_json=as_json,
@@ -42,11 +42,10 @@ def types_command(*, project: str | None, zone: str | None, dry_run: bool, as_js
 
     A type in this list can still be out of capacity, or beyond your quota.
     """
-    name = places.need_zone(zone)
     _show(
         "accelerator-types",
         project,
-        name,
+        lambda: places.need_zone(zone),
         lambda client, z: client.types(z),
         dry_run=dry_run,
         as_json=as_json,
@@ -60,11 +59,10 @@ def versions_command(
     *, project: str | None, zone: str | None, dry_run: bool, as_json: bool
 ) -> None:
     """List the runtime versions, which are the images of TPU VMs."""
-    name = places.need_zone(zone)
     _show(
         "tpu-vm versions",
         project,
-        name,
+        lambda: places.need_zone(zone),
         lambda client, z: client.versions(z),
         dry_run=dry_run,
         as_json=as_json,
@@ -74,13 +72,14 @@ def versions_command(
 def _show(
     kind: str,
     typed: str | None,
-    zone: str | None,
+    need_zone: Callable[[], str | None],
     read: Callable[[Client, str], list[str]],
     *,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
+        zone = need_zone()
         project = place(typed, dry_run=dry_run)
         if dry_run:
             show_commands([gcloud.offer(kind, zone or "", project)], dry_run=True)

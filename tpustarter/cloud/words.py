@@ -71,6 +71,15 @@ def of_row(row: Row) -> Iterator[str]:
         yield f"From the ledger: {row.note}."
 
 
+def of_put_aside(file: str) -> str:
+    """Return what a ledger that could not be read may hold, and what to do with it."""
+    return (
+        f"A ledger that could not be read was put aside as `{file}`. It may name TPUs that this "
+        "program asked for and that are in no list, for example in another project. Look each of "
+        "them up, delete what you don't want, and then delete the file."
+    )
+
+
 def of_error(row: Row) -> tuple[str, tuple[str, ...]]:
     """Return why a request failed, and what can be done about it; empty where it is not known."""
     if not row.error:
