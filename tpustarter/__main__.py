@@ -86,7 +86,11 @@ def _problem(problem: Problem) -> int:
     from tpustarter.terminal import visible
 
     try:
-        text = Redactor(os.environ).text(str(problem))
+        redact = Redactor(os.environ)
+        # What stays on the user's own terminal can be pasted; a log or a pipe gets no names.
+        own = redact.command if sys.stderr.isatty() else redact.text
+        hint = own(problem.hint) if problem.hint else None
+        text = str(Problem(redact.text(problem.what), hint=hint, read=problem.read))
     except Exception as error:  # noqa: BLE001  what cannot be redacted is not shown
         return _bug(error)
     _tell("\n".join(visible(line) for line in text.split("\n")))

@@ -31,18 +31,23 @@ _SHORTEST_LINE = 16
 _PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT",
              "DEVSHELL_PROJECT_ID")  # fmt: skip
 """Variables whose value is the name of a Google Cloud project."""
+_PROJECT = "[project]"
 _LOGIN = re.compile(r"://([^\s/:@]{0,200}):(\S{1,200})@[^\s@]{1,300}$")
 """User and password in an address that is the whole value of a variable, such as a proxy's."""
 
-_NAMES = tuple(
+_EMAIL = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![\w-])"
+)
+_ID = r"(?:\d{6,14}|(?=[a-z0-9-]*[\d-])[a-z][a-z0-9-]{4,28}[a-z0-9])(?![\w-])"
+"""A project's number, or an id in a sentence: one that has the shape of no common English word."""
+_PROJECT_NAMES = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![\w-])",
-         "[email]"),
         # A path such as ~/projects/llm is none of Google's.
         (r"(?<![\w/~.-])projects/(?!\[)[\w:.-]+", "projects/[project]"),
         (r"/projects/(?!\[)[\w:.-]+(?=/(?:zones|locations|regions|global|topics|secrets)\b)",
          "/projects/[project]"),
+        (rf"(?<![\w/~.-])((?i:project)[ #]{{1,2}}['\"`]?){_ID}", r"\1[project]"),
         (r"((?<![\w-])--project[= ]|[?&]project=)(?!\[)[\w:.-]+", r"\1[project]"),
     )
 )  # fmt: skip
@@ -108,17 +113,28 @@ class Redactor:
                 if len(secret) >= _SHORTEST_SECRET:
                     replaced |= dict.fromkeys(_forms(secret), f"[${name}]")
             if name in _PROJECTS and len(value) >= _SHORTEST_SECRET:
-                replaced[value] = "[project]"
+                replaced[value] = _PROJECT
         self._home = _home(env.get("HOME", ""))
         # Longest first: one secret may be the beginning of another.
         self._replaced = sorted(replaced.items(), key=lambda pair: -len(pair[0]))
 
     def text(self, text: str) -> str:
-        """Return the text without secrets, addresses of people, and the home folder's name."""
+        """Return the text without secrets, addresses of people, projects, the home's name."""
+        return self._redacted(text, keep_projects=False)
+
+    def command(self, text: str) -> str:
+        """Return what the user is to type here: as `text`, but with the project that it is for.
+
+        It is for the user's own terminal alone, since without the project it can't be pasted.
+        """
+        return self._redacted(text, keep_projects=True)
+
+    def _redacted(self, text: str, *, keep_projects: bool) -> str:
         for secret, replacement in self._replaced:
-            text = text.replace(secret, replacement)
-        text = _without_shapes(text)
-        for pattern, replacement in _NAMES:
+            if not (keep_projects and replacement == _PROJECT):
+                text = text.replace(secret, replacement)
+        text = _EMAIL.sub("[email]", _without_shapes(text))
+        for pattern, replacement in () if keep_projects else _PROJECT_NAMES:
             text = pattern.sub(replacement, text)
         return self._home.sub("~", text) if self._home else text
 
