@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -12,9 +11,11 @@ from tests.support.cloud_runs import (
     CAPACITY,
     CONFIG,
     DENIED,
+    FIRST,
     INTERNAL,
     PROJECT,
     QUOTA,
+    SECOND,
     ZONES,
     WatchedClient,
     ZonesCloud,
@@ -23,9 +24,10 @@ from tests.support.cloud_runs import (
     exhaust,
     in_ledger,
     told,
+    two_zones,
     walk,
 )
-from tests.support.fake_cloud import NEVER, SOON, Fault, Made, serving
+from tests.support.fake_cloud import NEVER, SOON, Fault, Made
 from tpustarter.cloud import ledger
 from tpustarter.cloud.create import Creation
 from tpustarter.cloud.events import Kept
@@ -33,16 +35,13 @@ from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.reconcile import reconcile
 from tpustarter.problem import Problem
 
-FIRST, SECOND = ZONES
 CLOSED_ZONE = (7, f"Permission denied on 'locations/{FIRST}' (or it may not exist).")
 
 
 @pytest.fixture
 def cloud() -> Iterator[ZonesCloud]:
     """Run a service of two zones."""
-    random.seed(1)
-    with serving(ZonesCloud()) as served:
-        assert isinstance(served, ZonesCloud)
+    with two_zones(1) as served:
         yield served
 
 

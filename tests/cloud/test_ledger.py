@@ -14,24 +14,23 @@ from typing import Any
 import pytest
 
 from tests.support.cloud_runs import (
-    ZONES,
+    FIRST,
+    SECOND,
     WatchedClient,
-    ZonesCloud,
     asked,
     exhaust,
     in_ledger,
     told,
+    two_zones,
     walk,
 )
-from tests.support.fake_cloud import NEVER, Fault, serving
+from tests.support.fake_cloud import NEVER, Fault
 from tpustarter import state
 from tpustarter.cloud import ledger
 from tpustarter.cloud.events import Kept
 from tpustarter.cloud.ledger import Entry
 from tpustarter.cloud.reconcile import reconcile
 from tpustarter.problem import ExitCode, Problem
-
-FIRST, SECOND = ZONES
 
 
 def entry(name: str = "bert", **more: Any) -> Entry:
@@ -199,8 +198,7 @@ def test_a_ledger_that_somebody_else_holds_is_a_clear_problem(
 
 def test_the_ledger_is_compared_with_what_google_lists() -> None:
     """What is seen stays, what is gone goes, and of other projects nothing is said."""
-    with serving(ZonesCloud()) as cloud:
-        assert isinstance(cloud, ZonesCloud)
+    with two_zones() as cloud:
         client = WatchedClient(cloud)
         walk(cloud, [asked()], client)
         ledger.add(entry("gone", phase="seen"))
@@ -214,8 +212,7 @@ def test_the_ledger_is_compared_with_what_google_lists() -> None:
 
 def test_nothing_is_sent_where_the_ledger_is_empty() -> None:
     """Home and every command may call it."""
-    with serving(ZonesCloud()) as cloud:
-        assert isinstance(cloud, ZonesCloud)
+    with two_zones() as cloud:
         assert ([], []) == exhaust(reconcile(WatchedClient(cloud), cloud.clock))
         assert [] == cloud.calls
 
@@ -239,8 +236,7 @@ def test_when_what_is_not_listed_is_forgotten(
     age_s: float, phase: ledger.Phase, operation: str, stays: bool
 ) -> None:
     """One that was seen at once; an unanswered one after ten minutes; one in the making never."""
-    with serving(ZonesCloud()) as cloud:
-        assert isinstance(cloud, ZonesCloud)
+    with two_zones() as cloud:
         cloud.operations = {"running": False, "ended": True}
         asked_at = ledger.stamp(cloud.clock.now() - timedelta(seconds=age_s))
         path = f"projects/my-project/locations/{FIRST}/operations/{operation}" if operation else ""
@@ -253,8 +249,7 @@ def test_when_what_is_not_listed_is_forgotten(
 
 def test_a_zone_that_is_not_reached_says_nothing() -> None:
     """Its entries stay, with the reason."""
-    with serving(ZonesCloud()) as cloud:
-        assert isinstance(cloud, ZonesCloud)
+    with two_zones() as cloud:
         cloud.unreachable = [FIRST]
         ledger.add(entry(phase="seen"))
         (kept,), _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
@@ -266,8 +261,7 @@ def test_a_zone_that_is_not_reached_says_nothing() -> None:
 
 def test_a_look_that_fails_changes_nothing() -> None:
     """What cannot be seen is not gone."""
-    with serving(ZonesCloud()) as cloud:
-        assert isinstance(cloud, ZonesCloud)
+    with two_zones() as cloud:
         ledger.add(entry(phase="seen"))
         cloud.faults["GetQueuedResource"] = [Fault(7, "Permission denied")]
         events, _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
@@ -278,8 +272,7 @@ def test_a_look_that_fails_changes_nothing() -> None:
 
 def test_nodes_without_their_request_are_not_gone() -> None:
     """They are what is billed."""
-    with serving(ZonesCloud()) as cloud:
-        assert isinstance(cloud, ZonesCloud)
+    with two_zones() as cloud:
         client = WatchedClient(cloud)
         walk(cloud, [asked()], client)
         (node,) = client.nodes().items
@@ -293,8 +286,7 @@ def test_nodes_without_their_request_are_not_gone() -> None:
 
 def test_somebody_else_s_of_the_same_name_is_told_from_ours() -> None:
     """Ours was deleted, and a colleague took the name: by Google's clock it is another one."""
-    with serving(ZonesCloud()) as cloud:
-        assert isinstance(cloud, ZonesCloud)
+    with two_zones() as cloud:
         client = WatchedClient(cloud)
         cloud.scripts[FIRST] = [(NEVER, None)]
         walk(cloud, [asked()], client, wait=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 
 import pytest
 from google.cloud import tpu_v2
 
 from tests.support.cloud_runs import (
+    FIRST,
     PROJECT,
     ZONES,
     WatchedClient,
@@ -17,23 +17,20 @@ from tests.support.cloud_runs import (
     exhaust,
     in_ledger,
     told,
+    two_zones,
     walk,
 )
-from tests.support.fake_cloud import NEVER, SOON, Fault, serving
+from tests.support.fake_cloud import NEVER, SOON, Fault
 from tpustarter.cloud import ledger, removal
 from tpustarter.cloud.events import Kept
 from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.removal import Doomed
 
-FIRST, SECOND = ZONES
-
 
 @pytest.fixture
 def cloud() -> Iterator[ZonesCloud]:
     """Run a service of two zones."""
-    random.seed(2)
-    with serving(ZonesCloud()) as served:
-        assert isinstance(served, ZonesCloud)
+    with two_zones() as served:
         yield served
 
 

@@ -5,11 +5,13 @@ The invariant: whatever exists at Google's and was asked for by us is in the led
 
 from __future__ import annotations
 
+import contextlib
+import random
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tests.support.fake_cloud import FakeCloud, Made, Refusal, Step, channel
+from tests.support.fake_cloud import FakeCloud, Made, Refusal, Step, channel, serving
 from tpustarter.cloud import ledger, proto, request
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.create import Creation
@@ -21,6 +23,7 @@ from tpustarter.problem import Problem
 
 PROJECT = Project("my-project", "--project")
 ZONES = ["us-central1-b", "us-east5-a"]
+FIRST, SECOND = ZONES
 
 CAPACITY = (8, 'There is no more capacity in the zone "us-central1-c"; you can try in another zone')
 QUOTA = (8, "Quota limit 'TPUV6EPreemptiblePerProjectPerZoneForTPUAPI' has been exceeded. Limit: 0")
@@ -87,6 +90,15 @@ class ZonesCloud(FakeCloud):
             for name, one in self.made.items()
             if name not in self.by_others and self.state_of(one)
         }
+
+
+@contextlib.contextmanager
+def two_zones(seed: int = 2) -> Generator[ZonesCloud]:
+    """Run a service of two zones; what is drawn by chance is the same in every run."""
+    random.seed(seed)
+    with serving(ZonesCloud()) as served:
+        assert isinstance(served, ZonesCloud)
+        yield served
 
 
 def in_ledger() -> set[tuple[str, str]]:
