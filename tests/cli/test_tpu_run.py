@@ -390,7 +390,11 @@ def test_several_workers_need_the_key_that_gcloud_makes(
     ("arguments", "expected"),
     [
         (["bert", "--worker", "2", "--", "ls"], "`bert` has no worker 2, expected 0 to 1"),
-        (["bert", "--worker", "first", "--", "ls"], "`first` names no worker"),
+        (["bert", "--worker", "0-2", "--", "ls"], "`bert` has no worker 2, expected 0 to 1"),
+        *(
+            (["bert", "--worker", text, "--", "ls"], f"`{text}` names no worker, expected a number")
+            for text in ("first", "", ",", "-1", "3-1", "1-", "1-2-3", "0x1", "999999", "all,0")
+        ),
         (["bert", "--user", "-oX", "--", "ls"], "`-oX` cannot be the name of a user"),
         (["bert", "--zone", "europe", "--", "ls"], "`europe` is not the name of a zone"),
     ],
@@ -407,6 +411,30 @@ def test_what_cannot_be_meant_is_one_error(
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
     assert [] == calls(tools)
+
+
+@pytest.mark.parametrize(
+    ("typed", "numbers"),
+    [("0,2", [0, 2]), ("1-3", [1, 2, 3]), ("3,, 0-1,1", [0, 1, 3]), ("ALL", [0, 1, 2, 3])],
+)
+def test_workers_are_chosen_as_with_gcloud(
+    cloud: FakeCloud, tools: Path, run: Tpu, typed: str, numbers: list[int]
+) -> None:
+    """A list, a range, both, or all; each worker once."""
+    add(cloud, workers=4)
+    done = run("bert", "--worker", typed, "--", "ls")
+
+    assert 0 == done.returncode, done.stderr
+    assert f"{len(numbers)} of {len(numbers)} workers ended with 0" in done.stderr
+    assert numbers == sorted(int(call["worker"]) for call in calls(tools))
+
+
+def test_a_dry_run_names_the_workers(run: Tpu) -> None:
+    """The command is that of the first."""
+    done = run("bert", "--worker", "1-3,7", "--dry-run", "--", "ls")
+
+    assert "--worker=1" in done.stdout
+    assert "The same is run for w2, w3, w7." in done.stdout
 
 
 def test_a_dry_run_asks_nobody(cloud: FakeCloud, tools: Path, run: Tpu) -> None:

@@ -165,7 +165,7 @@ def test_addresses_are_only_used_where_every_worker_has_one() -> None:
     """Otherwise nobody knows whose they are."""
     one_of_two = replace(NODE, external_addresses=("192.0.2.1",))
 
-    found = workers.of_nodes([one_of_two], "all")
+    found = workers.of_nodes([one_of_two])
 
     assert ["", ""] == [worker.address for worker in found]
     assert all(worker.needs_iap for worker in found)

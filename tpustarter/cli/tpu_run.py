@@ -18,7 +18,7 @@ from tpustarter.cloud.client import Client
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.remote import Ended, Job, Output, Remote
 from tpustarter.cloud.resources import Node
-from tpustarter.cloud.workers import Worker
+from tpustarter.cloud.workers import Choice, Worker
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible, wrap
 
@@ -32,7 +32,9 @@ SHOWN_LABELS = 8
 )
 @click.argument("name")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND")
-@click.option("--worker", default="0", metavar="N|all", help="[default: 0]")
+@click.option(
+    "--worker", default="0", metavar="N|LIST|all", help="Such as 2, 0,3 or 1-3.  [default: 0]"
+)
 @click.option("--via", type=click.Choice(["gcloud", "ssh"]), default="gcloud", show_default=True)
 @click.option("--iap", is_flag=True, help="Through Identity-Aware Proxy, also where not needed.")
 @click.option("--user", metavar="NAME", help="Who to log in as.  [default: as gcloud does]")
@@ -75,18 +77,21 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
 
 
 def _show_what_would_run(
-    name: str, zone: str | None, project: Project, choice: str, command: Any
+    name: str, zone: str | None, project: Project, choice: Choice, command: Any
 ) -> None:
     """Print the command without asking Google, so that addresses are not known."""
-    number = 0 if choice == workers.EVERY_WORKER else int(choice)
+    number = choice[0] if choice else 0
     addresses = ("EXTERNAL_ADDRESS",) * (number + 1)
     node = Node(project.name, zone or "ZONE", name, "", "READY",
                 workers=number + 1, external_addresses=addresses)  # fmt: skip
     for line in command_lines(command(Worker(node, number, f"w{number}"))):
         click.echo(visible(line))
-    if choice == workers.EVERY_WORKER:
+    if choice is None or choice[1:]:
+        which = "every further worker"
+        if choice:
+            which = _named([f"w{other}" for other in choice[1:]])
         for line in wrap(
-            f"The same is run for every further worker. {remote.CONNECTING} are connected at a "
+            f"The same is run for {which}. {remote.CONNECTING} are connected at a "
             "time, and all that are connected run side by side."
         ):
             click.echo(line)
@@ -116,15 +121,19 @@ def _refuse_without_way(chosen: Sequence[Worker], via: str, *, iap: bool) -> Non
     )
 
 
-def _announce(chosen: Sequence[Worker], nodes: Sequence[Node], command: Any, choice: str) -> None:
+def _announce(
+    chosen: Sequence[Worker], nodes: Sequence[Node], command: Any, choice: Choice
+) -> None:
     """Say on stderr what is about to run."""
     for line in command_lines(command(chosen[0])):
         click.echo(visible(line), err=True)
     if len(chosen) > 1:
-        labels = f"{chosen[1].label} to {chosen[-1].label}" if chosen[2:] else chosen[1].label
+        labels = _named([worker.label for worker in chosen[1:]])
+        if choice is None and chosen[2:]:
+            labels = f"{chosen[1].label} to {chosen[-1].label}"
         click.echo(f"and the same for {labels}", err=True)
     total = sum(max(1, node.workers) for node in nodes)
-    if choice != workers.EVERY_WORKER and total > len(chosen):
+    if choice and total > len(chosen):
         text = (
             f"`{nodes[0].name}` has {total} workers, and this runs on {len(chosen)} of them; "
             "a program that uses the whole slice needs `--worker all`."
@@ -203,7 +212,11 @@ def _summary(endings: Sequence[Ended], seconds: float, folder: Path) -> Iterator
 
 def _labels(endings: Sequence[Ended]) -> str:
     """Return the names of workers; of many the first, and how many there are."""
-    names = [ended.job.label for ended in endings]
+    return _named([ended.job.label for ended in endings])
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return names; of many the first, and how many there are."""
     if len(names) <= SHOWN_LABELS:
         return ", ".join(names)
     return f"{', '.join(names[:SHOWN_LABELS])} and {len(names) - SHOWN_LABELS} more"

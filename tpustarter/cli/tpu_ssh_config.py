@@ -114,7 +114,7 @@ def _with(
         ):
             click.echo(visible(line), err=True)
     for node in nodes:
-        hosts = workers.of_nodes([node], workers.EVERY_WORKER)
+        hosts = workers.of_nodes([node])
         entry = ssh_config.entry(hosts, iap=iap, user=user)
         stays[entry.key] = entry
     return list(stays.values())

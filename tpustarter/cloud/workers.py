@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tpustarter.cloud import removal, states
@@ -13,6 +14,10 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
 EVERY_WORKER = "all"
+Choice = tuple[int, ...] | None
+"""Workers by number, lowest first; null for every worker."""
+
+_PART = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 @dataclass(frozen=True)
@@ -101,13 +106,8 @@ def refuse_unready(node: Node) -> None:
     )
 
 
-def of_nodes(nodes: Sequence[Node], chosen: str) -> list[Worker]:
-    """Return the workers that `--worker` means, of each slice; raises Problem for none.
-
-    Args:
-        nodes: The slices, which are READY.
-        chosen: A number, or `all`.
-    """
+def of_nodes(nodes: Sequence[Node], chosen: Choice = None) -> list[Worker]:
+    """Return the chosen workers of each slice, which is READY; raises Problem for a missing one."""
     workers = [
         Worker(node, number, _label(node, number, len(nodes)))
         for node in nodes
@@ -118,29 +118,42 @@ def of_nodes(nodes: Sequence[Node], chosen: str) -> list[Worker]:
     return workers
 
 
-def parse_choice(text: str) -> str:
-    """Return what was typed for `--worker`; raises Problem for neither a number nor `all`."""
-    if text == EVERY_WORKER or (text.isdecimal() and text.isascii() and len(text) < 6):
-        return text
-    raise Problem(
-        f"`{text}` names no worker, expected a number from 0 or `{EVERY_WORKER}`",
-        hint="`tpustarter tpu show NAME` lists the workers",
-        code=ExitCode.USAGE,
-    )
+def parse_choice(text: str) -> Choice:
+    """Return what `--worker` means, which takes what gcloud's takes; raises Problem for no worker.
+
+    Source: https://docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read
+    2026-11): "a comma-separated list (e.g. '1,4,6'), range (e.g. '1-3'), or special keyword
+    ``all''"; a list may have ranges in it.
+    """
+    if text.strip().casefold() == EVERY_WORKER:
+        return None
+    numbers: set[int] = set()
+    for part in [part for part in text.split(",") if part.strip()] or [""]:
+        match = _PART.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last:
+            raise Problem(
+                f"`{visible(text)}` names no worker, expected a number from 0, a list such as "
+                f"`0,2`, a range such as `1-3`, or `{EVERY_WORKER}`",
+                hint="`tpustarter tpu show NAME` lists the workers",
+                code=ExitCode.USAGE,
+            )
+        numbers.update(range(first, last + 1))
+    return tuple(sorted(numbers))
 
 
-def _numbers(node: Node, chosen: str) -> Iterator[int]:
+def _numbers(node: Node, chosen: Choice) -> Sequence[int]:
     count = max(1, node.workers)
-    if chosen == EVERY_WORKER:
-        yield from range(count)
-        return
-    if int(chosen) >= count:
+    if chosen is None:
+        return range(count)
+    if chosen[-1] >= count:
+        missing = next(number for number in chosen if number >= count)
         raise Problem(
-            f"`{node.name}` has no worker {chosen}, expected 0 to {count - 1}",
+            f"`{node.name}` has no worker {missing}, expected 0 to {count - 1}",
             hint=f"add `--worker {EVERY_WORKER}` for every worker",
             code=ExitCode.USAGE,
         )
-    yield int(chosen)
+    return chosen
 
 
 def _label(node: Node, number: int, slices: int) -> str:
