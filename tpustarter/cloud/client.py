@@ -138,15 +138,15 @@ class Client:
         path = self._client.node_path(self.project, zone, name)
         self._write(f"delete `{name}`", self._client.delete_node, name=path)
 
-    def stop_node(self, zone: str, name: str) -> None:
-        """Ask for a TPU VM to be stopped; slices of several hosts cannot be."""
+    def stop_node(self, zone: str, name: str) -> str:
+        """Ask for a TPU VM to be stopped, which slices cannot be; returns the operation's name."""
         path = self._client.node_path(self.project, zone, name)
-        self._write(f"stop `{name}`", self._client.stop_node, request={"name": path})
+        return self._write(f"stop `{name}`", self._client.stop_node, request={"name": path})
 
-    def start_node(self, zone: str, name: str) -> None:
-        """Ask for a stopped TPU VM to be started."""
+    def start_node(self, zone: str, name: str) -> str:
+        """Ask for a stopped TPU VM to be started; returns the operation's name."""
         path = self._client.node_path(self.project, zone, name)
-        self._write(f"start `{name}`", self._client.start_node, request={"name": path})
+        return self._write(f"start `{name}`", self._client.start_node, request={"name": path})
 
     def operation(self, name: str) -> Ending:
         """Return whether an operation has ended, and how; one that Google no longer knows has."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.ledger import Entry
-from tpustarter.cloud.resources import QueuedResource
+from tpustarter.cloud.resources import Node, QueuedResource
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,14 @@ class StateSeen:
 
     entry: Entry
     resource: QueuedResource
+    at: datetime
+
+
+@dataclass(frozen=True)
+class NodeSeen:
+    """A node is in a state that it was not in before."""
+
+    node: Node
     at: datetime
 
 
@@ -83,4 +91,6 @@ class Ready:
     resource: QueuedResource
 
 
-Event = Asked | Resumed | StateSeen | Refused | Pausing | Cancelling | Gone | Kept | Ready
+Event = (
+    Asked | Resumed | StateSeen | NodeSeen | Refused | Pausing | Cancelling | Gone | Kept | Ready
+)

@@ -42,17 +42,17 @@ def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> Offer:
     try:
         items = tuple(read())
     except CloudProblem as problem:
-        kept = _kept(key)
-        if problem.kind != "network" or kept is None:
+        known = kept(key)
+        if problem.kind != "network" or known is None:
             raise
-        return Offer(kept.items, kept.read, problem)
+        return Offer(known.items, known.read, problem)
     offer = Offer(items, clock.now())
     rows = {**state.load(STATE), key: {"items": list(items), "read": offer.read.isoformat()}}
     state.save(STATE, rows)
     return offer
 
 
-def _kept(key: str) -> Offer | None:
+def kept(key: str) -> Offer | None:
     """Return what was read last; null where nothing was, or where it cannot be used."""
     row: Any = state.load(STATE).get(key)
     try:

@@ -27,6 +27,8 @@ def of_event(event: events.Event) -> Iterator[str]:
         yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
     elif isinstance(event, events.StateSeen):
         yield from _of_state(states.of_resource(event.resource))
+    elif isinstance(event, events.NodeSeen):
+        yield from _of_state(states.of_resource(event.node))
     elif isinstance(event, events.Refused):
         yield f"{event.entry.zone}: {event.problem.what.partition(chr(10))[0]}."
         yield f"Google's text: {event.problem.text[:SHOWN_AT_MOST]}"
