@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from google.cloud import tpu_v2
-from textual.pilot import Pilot
 
-from tests.support.fake_cloud import NEVER, FakeCloud, Fault, Made, channel, serving
-from tests.support.tutor import on_screen, press, run, settle, until, write_checks, write_lessons
-from tpustarter.cloud import client as tpu_client
+from tests.support.cloud_app import PLACE, app_of, configure, made, text_of
+from tests.support.fake_cloud import NEVER, FakeCloud, Fault, serving
+from tests.support.tutor import on_screen, press, run, settle, until
 from tpustarter.cloud import grants, ledger
-from tpustarter.cloud.client import Client
 from tpustarter.cloud.ledger import Entry
-from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Notice
 from tpustarter.tui.screens.tpu_create import CreateForm
 from tpustarter.tui.screens.tpu_following import Following
 from tpustarter.tui.screens.tpus import Tpus
 
-PLACE = "projects/my-project/locations/us-central1-b"
 NO_CAPACITY = 'There is no more capacity in the zone "us-central1-b"; you can try in another zone'
 HOSTILE = "[red]x[/red] \x1b]0;title\x07 \u202e"
 FILLED = (*"bert", "tab", *"v6e-8", "tab", "tab", "space")
@@ -38,11 +32,7 @@ ENTRY = Entry(
 @pytest.fixture(autouse=True)
 def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Configure a project and a zone, and nothing else of this machine's."""
-    for name in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS", tpu_client.ENDPOINT):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CLOUDSDK_CONFIG", str(home / "gcloud"))
-    monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
-    monkeypatch.setenv("CLOUDSDK_COMPUTE_ZONE", "us-central1-b")
+    configure(monkeypatch, home)
 
 
 @pytest.fixture
@@ -50,49 +40,6 @@ def cloud() -> Iterator[FakeCloud]:
     """Serve an empty project on loopback."""
     with serving() as served:
         yield served
-
-
-@contextlib.asynccontextmanager
-async def app_of(
-    cloud: FakeCloud, folder: Path, *, size: tuple[int, int] = (80, 24)
-) -> AsyncGenerator[Pilot[None]]:
-    """Start the app with clients of this cloud."""
-
-    def connect(name: str, clock: Any) -> Client:
-        return Client(name, channel=channel(cloud), clock=clock, read_s=5.0)
-
-    lessons, checks = write_lessons(folder / "lessons"), write_checks(folder / "checks")
-    app = Starter(lessons=lessons, checks=checks, connect=connect, clock=cloud.clock)
-    try:
-        async with app.run_test(size=size, notifications=True) as pilot:
-            await settle(pilot)
-            yield pilot
-    finally:
-        app.live.release()
-
-
-def made(cloud: FakeCloud, name: str, state: str, error: tuple[int, str] | None = None) -> None:
-    """Let a queued resource exist, in a state that it stays in."""
-    message = tpu_v2.QueuedResource(
-        name=f"{PLACE}/queuedResources/{name}",
-        spot=tpu_v2.QueuedResource.Spot(),
-        tpu=tpu_v2.QueuedResource.Tpu(
-            node_spec=[
-                tpu_v2.QueuedResource.Tpu.NodeSpec(
-                    parent=PLACE,
-                    node_id=name,
-                    node=tpu_v2.Node(accelerator_type="v6e-8", runtime_version="v2-alpha-tpuv6e"),
-                )
-            ]
-        ),
-    )
-    steps = ((0.0, state),)
-    cloud.made[message.name] = Made(message, cloud.clock.now(), steps, error)
-
-
-def text_of(seen: str) -> str:
-    """Return a screen as one line, so that a sentence is found wherever it was broken."""
-    return " ".join(seen.split())
 
 
 def test_nothing_is_sent_before_the_screen_is_opened(cloud: FakeCloud, tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ TPUS = "tpus"
 """Asks Google Cloud what TPUs exist."""
 TPU_WORK = "tpu-work"
 """Creates, follows or deletes a TPU of Google Cloud."""
+TPU_RUN = "tpu-run"
+"""Runs a command on the workers of a TPU."""
 RELEASE = "release"
 """Ends the lesson's process."""
 

@@ -20,6 +20,7 @@ STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown
 _DO = {
     "NOT_SEEN": "Press r in ten minutes, which asks Google again. Until then it may be billed.",
     "NOT_LOOKED": "Press r, which asks Google.",
+    "STOPPED": "Press s to start it, which needs free capacity, or d to delete it.",
 }
 """What to do on the screen, where the sentence of the command line names a command."""
 TO_CREATE = (
@@ -62,7 +63,8 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
         yield Row(None, Hanging("", visible(line)))
     for path in seen.put_aside:
         text = f"A ledger that could not be read was put aside as {visible(str(path))}."
-        yield Row(None, Hanging("", f"{text} What it held may exist, and is not in this list."))
+        do = "TPUs that only it knew may be billed: look for them, then delete that file."
+        yield Row(None, Hanging("", f"{text} {do}"))
     if (seen.trouble or seen.put_aside) and seen.tpus:
         yield Row(None, "")
     for tpu in seen.tpus:

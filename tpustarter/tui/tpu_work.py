@@ -13,20 +13,22 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from tpustarter.cloud import gcloud, ledger, places, removal
+from tpustarter.cloud import gcloud, ledger, places, power, removal
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.clock import Clock
 from tpustarter.cloud.create import Creation
-from tpustarter.cloud.events import Asked, Cancelling, Event, Ready, Resumed
+from tpustarter.cloud.events import Asked, Cancelling, Event, Gone, Kept, NodeSeen, Ready, Resumed
+from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.follow import follow
 from tpustarter.cloud.ledger import Entry
 from tpustarter.cloud.overview import Row
 from tpustarter.cloud.places import Project
+from tpustarter.cloud.power import Verb
 from tpustarter.cloud.removal import Doomed
 from tpustarter.cloud.request import Request
-from tpustarter.cloud.resources import QueuedResource
+from tpustarter.cloud.resources import Node, QueuedResource
 from tpustarter.cloud.withdrawal import wait_until_gone
-from tpustarter.problem import Problem
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 from tpustarter.tui.tutor import Tutor
 
@@ -137,27 +139,76 @@ def _entry_of(client: Client, row: Row) -> Entry:
     return removal.entry_for(client.project, Doomed(row.zone, row.name, resource, ()))
 
 
-def deleting(one: Doomed, project: Project) -> Work:
-    """Return the work of deleting what was shown."""
-    name = visible(one.name)
+def deleting(doomed: Sequence[Doomed], project: Project) -> Work:
+    """Return the work of deleting what was shown, one after the other."""
+    name = f"`{visible(doomed[0].name)}`" if len(doomed) == 1 else f"{len(doomed)} leftovers"
 
     def begin(client: Client, clock: Clock) -> Happening:
-        return removal.delete(client, one, clock)
+        if len(doomed) == 1:
+            return (yield from removal.delete(client, doomed[0], clock))
+        kept = 0
+        for one in doomed:
+            kept += not (yield from _delete(client, one, clock))
+        if kept:
+            raise Problem(
+                f"{kept} of {len(doomed)} are still listed by Google",
+                hint="the list of TPUs shows them until they are gone",
+                code=ExitCode.INCONCLUSIVE,
+            )
 
     def left(events: Sequence[Event]) -> str:
-        if one.must_wait and not any(isinstance(event, Cancelling) for event in events):
-            return (
-                f"Nothing was deleted: Google refuses it until `{name}` has left the state "
-                f"{one.queued_resource.state if one.queued_resource else ''}. It may be billed, so "
-                "press d again in the list of TPUs."
-            )
-        return (
-            f"The deletion of `{name}` was sent and goes on without this screen. The list of TPUs "
-            "shows it until it is gone."
-        )
+        return _of_deletion_left(doomed, events, name)
 
-    title, doing = f"Delete {name}", f"Deleting `{name}`"
-    return Work(title, doing, project, tuple(one.commands(project)), begin, left)
+    commands = tuple(command for one in doomed for command in one.commands(project))
+    title = f"Delete {name.strip('`')}"
+    return Work(title, f"Deleting {name}", project, commands, begin, left)
+
+
+def _delete(client: Client, one: Doomed, clock: Clock) -> Generator[Event, None, bool]:
+    """Delete one of several; what Google refuses must not keep the others."""
+    try:
+        return (yield from removal.delete(client, one, clock))
+    except CloudProblem as problem:
+        yield Kept(removal.entry_for(client.project, one), problem.what.partition("\n")[0])
+        return False
+
+
+def _of_deletion_left(doomed: Sequence[Doomed], events: Sequence[Event], name: str) -> str:
+    """Return what is true of deletions that nobody waits for any longer."""
+    if len(doomed) > 1:
+        sent = {event.entry.key for event in events if isinstance(event, Cancelling | Gone)}
+        return (
+            f"The deletion of {len(sent)} of {name} was sent. Press l in the list of TPUs for the "
+            "others."
+        )
+    one = doomed[0]
+    if one.must_wait and not any(isinstance(event, Cancelling) for event in events):
+        return (
+            f"Nothing was deleted: Google refuses it until {name} has left the state "
+            f"{one.queued_resource.state if one.queued_resource else ''}. It may be billed, so "
+            "press d again in the list of TPUs."
+        )
+    return (
+        f"The deletion of {name} was sent and goes on without this screen. The list of TPUs shows "
+        "it until it is gone."
+    )
+
+
+def switching(verb: Verb, node: Node, project: Project) -> Work:
+    """Return the work of stopping or starting a TPU VM."""
+    name = visible(node.name)
+
+    def begin(client: Client, clock: Clock) -> Happening:
+        return power.switch(client, verb, node, clock)
+
+    def left(events: Sequence[Event]) -> str:
+        if not any(isinstance(event, NodeSeen) for event in events):
+            return f"The request to {verb} `{name}` may be on its way. The list of TPUs shows it."
+        return f"Google goes on to {verb} `{name}` without this screen. The list of TPUs shows it."
+
+    command = gcloud.on_node(verb, node.zone, node.name, project)
+    doing = f"{'Stopping' if verb == 'stop' else 'Starting'} `{name}`"
+    return Work(f"{verb.capitalize()} {name}", doing, project, (command,), begin, left)
 
 
 def creating(requests: Sequence[Request], project: Project) -> Work:

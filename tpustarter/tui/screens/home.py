@@ -38,6 +38,8 @@ class Course:
     """Why lessons cannot be read, if they cannot."""
     tpus: int = 0
     """TPUs of Google Cloud that this program asked for and that may be billed."""
+    unread: int = 0
+    """Ledgers of such TPUs that could not be read."""
 
 
 class Home(Page):
@@ -104,13 +106,14 @@ last line which keys work.
         from tpustarter.learning import progress  # not needed for the first paint
 
         tpus = len(ledger.entries())
+        unread = len(ledger.put_aside())
         try:
             lessons = {lesson.id: lesson for lesson in content.read_lessons(self.tutor.lessons)}
             paths = content.read_paths(self.tutor.lessons)
-            course = Course(lessons, paths, progress.read(), progress.last_check(), tpus=tpus)
+            course = Course(lessons, paths, progress.read(), progress.last_check())
         except Problem as problem:
-            course = Course({}, [], progress.Progress(), progress.last_check(), str(problem), tpus)
-        self.post_message(Looked(course))
+            course = Course({}, [], progress.Progress(), progress.last_check(), str(problem))
+        self.post_message(Looked(replace(course, tpus=tpus, unread=unread)))
 
     def on_looked(self, message: Looked) -> None:
         """Show what is known now."""
@@ -138,11 +141,7 @@ last line which keys work.
         course, path = self._course, self._current_path()
         if course is None:
             return
-        if course.tpus:
-            one = course.tpus == 1
-            what = "1 TPU" if one else f"{course.tpus} TPUs"
-            text = f"{what} of Google Cloud may be billed: u shows {'it' if one else 'them'}"
-            yield Row("tpus", word("warn", text))
+        yield from _tpu_rows(course)
         yield Row(None, "")
         yield Row(None, Content.styled("Next", "bold"))
         yield self._next_row(course, path)
@@ -196,7 +195,7 @@ last line which keys work.
         step = self._next_step if event.option_id == "next" else event.option_id
         if step == "setup":
             self.action_setup()
-        elif step == "tpus":
+        elif step in ("tpus", "tpus-unread"):
             self.action_tpus()
         elif step:
             self.tutor.go.to_lesson(step)
@@ -249,6 +248,18 @@ last line which keys work.
         if action == "next_path":
             return self._course is not None and len(self._course.paths) > 1
         return super().check_action(action, parameters)
+
+
+def _tpu_rows(course: Course) -> Iterator[Row]:
+    """Yield what the ledger of TPUs says, and whether one could not be read."""
+    if course.tpus:
+        one = course.tpus == 1
+        what = "1 TPU" if one else f"{course.tpus} TPUs"
+        text = f"{what} of Google Cloud may be billed: u shows {'it' if one else 'them'}"
+        yield Row("tpus", word("warn", text))
+    if course.unread:
+        text = "A ledger of TPUs could not be read, so more may be billed: u says where it is"
+        yield Row("tpus-unread", Hanging("", word("warn", text)))
 
 
 def _note(text: str) -> tuple[Lines, ...]:

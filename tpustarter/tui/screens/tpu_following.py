@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from tpustarter.cloud import failures, words
 from tpustarter.cloud.clock import format_age
-from tpustarter.cloud.events import Cancelling, Event, Ready, StateSeen
+from tpustarter.cloud.events import Cancelling, Event, NodeSeen, Ready, StateSeen
 from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.resources import QueuedResource
 from tpustarter.problem import Problem
@@ -205,7 +205,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
 
 
 def _time_of(event: Event, clock: Any) -> str:
-    at = event.at if isinstance(event, StateSeen) else clock.now() if clock else None
+    at = event.at if isinstance(event, StateSeen | NodeSeen) else clock.now() if clock else None
     return f"{(at or datetime.now(timezone.utc)).astimezone():%H:%M:%S}  "
 
 

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from typing import ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
 
 from tpustarter.cloud import client as tpu_client
-from tpustarter.cloud import ledger, overview, places, words
+from tpustarter.cloud import ledger, overview, places
+from tpustarter.cloud.client import Client
+from tpustarter.cloud.clock import Clock
 from tpustarter.cloud.overview import Row as Tpu
 from tpustarter.cloud.places import Project
-from tpustarter.cloud.removal import Doomed
+from tpustarter.cloud.power import Verb
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import tpu_work
-from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui import tpu_plans, tpu_work
+from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import TPUS, Looked
-from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import Split
 from tpustarter.tui.screens.tpu_create import CreateForm
 from tpustarter.tui.screens.tpu_following import Following
+from tpustarter.tui.screens.tpu_run import RunForm
 from tpustarter.tui.screens.typed_name import TypedName
+from tpustarter.tui.tpu_plans import Plan
 from tpustarter.tui.tpu_rows import Seen, details_of, rows_of, summary
 from tpustarter.tui.tpu_work import StoppedError
 from tpustarter.tui.widgets import Rows
+
+_ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "leftovers")
+"""Actions that wait until Google has answered the question before."""
+_PAST = {"stop": "stopped", "start": "started"}
 
 
 @dataclass(frozen=True)
@@ -39,15 +47,6 @@ class Answer:
     """Of the question: only the last one counts."""
     seen: Seen | None
     """Null where nobody waited for the answer."""
-
-
-@dataclass(frozen=True)
-class Doom:
-    """What a deletion would take away."""
-
-    one: Doomed
-    project: Project
-    lines: tuple[Lines, ...]
 
 
 class Tpus(Split):
@@ -62,6 +61,10 @@ own credentials; before that, nothing is sent. The project is the one that gclou
   the whole screen, and back.
 * **r** asks again. **n** asks for a TPU: a form shows the gcloud command first.
 * **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
+* **c** runs a command on its workers. **s** stops a TPU VM of one host, so that its chips are no
+  longer billed, and starts it again.
+* **l** finds what only holds a name and quota, shows it, and deletes all of it once you have typed
+  `leftovers`.
 * What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
   request whose answer was lost is listed here too, and may be billed.
 """
@@ -69,6 +72,10 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         Binding("n", "create", "new TPU", tooltip="tpustarter tpu create NAME --type T --zone Z"),
         Binding("w", "watch", "watch", tooltip="tpustarter tpu watch NAME"),
         Binding("d", "delete", "delete", tooltip="tpustarter tpu delete NAME"),
+        Binding("c", "command", "run a command", tooltip="tpustarter tpu run NAME -- COMMAND"),
+        Binding("s", "switch('stop')", "stop VM", tooltip="tpustarter tpu stop NAME"),
+        Binding("s", "switch('start')", "start VM", tooltip="tpustarter tpu start NAME"),
+        Binding("l", "leftovers", "leftovers", tooltip="tpustarter tpu delete --leftovers"),
         Binding("r", "ask", "ask again", tooltip="tpustarter tpu list"),
         Binding("x", "stop", "stop waiting", tooltip="Google's answer is not waited for"),
     ]
@@ -143,16 +150,18 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         )
 
     def on_looked(self, message: Looked) -> None:
-        """Show what is known now, or what a deletion would take away."""
+        """Show what is known now, what a key would do, or why it cannot be done."""
         what = message.what
         if isinstance(what, Answer):
             self._take(what)
-        elif isinstance(what, Doom):
+        elif isinstance(what, Plan):
             self._end_wait()
             self._show()
-            title = f"Delete {visible(what.one.name)}?"
-            sheet = TypedName(title, Stack(what.lines), what.one.name, "delete it")
-            self.tutor.push_screen(sheet, lambda yes: self._delete(what, yes=yes))
+            sheet = TypedName(what.title, Stack(what.lines), what.name, what.to_do)
+            self.tutor.push_screen(sheet, lambda yes: self._begin(what, yes=yes))
+        elif isinstance(what, str):
+            self._end_wait()
+            self.say(what)
         else:
             self._end_wait()
             self._show()
@@ -230,26 +239,48 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def action_delete(self) -> None:
         """Ask Google what would go with the marked one."""
+        self._plan("what belongs to it", tpu_plans.deletion)
+
+    def action_switch(self, verb: Verb) -> None:
+        """Ask Google whether the marked one can be stopped, or started."""
+        self._plan(f"whether it can be {_PAST[verb]}", partial(tpu_plans.switching, verb=verb))
+
+    def _plan(self, asked: str, make: Callable[..., Plan | str]) -> None:
+        """Find out what would be done to the marked one, and ask for its name then."""
         if marked := self._marked:
-            name = visible(marked.name)
-            self._find(marked, self._wait(f"Asking Google what belongs to `{name}` now."))
+            project = tpu_work.project_of(marked)
+            stopped = self._wait(f"Asking Google about `{visible(marked.name)}`: {asked} now.")
+            self._find(project, partial(make, tpu=marked, project=project), stopped)
+
+    def action_leftovers(self) -> None:
+        """Ask Google what only holds its name and quota, in the project that is shown."""
+        if project := self._seen.project:
+            stopped = self._wait("Asking Google what is left over, usually 1 to 5 s.")
+            self._find(project, partial(tpu_plans.leftovers, project=project), stopped)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
-    def _find(self, tpu: Tpu, stopped: threading.Event) -> None:
+    def _find(
+        self,
+        project: Project,
+        make: Callable[[Client, Clock], Plan | str],
+        stopped: threading.Event,
+    ) -> None:
         try:
-            project = tpu_work.project_of(tpu)
             client, clock = tpu_work.connect(self.tutor, project.name, stopped)
-            one = tpu_work.find(client, tpu)
-            lines = tuple(_doom_lines(one, project, clock.now()))
-            self.post_message(Looked(Doom(one, project, lines)))
+            self.post_message(Looked(make(client, clock)))
         except StoppedError:
             self.post_message(Looked(Answer(self._number, None)))
         except Problem as problem:
             self.post_message(Looked(problem))
 
-    def _delete(self, doom: Doom, *, yes: bool | None) -> None:
+    def _begin(self, plan: Plan, *, yes: bool | None) -> None:
         if yes:
-            self.tutor.push_screen(Following(tpu_work.deleting(doom.one, doom.project)))
+            self.tutor.push_screen(Following(plan.work))
+
+    def action_command(self) -> None:
+        """Ask which command to run on the workers of the marked one."""
+        if marked := self._marked:
+            self.tutor.push_screen(RunForm(marked, tpu_work.project_of(marked)))
 
     def stop_work(self) -> bool:
         """Wait no longer for Google's answer."""
@@ -266,11 +297,13 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works on the marked row now."""
-        if action in ("delete", "watch", "ask", "create") and self.can_stop:
+        if action in _ASK_GOOGLE and self.can_stop:
             return False
-        if action in ("delete", "watch"):
+        if action in ("delete", "watch", "switch", "command"):
             marked = self._marked if self.is_mounted else None
-            return marked is not None and (action == "delete" or _can_be_watched(marked))
+            return marked is not None and _can_be(action, marked, parameters)
+        if action == "leftovers":
+            return self._seen.asked is not None
         if action == "details" and self.is_mounted and not self.has_class("-details"):
             return self._marked is not None
         return super().check_action(action, parameters)
@@ -281,34 +314,17 @@ def _remembered() -> Seen:
     return Seen(overview.remembered(), put_aside=tuple(ledger.put_aside()))
 
 
+def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:
+    """Return whether a key makes sense for a TPU in its state."""
+    if action == "watch":
+        return _can_be_watched(tpu)
+    if action == "switch":
+        return tpu_plans.can_be_switched(tpu) in parameters
+    if action == "command":
+        return bool(tpu.nodes) and all(node.state == "READY" for node in tpu.nodes)
+    return True
+
+
 def _can_be_watched(tpu: Tpu) -> bool:
     """Return whether there is a request to follow: a node made without one has none."""
     return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)
-
-
-def _doom_lines(one: Doomed, project: Project, now: datetime) -> Iterator[Lines]:
-    """Yield what a deletion takes away, and the commands that do the same."""
-    row = overview.row_of(one, project.name)
-    age = words.age(row, now)
-    yield Hanging("", visible(f"{row.name}  {words.place(row)}{f', {age}' if age else ''}"))
-    yield Hanging("    ", f"{visible(row.state.name)}  {row.state.meaning}")
-    names = ", ".join(node.name for node in one.nodes)
-    yield Hanging("", "")
-    yield Hanging("goes     ", visible(f"its nodes: {names}" if names else "it has no nodes"))
-    yield Hanging("lost     ", _what_is_lost(row))
-    if one.must_wait:
-        wait = f"Google refuses to delete it while it is {row.state.name}, so that is waited for."
-        yield Hanging("wait     ", wait)
-    yield Hanging("", "")
-    yield Hanging("", "The same with gcloud:")
-    for command in one.commands(project):
-        for line in words.command_lines(command, 76):
-            yield Hanging("", plain(line))
-
-
-def _what_is_lost(row: Tpu) -> str:
-    if row.nodes:
-        return "What is on the disks of its TPU VMs."
-    if row.is_leftover:
-        return "Nothing, because it never becomes a TPU again."
-    return "Its place in the queue."

@@ -1,0 +1,72 @@
+"""The app on a fake Google Cloud: what the tests of its TPU screens share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.cloud import tpu_v2
+from textual.pilot import Pilot
+
+from tests.support.fake_cloud import FakeCloud, Made, channel
+from tests.support.tutor import settle, write_checks, write_lessons
+from tpustarter.cloud import client as tpu_client
+from tpustarter.cloud.client import Client
+from tpustarter.tui.app import Starter
+
+PLACE = "projects/my-project/locations/us-central1-b"
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Configure a project and a zone, and nothing else of this machine's."""
+    for name in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS", tpu_client.ENDPOINT):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(home / "gcloud"))
+    monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
+    monkeypatch.setenv("CLOUDSDK_COMPUTE_ZONE", "us-central1-b")
+
+
+@contextlib.asynccontextmanager
+async def app_of(
+    cloud: FakeCloud, folder: Path, *, size: tuple[int, int] = (80, 24)
+) -> AsyncGenerator[Pilot[None]]:
+    """Start the app with clients of this cloud."""
+
+    def connect(name: str, clock: Any) -> Client:
+        return Client(name, channel=channel(cloud), clock=clock, read_s=5.0)
+
+    lessons, checks = write_lessons(folder / "lessons"), write_checks(folder / "checks")
+    app = Starter(lessons=lessons, checks=checks, connect=connect, clock=cloud.clock)
+    try:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await settle(pilot)
+            yield pilot
+    finally:
+        app.live.release()
+
+
+def made(cloud: FakeCloud, name: str, state: str, error: tuple[int, str] | None = None) -> None:
+    """Let a queued resource exist, in a state that it stays in."""
+    message = tpu_v2.QueuedResource(
+        name=f"{PLACE}/queuedResources/{name}",
+        spot=tpu_v2.QueuedResource.Spot(),
+        tpu=tpu_v2.QueuedResource.Tpu(
+            node_spec=[
+                tpu_v2.QueuedResource.Tpu.NodeSpec(
+                    parent=PLACE,
+                    node_id=name,
+                    node=tpu_v2.Node(accelerator_type="v6e-8", runtime_version="v2-alpha-tpuv6e"),
+                )
+            ]
+        ),
+    )
+    steps = ((0.0, state),)
+    cloud.made[message.name] = Made(message, cloud.clock.now(), steps, error)
+
+
+def text_of(seen: str) -> str:
+    """Return a screen as one line, so that a sentence is found wherever it was broken."""
+    return " ".join(seen.split())

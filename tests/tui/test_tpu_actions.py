@@ -1,0 +1,202 @@
+"""Keys on the list of TPUs that change something: stop, start, leftovers, an unread ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.cloud import tpu_v2
+
+from tests.support.cloud_app import PLACE, app_of, configure, made, text_of
+from tests.support.fake_cloud import FakeCloud, Fault, serving
+from tests.support.fake_remote import node
+from tests.support.tutor import on_screen, press, run, until
+from tpustarter import locations
+from tpustarter.cloud import ledger
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.page import Notice
+from tpustarter.tui.screens.tpu_following import Following
+from tpustarter.tui.screens.tpus import Tpus
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Configure a project and a zone, and nothing else of this machine's."""
+    configure(monkeypatch, home)
+
+
+@pytest.fixture
+def cloud() -> Iterator[FakeCloud]:
+    """Serve an empty project on loopback."""
+    with serving() as served:
+        yield served
+
+
+def add(cloud: FakeCloud, **fields: Any) -> Any:
+    """Let a node exist; returns it."""
+    one = node(**fields)
+    cloud.nodes[one.name] = one
+    return one
+
+
+def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> None:
+    """The command and the name come first; then it is followed until Google is done."""
+    add(cloud)
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 30)) as pilot:
+            seen = await press(pilot, "u")
+            assert "s stop VM" in seen
+            assert "start VM" not in seen
+            seen = text_of(await press(pilot, "s"))
+            assert "Stop bert?" in seen
+            assert "$ gcloud compute tpus tpu-vm stop bert --zone=us-central1-b --async" in seen
+            assert "billed Its disk, and no longer its chips." in seen
+            await press(pilot, "enter", "escape")
+            assert [] == cloud.called("StopNode")
+
+            seen = text_of(await press(pilot, "s", *"bert", "enter"))
+            assert isinstance(pilot.app.screen, Following)
+            assert "STOPPED The TPU VM is stopped. Its chips are not billed" in seen
+            assert 1 == len(cloud.called("StopNode"))
+            seen = text_of(await press(pilot, "escape"))
+            assert "Press s to start it, which needs free capacity" in seen
+            assert "s start VM" in seen
+
+            seen = text_of(await press(pilot, "s"))
+            assert "tpu-vm start bert" in seen
+            assert "Its chips, from the moment it runs" in seen
+            seen = text_of(await press(pilot, *"bert", "enter"))
+            assert "READY The TPU VMs are running." in seen
+            assert 1 == len(cloud.called("StartNode"))
+
+    run(journey)
+
+
+def test_a_start_without_capacity_ends_with_its_reason(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Google takes the request and says only later that it cannot be done."""
+    add(cloud, state="STOPPED")
+    cloud.operations["bert"] = (8, 'There is no more capacity in the zone "us-central1-b"')
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+            seen = text_of(await press(pilot, "u", "s", *"bert", "enter"))
+            assert "There is no more capacity" in seen
+            assert "This has ended with an error." in seen
+
+    run(journey)
+
+
+def test_a_stop_that_is_left_early_goes_on(cloud: FakeCloud, tmp_path: Path) -> None:
+    """An operation that does not end is waited for until the user has enough."""
+    add(cloud)
+    cloud.operations["bert"] = False
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(80, 30)) as pilot:
+            await press(pilot, "u", "s")
+            for key in (*"bert", "enter"):
+                await pilot.press(key)
+            await until(pilot, lambda: "STOPPED" in on_screen(pilot.app))
+            seen = text_of(await press(pilot, "x"))
+            assert "Google goes on to stop `bert` without this screen." in seen
+
+    run(journey)
+
+
+def test_what_cannot_be_stopped_has_no_key_for_it(cloud: FakeCloud, tmp_path: Path) -> None:
+    """A slice of several hosts; and one that is changed behind our back is refused in words."""
+    add(cloud, name="slice", workers=4)
+    one = add(cloud, name="solo")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = await press(pilot, "u")
+            assert "stop VM" not in seen
+            assert "s stop VM" in await press(pilot, "down")
+            one.state = tpu_v2.Node.State.REPAIRING
+            seen = await press(pilot, "s")
+            assert isinstance(pilot.app.screen, Notice)
+            assert "error: `solo` is REPAIRING, expected READY" in seen
+            assert [] == cloud.called("StopNode")
+
+    run(journey)
+
+
+def test_leftovers_are_shown_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Only what never becomes a TPU again goes, after `leftovers` was typed."""
+    made(cloud, "failed", "FAILED", (8, "no capacity"))
+    made(cloud, "suspended", "SUSPENDED")
+    made(cloud, "alive", "ACTIVE")
+    add(cloud, name="gone", state="PREEMPTED")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
+            assert "3 leftovers hold their names and quota" in text_of(await press(pilot, "u"))
+            seen = text_of(await press(pilot, "l"))
+            assert "Delete 3 leftovers?" in seen
+            assert "alive" not in seen
+            for name in ("queued-resources delete failed", "queued-resources delete suspended",
+                         "tpu-vm delete gone"):  # fmt: skip
+                assert name in seen
+            seen = await press(pilot, *"failed", "enter")
+            assert "found `failed`, expected `leftovers`: nothing was sent." in seen
+            assert [] == cloud.called("DeleteQueuedResource")
+
+            await press(pilot, "escape", "l", *"leftovers", "enter")
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Tpus)
+            seen = text_of(await press(pilot, "l"))
+            assert "Nothing is left over: nothing only holds its name and quota." in seen
+
+    run(journey)
+
+    assert {f"{PLACE}/queuedResources/alive", f"{PLACE}/nodes/alive"} == {*cloud.existing()}
+    assert [] == ledger.entries()
+
+
+def test_a_leftover_that_google_refuses_does_not_keep_the_others(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
+    """The refusal is said, and so is how many are still there."""
+    made(cloud, "first", "FAILED")
+    made(cloud, "second", "FAILED")
+    cloud.faults["DeleteQueuedResource"] = [Fault(7, "Permission denied on resource first")]
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
+            seen = text_of(await press(pilot, "u", "l", *"leftovers", "enter"))
+            assert "`first` in us-central1-b may still exist" in seen
+            assert "`second` in us-central1-b is gone" in seen
+            assert "error: 1 of 2 are still listed by Google" in seen
+
+    run(journey)
+
+    assert [f"{PLACE}/queuedResources/first"] == [
+        name for name in cloud.existing() if "queuedResources" in name
+    ]
+
+
+def test_an_unread_ledger_is_named_on_home_and_in_the_list(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
+    """What it held may be billed, so it is not passed over in silence."""
+    path = locations.state_place() / "tpus.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{ not JSON")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:
+            seen = text_of(on_screen(pilot.app))
+            assert "A ledger of TPUs could not be read, so more may be billed" in seen
+            await press(pilot, "up", "enter")
+            assert isinstance(pilot.app.screen, Tpus)
+            seen = text_of(on_screen(pilot.app))
+            assert "was put aside as" in seen
+            assert "TPUs that only it knew may be billed" in seen
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)

@@ -1,0 +1,185 @@
+"""A command on the workers of a TPU, typed in the app: output of each, ends, and the worst code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cloud_app import app_of, configure, text_of
+from tests.support.fake_cloud import FakeCloud, serving
+from tests.support.fake_remote import behave, calls, lay_remote, node
+from tests.support.tutor import is_alive, on_screen, press, run, until
+from tpustarter.tui.screens.page import Notice
+from tpustarter.tui.screens.tpu_run import RunForm
+from tpustarter.tui.screens.tpu_running import Running
+
+TYPED = ("p", "w", "d")
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Configure a project and a zone; gcloud's key is there."""
+    configure(monkeypatch, home)
+    monkeypatch.setenv("HOME", str(home))
+    (home / ".ssh").mkdir()
+    (home / ".ssh/google_compute_engine").write_text("")
+
+
+@pytest.fixture
+def cloud() -> Iterator[FakeCloud]:
+    """Serve an empty project on loopback."""
+    with serving() as served:
+        yield served
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a fake gcloud on PATH, and nothing else."""
+    folder = lay_remote(tmp_path / "tools")
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def add(cloud: FakeCloud, **fields: Any) -> Any:
+    """Let a node exist; returns it."""
+    one = node(**fields)
+    cloud.nodes[one.name] = one
+    return one
+
+
+def test_every_worker_has_its_output_and_its_end(
+    cloud: FakeCloud, tools: Path, tmp_path: Path
+) -> None:
+    """All four run it, one fails: its code is the worst, and its output is below when marked."""
+    add(cloud, workers=4)
+    behave(tools, w2={"say": "boom\n\x1b[31m[red]\n", "code": 3})
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            seen = text_of(await press(pilot, "u", "c"))
+            assert isinstance(pilot.app.screen, RunForm)
+            assert "which is 4 workers" in seen
+            assert "Type the command that is to run." in seen
+            seen = text_of(await press(pilot, *TYPED))
+            assert "gcloud compute tpus tpu-vm ssh bert --zone=us-central1-b" in seen
+            assert "--worker=0" in seen
+            assert "--command=pwd" in seen
+            assert "and the same for w1 to w3" in seen
+            assert [] == calls(tools)
+
+            seen = text_of(await press(pilot, "enter"))
+            assert "3 of 4 workers ended with 0" in seen
+            assert "The worst exit code is 3." in seen
+            assert "Output of each worker: " in seen
+            assert "w0 ended with 0" in seen
+            assert "w2 ended with 3" in seen
+            assert "hello from 0" in seen
+            seen = await press(pilot, "down", "down")
+            assert "boom" in seen
+            assert "\\x1b[31m[red]" in seen
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, RunForm)
+
+    run(journey)
+
+    assert [0, 1, 2, 3] == [call["worker"] for call in calls(tools)]
+    assert all(call["words"][-1] == "--command=pwd" for call in calls(tools))
+
+
+def test_one_worker_alone_is_told_apart(cloud: FakeCloud, tools: Path, tmp_path: Path) -> None:
+    """A number runs it there, with a caution; what is no worker is said beside the field."""
+    add(cloud, workers=4)
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            await press(pilot, "u", "c", *TYPED, "tab", *["backspace"] * 3)
+            seen = text_of(await press(pilot, "9"))
+            assert "! `bert` has no worker 9, expected 0 to 3" in seen
+            await press(pilot, "enter")
+            assert isinstance(pilot.app.screen, RunForm)
+            seen = text_of(await press(pilot, "backspace", "2"))
+            assert "`bert` has 4 workers, and this runs on 1 of them" in seen
+            seen = text_of(await press(pilot, "enter"))
+            assert "1 of 1 worker ended with 0" in seen
+            assert "hello from 2" in seen
+
+    run(journey)
+
+    assert [2] == [call["worker"] for call in calls(tools)]
+
+
+def test_a_run_that_is_stopped_leaves_no_process(
+    cloud: FakeCloud, tools: Path, tmp_path: Path
+) -> None:
+    """Esc ends the connections, and says that programs may still run on the workers."""
+    add(cloud, workers=2)
+    behave(tools, all={"say": "working\n", "sleep": 3600})
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            await press(pilot, "u", "c", *TYPED)
+            await pilot.press("enter")
+            await until(pilot, lambda: on_screen(pilot.app).count("running") == 2)
+            assert "working" in on_screen(pilot.app)
+            assert "2 of 2 workers still run it" in text_of(on_screen(pilot.app))
+            seen = text_of(await press(pilot, "escape"))
+            assert isinstance(pilot.app.screen, Running)
+            assert "0 of 2 workers ended with 0" in seen
+            assert "What was started on the workers may still run there" in seen
+
+    run(journey)
+
+    assert not any(is_alive(call["pid"]) for call in calls(tools))
+
+
+def test_what_a_worker_floods_is_cut_on_the_screen_alone(
+    cloud: FakeCloud, tools: Path, tmp_path: Path
+) -> None:
+    """The last lines are shown, with the number of those above; the file has every byte."""
+    add(cloud)
+    behave(tools, all={"bytes": 10_000_000})
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            seen = text_of(await press(pilot, "u", "c", *TYPED, "enter"))
+            assert "1 of 1 worker ended with 0" in seen
+            screen = pilot.app.screen
+            assert isinstance(screen, Running)
+            assert screen._folder
+            assert 9_900_000 < (screen._folder / "w0.log").stat().st_size
+            await press(pilot, "enter", "home")
+            assert "lines above, which are in its file" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_what_stands_in_the_way_is_one_error(
+    cloud: FakeCloud, tools: Path, tmp_path: Path, home: Path
+) -> None:
+    """No key, no gcloud, a TPU that is gone: the words of the command line, and nothing is run."""
+    add(cloud, workers=2)
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            await press(pilot, "u", "c", *TYPED)
+            (home / ".ssh/google_compute_engine").unlink()
+            seen = text_of(await press(pilot, "enter"))
+            assert isinstance(pilot.app.screen, Notice)
+            assert "hint: connect once with" in seen
+            seen = text_of(await press(pilot, "escape"))
+            assert "Nothing was run." in seen
+            (tools / "gcloud").unlink()
+            seen = text_of(await press(pilot, "escape", "enter"))
+            assert "`gcloud` is not installed on this machine" in seen
+            lay_remote(tools / "again", "gcloud")
+            (tools / "again/gcloud").rename(tools / "gcloud")
+            cloud.nodes.clear()
+            seen = text_of(await press(pilot, "escape", "escape", "enter"))
+            assert "nothing is called `bert`" in seen
+
+    run(journey)
+
+    assert [] == calls(tools)
