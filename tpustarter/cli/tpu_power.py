@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tpustarter.cli.tpu_parts import common_options, confirm, connect, place, show_commands
-from tpustarter.cloud import gcloud, places, removal
+from tpustarter.cloud import gcloud, places, power, removal
 from tpustarter.cloud.client import EVERY_ZONE, Client
 from tpustarter.cloud.resources import Node
 from tpustarter.problem import ExitCode, Problem
@@ -49,7 +49,7 @@ def _send(
         return
     client = connect(project)
     node = _find(client, name, zone_name)
-    _refuse_what_cannot_be(verb, node)
+    power.refuse_what_cannot_be(verb, node)
     show_commands([gcloud.on_node(verb, node.zone, node.name, project)], dry_run=False)
     billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
     confirm(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
@@ -72,20 +72,3 @@ def _find(client: Client, name: str, zone: str | None) -> Node:
             code=ExitCode.USAGE,
         )
     return nodes[0]
-
-
-def _refuse_what_cannot_be(verb: str, node: Node) -> None:
-    """Raise Problem for what Google would refuse, or what needs nothing."""
-    expected = "READY" if verb == "stop" else "STOPPED"
-    if verb == "stop" and node.workers > 1:
-        raise Problem(
-            f"`{node.name}` is a slice of {node.workers} hosts, which cannot be stopped",
-            hint=f"`tpustarter tpu delete {node.name}` gives it back",
-            code=ExitCode.USAGE,
-        )
-    if node.state != expected:
-        raise Problem(
-            f"`{node.name}` is {node.state}, expected {expected}",
-            hint=f"`tpustarter tpu show {node.name}` says what can be done",
-            code=ExitCode.USAGE,
-        )

@@ -13,17 +13,23 @@ import click
 
 from tpustarter.cli.endings import stopped_by_signals
 from tpustarter.cli.tpu_parts import command_lines, common_options, connect, place
-from tpustarter.cloud import connecting, failures, places, remote, request, worker_output, workers
+from tpustarter.cloud import (
+    connecting,
+    failures,
+    places,
+    remote,
+    remote_words,
+    request,
+    worker_output,
+    workers,
+)
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.remote import Ended, Job, Output, Remote
 from tpustarter.cloud.resources import Node
 from tpustarter.cloud.workers import Choice, Worker
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible, wrap
-
-SHOWN_LABELS = 8
-"""Workers that are named one by one where several ended the same way."""
 
 
 @click.command(
@@ -32,9 +38,7 @@ SHOWN_LABELS = 8
 )
 @click.argument("name")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND")
-@click.option(
-    "--worker", default="0", metavar="N|LIST|all", help="Such as 2, 0,3 or 1-3.  [default: 0]"
-)
+@click.option("--worker", default="0", metavar="N|all", help="[default: 0]")
 @click.option("--via", type=click.Choice(["gcloud", "ssh"]), default="gcloud", show_default=True)
 @click.option("--iap", is_flag=True, help="Through Identity-Aware Proxy, also where not needed.")
 @click.option("--user", metavar="NAME", help="Who to log in as.  [default: as gcloud does]")
@@ -69,8 +73,8 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     client = connect(project)
     nodes = workers.find(client, name, zone)
     chosen = workers.of_nodes(nodes, choice)
-    _refuse_without_way(chosen, options["via"], iap=options["iap"])
-    _announce(chosen, nodes, command, choice)
+    remote_words.refuse_without_way(chosen, options["via"], iap=options["iap"])
+    _announce(chosen, nodes, command)
     jobs = [Job(worker.label, (path, *command(worker)[1:])) for worker in chosen]
     folder = worker_output.make_folder(nodes[0].name)
     sys.exit(_run(client, chosen, Remote(jobs, folder, timeout_s=options["timeout_s"]), folder))
@@ -89,7 +93,7 @@ def _show_what_would_run(
     if choice is None or choice[1:]:
         which = "every further worker"
         if choice:
-            which = _named([f"w{other}" for other in choice[1:]])
+            which = remote_words.of_labels([f"w{other}" for other in choice[1:]])
         for line in wrap(
             f"The same is run for {which}. {remote.CONNECTING} are connected at a "
             "time, and all that are connected run side by side."
@@ -98,51 +102,15 @@ def _show_what_would_run(
     click.echo("Nothing was run.")
 
 
-def _refuse_without_way(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
-    """Raise Problem where the workers can't be connected to from this machine."""
-    node = chosen[0].node
-    if via == "ssh":
-        if iap or any(worker.needs_iap for worker in chosen):
-            remote.program("gcloud")  # the tunnel is gcloud's
-        elif not all(worker.address for worker in chosen):
-            raise Problem(
-                f"Google lists no address for `{node.name}`",
-                hint="leave `--via ssh` out: gcloud looks for itself",
-                code=ExitCode.BUSY,
-            )
-    if connecting.key_file().exists() or (via == "gcloud" and len(chosen) == 1):
-        return
-    why = "with ssh alone" if via == "ssh" else "with several workers at a time"
-    raise Problem(
-        f"`{connecting.KEY}` is not there, and gcloud makes it only when it connects: {why} that "
-        "does not work",
-        hint=f"connect once with `{connecting.first_connection(node)}`",
-        code=ExitCode.USAGE,
-    )
-
-
-def _announce(
-    chosen: Sequence[Worker], nodes: Sequence[Node], command: Any, choice: Choice
-) -> None:
+def _announce(chosen: Sequence[Worker], nodes: Sequence[Node], command: Any) -> None:
     """Say on stderr what is about to run."""
     for line in command_lines(command(chosen[0])):
         click.echo(visible(line), err=True)
-    if len(chosen) > 1:
-        labels = _named([worker.label for worker in chosen[1:]])
-        if choice is None and chosen[2:]:
-            labels = f"{chosen[1].label} to {chosen[-1].label}"
-        click.echo(f"and the same for {labels}", err=True)
-    total = sum(max(1, node.workers) for node in nodes)
-    if choice and total > len(chosen):
-        text = (
-            f"`{nodes[0].name}` has {total} workers, and this runs on {len(chosen)} of them; "
-            "a program that uses the whole slice needs `--worker all`."
-        )
-        for line in wrap(text):
+    if others := remote_words.of_others(chosen, nodes):
+        click.echo(others, err=True)
+    for caution in remote_words.cautions(chosen, nodes):
+        for line in wrap(visible(caution)):
             click.echo(line, err=True)
-    for node in nodes:
-        if node.health not in ("", "HEALTHY"):
-            click.echo(visible(f"Google says that `{node.name}` is {node.health}."), err=True)
 
 
 def _run(client: Client, chosen: Sequence[Worker], job: Remote, folder: Path) -> int:
@@ -161,12 +129,13 @@ def _run(client: Client, chosen: Sequence[Worker], job: Remote, folder: Path) ->
                 endings.append(event)
             else:
                 _show_lines(event)
-    endings.sort(key=lambda ended: _natural(ended.job.label))
+    endings.sort(key=lambda ended: remote_words.natural(ended.job.label))
     for line in _summary(endings, time.monotonic() - began, folder):
         click.echo(line, err=True)
     if not all(ended.reached for ended in endings):
-        for line in _say_what_became(client, chosen):
-            click.echo(line, err=True)
+        for sentence in remote_words.what_became(client, chosen):
+            for line in wrap(visible(sentence)):
+                click.echo(line, err=True)
     if signals:
         return ExitCode.INTERRUPTED if signals[0] == 2 else ExitCode.TERMINATED  # SIGINT
     return remote.exit_code(endings)
@@ -185,57 +154,17 @@ def _show_lines(output: Output) -> None:
 
 def _summary(endings: Sequence[Ended], seconds: float, folder: Path) -> Iterator[str]:
     """Yield how it ended: first in one line, then each way in which it failed."""
-    good = [ended for ended in endings if ended.code == 0]
-    noun = "worker" if len(endings) == 1 else "workers"
-    yield f"{len(good)} of {len(endings)} {noun} ended with 0 in {seconds:.1f} s"
-    ways: dict[str, list[Ended]] = {}
-    for ended in endings:
-        if ended.code:
-            ways.setdefault(ended.what, []).append(ended)
-    for what, same in ways.items():
-        yield from wrap(visible(f"{_labels(same)} {what}"))
-        for fix in same[0].fixes:
+    yield remote_words.count(endings, seconds)
+    for way, fixes in remote_words.ways(endings):
+        yield from wrap(visible(way))
+        for fix in fixes:
             if failures.is_command(fix):
                 yield f"  $ {visible(fix)}"  # in one line, so that it can be copied
             else:
                 yield from wrap(visible(fix), "  - ", "    ")
-    if any(ended.what.startswith(("was stopped", "was ended at")) for ended in endings):
-        yield from wrap(
-            "The connections were ended. What was started on the workers may still run there, "
-            "and then it still holds their chips."
-        )
+    if remote_words.was_cut_short(endings):
+        yield from wrap(remote_words.STILL_RUNNING)
     for ended in endings:
         if ended.left_out:
             yield f"{ended.job.label}: {ended.left_out} bytes are not in its file"
     yield f"output of each worker: {visible(str(folder))}"
-
-
-def _labels(endings: Sequence[Ended]) -> str:
-    """Return the names of workers; of many the first, and how many there are."""
-    return _named([ended.job.label for ended in endings])
-
-
-def _named(names: Sequence[str]) -> str:
-    """Return names; of many the first, and how many there are."""
-    if len(names) <= SHOWN_LABELS:
-        return ", ".join(names)
-    return f"{', '.join(names[:SHOWN_LABELS])} and {len(names) - SHOWN_LABELS} more"
-
-
-def _natural(label: str) -> tuple[str, int]:
-    prefix, _, number = label.rpartition("w")
-    return prefix, int(number)
-
-
-def _say_what_became(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
-    """Yield the state of TPUs that are not READY any more, once a worker was not reached."""
-    for node in dict.fromkeys((one.node.zone, one.node.name) for one in chosen):
-        with contextlib.suppress(Problem):
-            now = client.node(*node)
-            try:
-                if now is None:
-                    yield f"`{node[1]}` no longer exists."
-                else:
-                    workers.refuse_unready(now)
-            except Problem as problem:
-                yield from wrap(visible(f"{problem.what} {problem.hint or ''}"))

@@ -47,21 +47,26 @@ def refuse_without_way(chosen: Sequence[Worker], via: str, *, iap: bool) -> None
     )
 
 
-def of_others(chosen: Sequence[Worker]) -> str:
+def of_others(chosen: Sequence[Worker], nodes: Sequence[Node]) -> str:
     """Return which workers the same command runs on, beside the first; empty for one alone."""
-    if len(chosen) < 2:
+    labels = [worker.label for worker in chosen[1:]]
+    if not labels:
         return ""
-    labels = f"{chosen[1].label} to {chosen[-1].label}" if chosen[2:] else chosen[1].label
-    return f"and the same for {labels}"
+    is_every = len(chosen) == _count(nodes) and len(labels) > 1
+    return f"and the same for {f'{labels[0]} to {labels[-1]}' if is_every else of_labels(labels)}"
 
 
-def cautions(chosen: Sequence[Worker], nodes: Sequence[Node], choice: str) -> Iterator[str]:
+def _count(nodes: Sequence[Node]) -> int:
+    return sum(max(1, node.workers) for node in nodes)
+
+
+def cautions(chosen: Sequence[Worker], nodes: Sequence[Node]) -> Iterator[str]:
     """Yield what speaks against running it like this."""
-    total = sum(max(1, node.workers) for node in nodes)
-    if choice != workers.EVERY_WORKER and total > len(chosen):
+    total = _count(nodes)
+    if total > len(chosen):
         yield (
             f"`{nodes[0].name}` has {total} workers, and this runs on {len(chosen)} of them; a "
-            "program that uses the whole slice needs all of them."
+            "program that uses the whole slice needs `all`."
         )
     for node in nodes:
         if node.health not in ("", "HEALTHY"):
@@ -82,7 +87,7 @@ def ways(endings: Sequence[Ended]) -> Iterator[tuple[str, tuple[str, ...]]]:
         if ended.code:
             found.setdefault(ended.what, []).append(ended)
     for what, same in found.items():
-        yield f"{_labels(same)} {what}", same[0].fixes
+        yield f"{of_labels([ended.job.label for ended in same])} {what}", same[0].fixes
 
 
 def was_cut_short(endings: Sequence[Ended]) -> bool:
@@ -90,12 +95,11 @@ def was_cut_short(endings: Sequence[Ended]) -> bool:
     return any(ended.what.startswith(("was stopped", "was ended at")) for ended in endings)
 
 
-def _labels(endings: Sequence[Ended]) -> str:
+def of_labels(labels: Sequence[str]) -> str:
     """Return the names of workers; of many the first, and how many there are."""
-    names = [ended.job.label for ended in endings]
-    if len(names) <= SHOWN_LABELS:
-        return ", ".join(names)
-    return f"{', '.join(names[:SHOWN_LABELS])} and {len(names) - SHOWN_LABELS} more"
+    if len(labels) <= SHOWN_LABELS:
+        return ", ".join(labels)
+    return f"{', '.join(labels[:SHOWN_LABELS])} and {len(labels) - SHOWN_LABELS} more"
 
 
 def natural(label: str) -> tuple[str, int]:

@@ -123,9 +123,9 @@ What every worker writes is kept in a file of its own, and the next screen names
         command = connecting.gcloud_command(first, self._project, text, iap=first.needs_iap)
         for line in words.command_lines(command, max(self.size.width - 4, 20)):
             yield Hanging("", plain(line))
-        if others := remote_words.of_others(chosen):
+        if others := remote_words.of_others(chosen, self._tpu.nodes):
             yield Hanging("", others)
-        for caution in remote_words.cautions(chosen, self._tpu.nodes, self._choice):
+        for caution in remote_words.cautions(chosen, self._tpu.nodes):
             yield Hanging("", "")
             yield Hanging("", visible(caution))
 

@@ -119,7 +119,7 @@ stands what the marked one wrote last. **Enter** gives that the whole screen, an
         path = remote.program("gcloud")
         client, _ = tpu_work.connect(self.tutor, self._project.name, self._stopped)
         nodes = workers.find(client, self._tpu.name, self._tpu.zone)
-        chosen = workers.of_nodes(nodes, self._choice)
+        chosen = workers.of_nodes(nodes, workers.parse_choice(self._choice))
         remote_words.refuse_without_way(chosen, "gcloud", iap=False)
         commands = [self._command(worker) for worker in chosen]
         jobs = [
@@ -128,7 +128,7 @@ stands what the marked one wrote last. **Enter** gives that the whole screen, an
         ]
         folder = worker_output.make_folder(nodes[0].name)
         board = Board(job.label for job in jobs)
-        others = remote_words.of_others(chosen)
+        others = remote_words.of_others(chosen, self._tpu.nodes)
         self.post_message(Looked(Begun(commands[0], others, board, folder)))
         began = time.monotonic()
         self._remote = Remote(jobs, folder)
