@@ -13,7 +13,7 @@ from google.cloud import tpu_v2
 from tests.support.cloud_app import PLACE, app_of, configure, made, text_of
 from tests.support.fake_cloud import NEVER, FakeCloud, Fault, serving
 from tests.support.tutor import on_screen, press, run, settle, until
-from tpustarter.cloud import grants, ledger
+from tpustarter.cloud import ledger
 from tpustarter.cloud.ledger import Entry
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Notice
@@ -388,19 +388,5 @@ def test_a_tpu_that_this_api_cannot_make_is_not_asked_for(cloud: FakeCloud, tmp_
             assert isinstance(pilot.app.screen, CreateForm)
             assert "gcloud compute instances create bert" in seen
             assert "this form can send nothing" in seen
-
-    run(journey)
-
-
-def test_the_form_says_what_the_grant_covers(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Outside of it, the user reads that Google bills it before the name is typed."""
-    row = grants.parse_allowance("v6e:64:spot:us-east1-d")
-    grants.save(grants.Grant((row,)))
-
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path) as pilot:
-            seen = text_of(await press(pilot, "u", "n", *FILLED, "enter"))
-            assert "the TRC grant does not cover it" in seen
-            assert "Google bills it." in seen
 
     run(journey)

@@ -6,6 +6,7 @@ documented zones are no substitute: what a project sees depends on its grants.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,8 @@ from tpustarter.cloud.clock import Clock
 from tpustarter.cloud.failures import CloudProblem
 
 STATE = "tpu-offers"
+_WRITING = threading.Lock()
+"""Several lists may arrive at the same time, and all of them are in one file."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,9 @@ def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> Offer:
             raise
         return Offer(known.items, known.read, problem)
     offer = Offer(items, clock.now())
-    rows = {**state.load(STATE), key: {"items": list(items), "read": offer.read.isoformat()}}
-    state.save(STATE, rows)
+    with _WRITING:
+        rows = {**state.load(STATE), key: {"items": list(items), "read": offer.read.isoformat()}}
+        state.save(STATE, rows)
     return offer
 
 

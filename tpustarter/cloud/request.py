@@ -83,9 +83,14 @@ def check_name(name: str) -> str:
     )
 
 
+def is_zone(text: str) -> bool:
+    """Return whether a text has the form of a zone's name."""
+    return _ZONE.fullmatch(text) is not None
+
+
 def check_zone(zone: str) -> str:
     """Return a zone; raises Problem for what has not the form of one, such as a region."""
-    if _ZONE.fullmatch(zone):
+    if is_zone(zone):
         return zone
     raise Problem(
         f"`{zone}` is not the name of a zone, expected a name such as `us-central1-b`",

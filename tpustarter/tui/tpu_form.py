@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from tpustarter.cloud import compute_engine, gcloud, request
-from tpustarter.cloud.grants import Grant, judge
+from tpustarter.cloud import compute_engine, gcloud, grants, request
+from tpustarter.cloud.grants import Grant
 from tpustarter.cloud.places import PLACEHOLDER, Project
 from tpustarter.cloud.request import Request
 from tpustarter.machine.tpus import TpuType
 from tpustarter.problem import Problem
 
 TIERS = ("on-demand", "spot", "reserved")
+TYPED = {
+    "name": ("name", "lowercase letters, digits and `-`"),
+    "type": ("type", "such as v5e-1 or v6e-8"),
+    "zones": ("zones", "one or more, tried in this order"),
+    "version": ("version", "empty: the one Google documents"),
+}
+"""Fields that are typed: label, and a note beside."""
 ADDRESSES = ("external and internal", "internal only")
+
+CHOSEN = {"tier": ("tier", TIERS), "addresses": ("addresses", ADDRESSES)}
+"""Fields that are chosen."""
+ORDER = ("name", "type", "zones", "tier", "version", "addresses")
+NOTES = {
+    "on-demand": "yours until you delete it; Space changes it",
+    "spot": "cheaper, but Google may take it back at any time",
+    "reserved": "from a reservation of your project",
+    ADDRESSES[0]: "the workers reach the internet",
+    ADDRESSES[1]: "needs Private Google Access or NAT",
+}
+"""What a value that is chosen means."""
 
 
 @dataclass(frozen=True)
@@ -110,23 +128,12 @@ class Draft:
             return [step.command for step in compute_engine.steps(shown, where)]
         return [gcloud.create(shown, where)]
 
-    def is_covered(self, grant: Grant | None, now: datetime) -> bool:
-        """Return whether a TRC grant covers it in every zone."""
-        asked = self.requests()
-        return grant is not None and all(judge(one, grant, None, now).covered for one in asked)
-
-    def grant_notes(self, grant: Grant | None, now: datetime) -> Iterator[str]:
-        """Yield what the TRC grant says to each request; nothing where there is none."""
-        if grant is None:
-            return
-        for one in self.requests():
-            judgement = judge(one, grant, None, now)
-            if judgement.covered:
-                yield f"{one.zone}: the TRC grant covers its chips."
-                yield from judgement.notes
-            else:
-                why = f"the TRC grant does not cover it, because {judgement.why}"
-                yield f"{one.zone}: {why}. Google bills it."
+    def zones_of(self, grant: Grant) -> list[str]:
+        """Return the zones of a grant in its order: those with enough of this TPU, if any has."""
+        tier: Any = self.tier
+        fitting = grants.zones(grant, self.tpu, tier) if self.tpu else ()
+        named = [row.zone for row in grant.allowances if row.tier == self.tier]
+        return list(dict.fromkeys(fitting or named or [row.zone for row in grant.allowances]))
 
 
 def _problem(check: Callable[[], object]) -> str:

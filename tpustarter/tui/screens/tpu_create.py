@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, ClassVar
@@ -11,43 +12,28 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tpustarter.cloud import billed, grants, places, words
+from tpustarter.cloud import grants, places, request
 from tpustarter.cloud.grants import Grant
 from tpustarter.cloud.places import Project
+from tpustarter.cloud.request import Request
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import tpu_work
-from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui import tpu_grant, tpu_offers, tpu_sheet, tpu_work
+from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, Looked
-from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.tpu_following import Following
 from tpustarter.tui.screens.typed_name import TypedName
-from tpustarter.tui.tpu_form import ADDRESSES, TIERS, Draft
+from tpustarter.tui.tpu_fields import ChosenField, TypedField, last_word
+from tpustarter.tui.tpu_form import CHOSEN, NOTES, ORDER, TIERS, TYPED, Draft
+from tpustarter.tui.tpu_grant import Judged
+from tpustarter.tui.tpu_offers import Offered
+from tpustarter.tui.tpu_work import StoppedError
 
-TYPED = {
-    "name": ("name", "lowercase letters, digits and `-`"),
-    "type": ("type", "such as v5e-1 or v6e-8"),
-    "zones": ("zones", "one or more, tried in this order"),
-    "version": ("version", "empty: the one Google documents"),
-}
-"""Fields that are typed: label, and a note beside."""
-CHOSEN = {"tier": ("tier", TIERS), "addresses": ("addresses", ADDRESSES)}
-"""Fields that are chosen."""
-ORDER = ("name", "type", "zones", "tier", "version", "addresses")
-_TIER_NOTES = {
-    "on-demand": "yours until you delete it; Space changes it",
-    "spot": "cheaper, but Google may take it back at any time",
-    "reserved": "from a reservation of your project",
-}
-_ADDRESS_NOTES = {
-    ADDRESSES[0]: "the workers reach the internet",
-    ADDRESSES[1]: "needs Private Google Access or NAT",
-}
+OF_GRANT = "from your TRC grant, in its order"
 
 
 @dataclass(frozen=True)
@@ -55,59 +41,8 @@ class Place:
     """Where gcloud is configured to work, and what TRC has granted."""
 
     project: Project | None
-    trouble: str
     zone: str
     grant: Grant | None
-
-
-class TypedField(Input):
-    """A field that is typed."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "ask for it", key_display="Enter",
-                tooltip="tpustarter tpu create NAME --type TYPE --zone ZONE"),
-    ]  # fmt: skip
-
-
-class ChosenField(Static, can_focus=True):
-    """A field that takes one of a few values."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,right", "turn(1)", "change", key_display="Space", tooltip="the next value"),
-        Binding("left", "turn(-1)", show=False),
-        Binding("enter", "submit", "ask for it", key_display="Enter",
-                tooltip="tpustarter tpu create NAME --type TYPE --zone ZONE"),
-    ]  # fmt: skip
-
-    @dataclass
-    class Turned(Message):
-        """It has another value."""
-
-    @dataclass
-    class Submitted(Message):
-        """The form is filled in."""
-
-    def __init__(self, values: tuple[str, ...], **options: Any) -> None:
-        super().__init__("", **options)
-        self._values = values
-        self.value = values[0]
-
-    def on_mount(self) -> None:
-        """Show the first value."""
-        self._show()
-
-    def _show(self) -> None:
-        self.update(Content(f"< {self.value} >"))
-
-    def action_turn(self, by: int) -> None:
-        """Take the next value, or the one before."""
-        self.value = self._values[(self._values.index(self.value) + by) % len(self._values)]
-        self._show()
-        self.post_message(self.Turned())
-
-    def action_submit(self) -> None:
-        """Say that the form is filled in."""
-        self.post_message(self.Submitted())
 
 
 class CreateForm(Page):
@@ -115,16 +50,21 @@ class CreateForm(Page):
 
     HELP = """
 Fill in what you want. Below stands the gcloud command that does the same, and it changes as you
-type. **Nothing is sent** until you press Enter, read the command, and type the name.
+type. **No request is sent** until you press Enter, read the command, and type the name. Opening the
+form asks Google for two lists alone: the zones with TPUs, and the types of the zone typed first.
 
 * **name**: what you call it. **type**: the generation and the number, such as `v6e-8`.
 * **zones**: where to ask. With several, each is asked in turn, and at most one request is alive at
-  any time. `tpustarter tpu zones` lists those that your project can use.
+  any time.
+* What Google offers stands below the field, and **Right** completes what you type. A type that is
+  offered can still be out of capacity, or beyond your quota.
 * **tier**: `on-demand` is yours until you delete it, `spot` costs less and may be taken back at any
   time, `reserved` comes from a reservation of your project.
 * **version**: the image of the TPU VM. Left empty, it is the one that Google documents.
 * **addresses**: with internal addresses only, the workers reach nothing outside Google Cloud unless
   the subnetwork has Private Google Access or Cloud NAT.
+* With a **TRC grant** (`tpustarter trc`) the zones are those of the grant, in its order. What the
+  grant does not cover is billed, so it is refused until you type the name to pay for it.
 
 `tpustarter tpu create --help` lists what this form leaves out: disks, networks, labels, start-up
 scripts and several slices.
@@ -135,9 +75,18 @@ scripts and several slices.
     ]
 
     def __init__(self) -> None:
-        super().__init__("Ask for a TPU: nothing is sent yet")
-        self._place = Place(None, "", "", None)
+        super().__init__("Ask for a TPU: no request is sent yet")
+        self._place = Place(None, "", None)
         self._is_read = False
+        self._offered: dict[str, Offered] = {}
+        """What Google offers: zones under the empty name, types under that of their zone."""
+        self._asked: set[str] = set()
+        self._filled: str | None = ""
+        """What we wrote into the field of zones; null once the user has changed it."""
+        self._left = threading.Event()
+        """Set once nobody waits for lists any longer."""
+        self._judging: threading.Event | None = None
+        """Ends the question how much of the grant is in use; null where nobody asks."""
 
     def body(self) -> Iterable[Widget]:
         """Return the fields, the command and what is still missing."""
@@ -153,7 +102,6 @@ scripts and several slices.
                 label, note = TYPED[field]
                 yield Static(Content(f"{label:<10}["), classes="label")
                 line = TypedField(id=f"field-{field}")
-                line.cursor_blink = False
                 yield line
                 yield Static(Content(f"]  {note}"), classes="note", id=f"note-{field}")
             else:
@@ -161,9 +109,10 @@ scripts and several slices.
                 yield Static(Content(f"{label:<10}"), classes="label")
                 yield ChosenField(values, id=f"field-{field}")
                 yield Static("", classes="note", id=f"note-{field}")
-        error = Static("", classes="field-error", id=f"error-{field}")
-        error.display = False
-        yield error
+        for what in ("error", "offer"):
+            line = Static("", classes=f"field-{what}", id=f"{what}-{field}")
+            line.display = False
+            yield line
 
     def on_mount(self) -> None:
         """Let the name be typed, and look where gcloud works."""
@@ -173,21 +122,81 @@ scripts and several slices.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
-        project, trouble, zone = None, "", ""
+        project, zone = None, ""
         try:
             project = places.project(None)
             zone = places.zone(None) or ""
-        except Problem as problem:
-            trouble = str(problem)
-        self.post_message(Looked(Place(project, trouble, zone, grants.load())))
+        except Problem:
+            pass  # Enter says why, as it stands then
+        self.post_message(Looked(Place(project, zone, grants.load())))
 
     def on_looked(self, message: Looked) -> None:
-        """Take the zone that gcloud is configured for, where none is typed yet."""
-        self._place, self._is_read = message.what, True
-        zones = self.query_one("#field-zones", Input)
-        if self._place.zone and not zones.value:
-            zones.value = self._place.zone
+        """Show what is known now; with a judgement, ask for the name."""
+        what = message.what
+        if isinstance(what, Place):
+            self._place, self._is_read = what, True
+            self._take_tier()
+            self._ask("")
+        elif isinstance(what, Offered):
+            self._offered[what.zone] = what
+        else:
+            self._judging = None
+            if isinstance(what, Judged):
+                self._ask_for_name(what)
+            elif what is not None:
+                self.show_error(what)
+            self.refresh_bindings()
         self._show()
+
+    def _take_tier(self) -> None:
+        """Choose the grant's tier where it has but one, and nothing else was chosen yet."""
+        grant = self._place.grant
+        tiers = {row.tier for row in grant.allowances} if grant else set[str]()
+        field = self.query_one("#field-tier", ChosenField)
+        if len(tiers) == 1 and field.value == TIERS[0]:
+            field.choose(tiers.pop())
+
+    def _fill_zones(self, draft: Draft) -> None:
+        """Write the grant's zones, else gcloud's, as long as nobody has typed others."""
+        if self._filled is None or not self._is_read:
+            return
+        line = self.query_one("#field-zones", TypedField)
+        if line.value != self._filled:
+            self._filled = None
+            return
+        grant = self._place.grant
+        self._filled = " ".join(draft.zones_of(grant)) if grant else self._place.zone
+        line.value = self._filled
+
+    def _ask(self, zone: str) -> None:
+        """Ask Google for a list, once: the zones for an empty name, else the types of a zone."""
+        if self._place.project and zone not in self._asked:
+            self._asked.add(zone)
+            self._ask_google(self._place.project.name, zone)
+
+    @work(thread=True, exit_on_error=False, group=f"{LOOK}-offers")
+    def _ask_google(self, project: str, zone: str) -> None:
+        if known := tpu_offers.kept(project, zone):
+            self.post_message(Looked(known))
+        try:
+            client, clock = tpu_work.connect(self.tutor, project, self._left)
+            self.post_message(Looked(tpu_offers.ask(client, clock, zone)))
+        except StoppedError:
+            pass
+        except Problem as problem:
+            why = problem.what.partition("\n")[0]
+            self.post_message(Looked(Offered(zone, known.offer if known else None, why)))
+
+    def _first_zone(self, draft: Draft) -> str:
+        """Return the first zone typed that Google has, as far as its zones are known."""
+        zones = self._offered.get("")
+        for zone in draft.zone_names:
+            if zones and zones.offer:
+                if zone in zones.words:
+                    return zone
+            elif request.is_zone(zone):
+                return zone
+        return ""
 
     @property
     def draft(self) -> Draft:
@@ -201,46 +210,47 @@ scripts and several slices.
     @on(Input.Changed)
     @on(ChosenField.Turned)
     def _show(self) -> None:
+        self._fill_zones(self.draft)
         draft, errors = self.draft, self.draft.errors()
         for field in ORDER:
             error = self.query_one(f"#error-{field}", Static)
             error.update(Hanging(" " * 10 + "! ", visible(errors.get(field, ""))))
             error.display = field in errors
-        self._note("tier", f" {_TIER_NOTES[draft.tier]}")
-        self._note("addresses", f" {_ADDRESS_NOTES[draft.addresses]}")
+        for field in CHOSEN:
+            self._note(field, f" {NOTES[getattr(draft, field)]}")
         if tpu := draft.tpu:
             chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
             hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"
             self._note("type", f"]  {tpu.name}: {chips}, {hosts}")
         else:
             self._note("type", f"]  {TYPED['type'][1]}")
-        self.query_one("#command", Static).update(Stack(self._command_lines(draft)))
-        self.query_one("#headline", Static).update(Content(self._headline(draft)))
+        is_of_grant = self._filled and self._place.grant
+        self._note("zones", f"]  {OF_GRANT if is_of_grant else TYPED['zones'][1]}")
+        self._show_offers(draft)
+        lines = Stack(tpu_sheet.of_draft(draft, self._place.project, self.size.width - 4))
+        self.query_one("#command", Static).update(lines)
+        self.query_one("#headline", Static).update(Content(visible(self._headline(draft))))
+
+    def on_descendant_focus(self) -> None:
+        """Show what Google offers for the field that is typed into."""
+        self._show_offers(self.draft)
+
+    def _show_offers(self, draft: Draft) -> None:
+        zone = self._first_zone(draft)
+        if zone:
+            self._ask(zone)
+        for field, known in (("zones", self._offered.get("")), ("type", self._offered.get(zone))):
+            line = self.query_one(f"#field-{field}", TypedField)
+            shown = self.query_one(f"#offer-{field}", Static)
+            shown.display = bool(known) and line.has_focus and (field == "zones" or bool(zone))
+            if known and shown.display:
+                typed = last_word(line.value)
+                text = " ".join(tpu_offers.describe(known, typed, self._now))
+                shown.update(Hanging(" " * 11, Content.styled(visible(text), "dim")))
+            line.offer(known.words if known else ())
 
     def _note(self, field: str, text: str) -> None:
         self.query_one(f"#note-{field}", Static).update(Content(visible(text)))
-
-    def _command_lines(self, draft: Draft) -> Iterator[Lines]:
-        yield Hanging("", "")
-        try:
-            commands = draft.commands(self._place.project)
-        except Problem as problem:
-            yield Hanging("", visible(problem.what))
-            return
-        if commands and draft.is_elsewhere and draft.tpu:
-            title = draft.tpu.generation.title
-            yield Hanging(
-                "", f"The Cloud TPU API does not make {visible(title)}; Compute Engine does:"
-            )
-        elif commands:
-            yield Hanging("", "The same with gcloud:")
-        width = max(self.size.width - 4, 20)
-        for command in commands:
-            for line in words.command_lines(command, width):
-                yield Hanging("", plain(line))
-        if len(draft.zone_names) > 1 and commands and not draft.is_elsewhere:
-            others = ", ".join(map(visible, draft.zone_names[1:]))
-            yield Hanging("", f"and, where that zone has none within 15 minutes, in {others}")
 
     def _headline(self, draft: Draft) -> str:
         if draft.is_elsewhere:
@@ -252,8 +262,14 @@ scripts and several slices.
             return f"Still to fill in: {named}. Nothing is sent from here."
         if self._is_read and self._place.project is None:
             return "Enter says why nothing can be sent: no project is known."
-        notes = draft.grant_notes(self._place.grant, self._now)
-        return " ".join(["Enter shows once more what is asked for, before it is sent.", *notes])
+        if self.can_stop:
+            return "Asking Google how much of the TRC grant is in use, usually 1 to 5 s."
+        judged = tpu_grant.judge(draft.requests(), self._place.grant, None, self._now)
+        if judged.is_outside:
+            return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
+        if judged.is_covered:
+            return "The TRC grant covers its chips. Enter asks Google how many are left of it."
+        return "Enter shows once more what is asked for, before it is sent."
 
     @property
     def _now(self) -> datetime:
@@ -280,9 +296,31 @@ scripts and several slices.
         if self._place.project is None:
             self._look_for_project()
             return
-        lines = Stack(self._summary(draft, self._place.project))
-        sheet = TypedName("Ask for this TPU?", lines, draft.name.strip(), "ask Google for it")
-        self.tutor.push_screen(sheet, self._answered)
+        if self._place.grant is None:
+            self._ask_for_name(Judged(tuple(draft.requests())))
+        elif not self.can_stop:
+            self._judging = threading.Event()
+            self._judge(self._place.project, draft.requests(), self._place.grant, self._judging)
+            self._show()
+            self.refresh_bindings()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-grant")
+    def _judge(
+        self,
+        project: Project,
+        requests: Sequence[Request],
+        grant: Grant,
+        stopped: threading.Event,
+    ) -> None:
+        try:
+            client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+            used = tpu_grant.in_use(client)
+            judged = tpu_grant.judge(requests, grant, used, clock.now())
+            self.post_message(Looked(None if stopped.is_set() else judged))
+        except StoppedError:
+            self.post_message(Looked(None))
+        except Problem as problem:
+            self.post_message(Looked(problem))
 
     def _look_for_project(self) -> None:
         try:
@@ -292,28 +330,41 @@ scripts and several slices.
         else:
             self._look()  # gcloud was configured meanwhile
 
-    def _summary(self, draft: Draft, project: Project) -> Iterator[Lines]:
-        requests = draft.requests()
-        for sentence in words.of_request(requests[0]):
-            yield Hanging("", visible(sentence))
-        if not draft.is_covered(self._place.grant, self._now):
-            yield Hanging("", "It is billed from the moment it is there until you delete it.")
-        beside = ", ".join(row.what for row in billed.BESIDE_CHIPS[:3])
-        yield Hanging("", f"Beside its chips, these cost something of their own: {beside}.")
-        for note in draft.grant_notes(self._place.grant, self._now):
-            yield Hanging("", visible(note))
-        yield Hanging("", "")
-        yield Hanging("", f"In the project {visible(project.name)}. The same with gcloud:")
-        for command in tpu_work.creating(requests, project).commands:
-            for line in words.command_lines(command, max(self.size.width - 4, 20)):
-                yield Hanging("", plain(line))
+    def _ask_for_name(self, judged: Judged) -> None:
+        """Ask for the name, which is the yes; outside the grant it is a yes to the bill."""
+        project = self._place.project
+        if project is None:
+            return
+        lines = Stack(tpu_sheet.of_request(judged, project, self.size.width - 4))
+        title, to_do = "Ask for this TPU?", "ask Google for it"
+        if judged.is_outside:
+            title, to_do = "Outside the TRC grant: pay for this TPU?", "pay for it"
+        sheet = TypedName(title, lines, judged.requests[0].name, to_do)
+        self.tutor.push_screen(sheet, lambda yes: self._answered(judged, project, yes=yes))
 
-    def _answered(self, yes: bool | None) -> None:  # noqa: FBT001  Textual's callback
+    def _answered(self, judged: Judged, project: Project, *, yes: bool | None) -> None:
         """Ask for it, on a screen that takes the place of the form."""
-        requests, project = self.draft.requests(), self._place.project
-        if yes and requests and project:
+        if yes:
             app: Any = self.tutor
-            app.switch_screen(Following(tpu_work.creating(requests, project)))
+            app.switch_screen(Following(tpu_work.creating(judged.requests, project)))
+
+    def stop_work(self) -> bool:
+        """Ask no longer how much of the grant is in use."""
+        if not self.can_stop or self._judging is None:
+            return False
+        self._judging.set()
+        self._show()
+        return True
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether that is asked."""
+        return self._judging is not None and not self._judging.is_set()
+
+    def on_unmount(self) -> None:
+        """Wait for no list any longer."""
+        self._left.set()
+        super().on_unmount()
 
     def on_resize(self) -> None:
         """Lay the command out anew."""

@@ -1,0 +1,202 @@
+"""The form for a TPU: what Google offers, the zones of a grant, and what a grant refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.support.cloud_app import app_of, configure, made, text_of
+from tests.support.fake_cloud import FakeCloud, Fault, serving
+from tests.support.tutor import on_screen, press, run
+from tpustarter.cloud import grants, ledger
+from tpustarter.tui.screens.page import Notice
+from tpustarter.tui.screens.tpu_create import CreateForm
+from tpustarter.tui.screens.typed_name import TypedName
+from tpustarter.tui.tpu_fields import TypedField
+
+TYPES = ["v5litepod-1", "v5litepod-8", "v6e-1", "v6e-8", "v6e-16"]
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Configure a project and a zone, and nothing else of this machine's."""
+    configure(monkeypatch, home)
+
+
+@pytest.fixture
+def cloud() -> Iterator[FakeCloud]:
+    """Serve an empty project on loopback."""
+    with serving() as served:
+        served.zones = ["us-central1-a", "us-central1-b", "us-east1-d"]
+        served.types = dict.fromkeys(served.zones, TYPES)
+        yield served
+
+
+def grant(*lines: str) -> None:
+    """Keep a grant."""
+    grants.save(grants.Grant(tuple(map(grants.parse_allowance, lines))))
+
+
+def field(pilot: Pilot[None], name: str) -> TypedField:
+    """Return a field of the form."""
+    return pilot.app.screen.query_one(f"#field-{name}", TypedField)
+
+
+def test_types_and_zones_are_completed_from_what_google_offers(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
+    """As people write them; Right takes the suggestion, and each list is asked for once."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = await press(pilot, "u", "n", *"bert", "tab")
+            offered = "us-central1-b offers v5e-1, v5e-8, v6e-1, v6e-8, v6e-16"
+            assert offered in text_of(seen)
+            assert "Right complete" not in seen
+            seen = await press(pilot, *"v5")
+            assert "us-central1-b offers v5e-1, v5e-8" in text_of(seen)
+            assert "v6e-1" not in seen
+            assert "Right complete" in seen
+            await press(pilot, "right")
+            assert "v5e-1" == field(pilot, "type").value
+
+            seen = text_of(await press(pilot, "tab"))
+            assert "Zones with TPUs: us-central1-a, us-central1-b, us-east1-d" in seen
+            seen = text_of(await press(pilot, "end", *" us-e"))
+            assert "Zones with TPUs: us-east1-d" in seen
+            await press(pilot, "right")
+            assert "us-central1-b us-east1-d" == field(pilot, "zones").value
+
+            await press(pilot, *["backspace"] * 24, *"us-east1-d", "shift+tab")
+            assert "us-east1-d offers v5e-1" in text_of(on_screen(pilot.app))
+            assert 1 == len(cloud.called("ListLocations"))
+            asked = [call.parent for call in cloud.called("ListAcceleratorTypes")]
+            assert ["us-central1-b", "us-east1-d"] == [name.rpartition("/")[2] for name in asked]
+
+    run(journey)
+
+
+def test_lists_are_kept_with_their_date(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Where Google does not answer, what was read last is offered, and how old it is."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            await press(pilot, "u", "n", "escape")
+            cloud.clock.sleep(7200)
+            down = [Fault(14, "failed to connect to all addresses")] * 20
+            cloud.faults = {"ListLocations": [*down], "ListAcceleratorTypes": [*down]}
+            seen = text_of(await press(pilot, "n", "tab"))
+            assert "us-central1-b offers v5e-1, v5e-8, v6e-1, v6e-8, v6e-16 (as of 2 h ago" in seen
+            assert "because" in seen
+            assert isinstance(pilot.app.screen, CreateForm)
+
+    run(journey)
+
+
+def test_without_any_list_the_form_works(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Denied or not, a list is a help and no condition."""
+    denied = [Fault(7, "Permission 'tpu.locations.list' denied")] * 9
+    cloud.faults = {"ListLocations": [*denied], "ListAcceleratorTypes": [*denied]}
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            seen = text_of(await press(pilot, "u", "n", "tab"))
+            assert "Google's list of the types of us-central1-b is not known here: Google" in seen
+            await press(pilot, "shift+tab", *"bert", "tab", *"v6e-8", "enter")
+            assert isinstance(pilot.app.screen, TypedName)
+
+    run(journey)
+
+
+def test_the_zones_of_a_grant_are_there_in_its_order(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Those with enough of the type; what the user types stays."""
+    grant("v6e:8:spot:us-east1-d", "v6e:64:spot:europe-west4-a", "v5e:64:spot:us-central1-a")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:
+            seen = text_of(await press(pilot, "u", "n"))
+            assert "us-east1-d europe-west4-a us-central1-a" == field(pilot, "zones").value
+            assert "from your TRC grant, in its order" in seen
+            assert "< spot >" in seen
+            await press(pilot, *"bert", "tab", *"v6e-8")
+            assert "us-east1-d europe-west4-a" == field(pilot, "zones").value
+            await press(pilot, *["backspace"] * 2, *"-16")
+            assert "europe-west4-a" == field(pilot, "zones").value
+            seen = text_of(on_screen(pilot.app))
+            assert "The TRC grant covers its chips. Enter asks Google" in seen
+
+            await press(pilot, "tab", "end", *" us-east1-d", "shift+tab", *"v6e-8")
+            assert "europe-west4-a us-east1-d" == field(pilot, "zones").value
+
+    run(journey)
+
+
+def test_what_the_grant_covers_is_asked_for_as_ever(cloud: FakeCloud, tmp_path: Path) -> None:
+    """The sheet says that its chips are covered, and not that they are billed."""
+    grant("v6e:64:spot:us-central1-b")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "enter")
+            seen = text_of(on_screen(pilot.app))
+            assert "Ask for this TPU?" in seen
+            assert "us-central1-b: the TRC grant covers its chips." in seen
+            assert "It is billed from the moment" not in seen
+            await press(pilot, *"bert", "enter")
+
+    run(journey)
+
+    assert 1 == len(cloud.called("CreateQueuedResource"))
+
+
+def test_what_is_outside_the_grant_is_refused_until_the_name_is_typed(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
+    """Why, where it would be covered, and what to type to pay for it; otherwise nothing is sent."""
+    grant("v6e:64:spot:us-east1-d")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "tab", *["backspace"] * 10)
+            seen = text_of(await press(pilot, *"us-central1-b"))
+            assert "the TRC grant does not cover it, because" in seen
+            assert "Enter asks whether you want to pay for it." in seen
+            seen = text_of(await press(pilot, "enter"))
+            assert "Outside the TRC grant: pay for this TPU?" in seen
+            assert "It would cover this TPU in us-east1-d." in seen
+            assert "To pay for it, type `bert`:" in seen
+            await press(pilot, "enter", "escape")
+            assert isinstance(pilot.app.screen, CreateForm)
+            assert [] == cloud.called("CreateQueuedResource")
+            await press(pilot, "enter", *"bert", "enter")
+
+    run(journey)
+
+    assert ["bert"] == [entry.name for entry in ledger.entries()]
+
+
+def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Path) -> None:
+    """The grant has 8 and another TPU holds them, so this one would be billed."""
+    grant("v6e:8:spot:us-central1-b")
+    made(cloud, "other", "ACTIVE")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+            seen = text_of(await press(pilot, "u", "n", *"bert", "tab", *"v6e-8"))
+            assert "The TRC grant covers its chips." in seen
+            seen = text_of(await press(pilot, "enter"))
+            assert "Outside the TRC grant" in seen
+            assert "8 chips are asked for, and 0 of 8 are left" in seen
+
+            await press(pilot, "escape")
+            cloud.faults["ListNodes"] = [Fault(7, "Permission denied")]
+            await press(pilot, "enter")
+            assert isinstance(pilot.app.screen, Notice)
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, CreateForm)
+            assert [] == cloud.called("CreateQueuedResource")
+
+    run(journey)
