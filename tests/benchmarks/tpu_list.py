@@ -1,0 +1,142 @@
+"""The list of TPUs in the app with 20 and with 2,000 nodes: first paint, and key to paint.
+
+    python tests/benchmarks/tpu_list.py [--nodes 20,2000] [--keys N] [--repeat N]
+
+The app runs on a terminal and asks a fake Google Cloud on loopback. The clock of the first paint
+starts when the last answer was made, so that the time of the fake does not count much; it stops
+when the list is on the terminal. Prints medians, and their ratio to the first number of nodes;
+asserts nothing, for machines are noisy. Wanted: p99 of a key at most 50 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pty
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from google.cloud import tpu_v2
+
+from tests.support.fake_cloud import FakeCloud, serving
+
+PLACE = "projects/my-project/locations/us-central1-b"
+KEYS = {"arrow": (b"\x1b[B", b"\x1b[A"), "page": (b"\x1b[6~", b"\x1b[5~"),
+        "end": (b"\x1b[F", b"\x1b[H")}  # fmt: skip
+"""Keys by what they move over: there, and back."""
+
+
+class Noting(FakeCloud):
+    """A cloud that notes when it made its last answer."""
+
+    answered = 0.0
+
+    def _answer(self, *given: Any) -> Any:
+        answer = super()._answer(*given)
+        self.answered = time.perf_counter()
+        return answer
+
+
+class Terminal:
+    """The app on a terminal of 80x24."""
+
+    def __init__(self, home: str, port: int) -> None:
+        self.master, slave = pty.openpty()
+        variables = {
+            "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "TPUSTARTER_HOME": home,
+            "TPUSTARTER_TPU_ENDPOINT": f"127.0.0.1:{port}", "CLOUDSDK_CORE_PROJECT": "my-project",
+        }  # fmt: skip
+        env = {**os.environ, **variables}
+        env.pop("CI", None)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tpustarter"],
+            stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=env,
+        )  # fmt: skip
+        os.close(slave)
+        self.seen = b""
+
+    def read(self, seconds: float) -> bytes:
+        """Read what comes within some seconds."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return b""
+        data = os.read(self.master, 65536)
+        self.seen += data
+        return data
+
+    def until(self, wanted: bytes) -> None:
+        """Read until some bytes were painted."""
+        deadline = time.monotonic() + 120
+        while wanted not in self.seen:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"the program painted no {wanted!r}")
+            self.read(0.1)
+
+    def press(self, key: bytes) -> float:
+        """Press a key when nothing is being painted; return the seconds until something is."""
+        while self.read(0.05):
+            pass
+        began = time.perf_counter()
+        os.write(self.master, key)
+        if not self.read(20):
+            raise SystemExit(f"the program painted nothing for {key!r}")
+        return time.perf_counter() - began
+
+    def close(self) -> None:
+        """End the app."""
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+
+def measure(number: int, keys: int, repeat: int) -> dict[str, float]:
+    """Return the medians of one number of nodes, in milliseconds."""
+    cloud = Noting()
+    for index in range(number):
+        name = f"{PLACE}/nodes/node-{index:04}"
+        cloud.nodes[name] = tpu_v2.Node(
+            name=name, accelerator_type="v6e-8", state=tpu_v2.Node.State.READY
+        )
+    first: list[float] = []
+    seconds: dict[str, list[float]] = {name: [] for name in KEYS}
+    with serving(cloud), tempfile.TemporaryDirectory() as home:
+        for _ in range(repeat):
+            tty = Terminal(home, cloud.port)
+            tty.until(b"Path: ")
+            os.write(tty.master, b"u")
+            tty.until(b"node-0000")
+            first.append(time.perf_counter() - cloud.answered)
+            for name, pair in KEYS.items():
+                seconds[name] += [tty.press(pair[index % 2]) for index in range(keys)]
+            tty.close()
+    medians = {"first paint": statistics.median(first)}
+    for name, times in seconds.items():
+        medians[f"{name}, median"] = statistics.median(times)
+        medians[f"{name}, longest"] = max(times)
+    return {name: 1000 * value for name, value in medians.items()}
+
+
+def main() -> None:
+    """Print a line for each figure, and a column for each number of nodes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", default="20,2000")
+    parser.add_argument("--keys", type=int, default=20)
+    parser.add_argument("--repeat", type=int, default=3)
+    asked = parser.parse_args()
+    numbers = [int(one) for one in asked.nodes.split(",")]
+    columns = [measure(number, asked.keys, asked.repeat) for number in numbers]
+    print(f"{'':<18}" + "".join(f"{number:>8} nodes" for number in numbers) + "   ratio")
+    for name, base in columns[0].items():
+        values = "".join(f"{column[name]:>11.1f} ms" for column in columns)
+        print(f"{name:<18}{values} {columns[-1][name] / base:>7.1f}")
+
+
+if __name__ == "__main__":
+    main()
