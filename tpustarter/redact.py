@@ -38,8 +38,8 @@ _LOGIN = re.compile(r"://([^\s/:@]{0,200}):(\S{1,200})@[^\s@]{1,300}$")
 _EMAIL = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![\w-])"
 )
-_ID = r"(?:\d{6,14}|(?=[a-z0-9-]*[\d-])[a-z][a-z0-9-]{4,28}[a-z0-9])(?![\w-])"
-"""A project's number, or an id in a sentence: one that has the shape of no common English word."""
+_ID = r"(?=[a-z0-9-]*[\d-])[a-z][a-z0-9-]{4,28}[a-z0-9](?![\w-])"
+"""The id of a project in a sentence: one that has the shape of no common English word."""
 _PROJECT_NAMES = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (

@@ -144,6 +144,27 @@ def test_a_full_disk_loses_nothing() -> None:
     assert ["bert"] == [one.name for one in ledger.entries()]
 
 
+def test_a_full_disk_keeps_nobody_from_going_on() -> None:
+    """What an entry says stays as it was on the disk, and what is not there is still an error."""
+    ledger.add(entry())
+    program = (
+        "import resource, sys\n"
+        "from dataclasses import replace\n"
+        "from tpustarter.cloud import ledger\n"
+        "from tpustarter.problem import Problem\n"
+        "row = ledger.entries()[0]\n"
+        "sys.dont_write_bytecode = True\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "print(ledger.update(row, 'deleting').phase, ledger.remove(row))\n"
+        "try: ledger.update(replace(row, name='other'), 'seen')\n"
+        "except Problem as problem: print(problem)\n"
+    )
+    done = run(program)
+
+    assert done.stdout.startswith("deleting None\nerror: cannot write"), done.stderr
+    assert [("bert", "sent")] == [(one.name, one.phase) for one in ledger.entries()]
+
+
 def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own, in this test's home."""
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

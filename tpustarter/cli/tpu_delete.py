@@ -14,9 +14,10 @@ from tpustarter.cli.tpu_parts import (
     show_events,
     stoppable,
 )
-from tpustarter.cloud import gcloud, overview, places, removal, request
+from tpustarter.cloud import gcloud, ledger, overview, places, removal, request
 from tpustarter.cloud.client import EVERY_ZONE, Client
 from tpustarter.cloud.clock import WallClock
+from tpustarter.cloud.follow import GONE_S
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.removal import Doomed
 from tpustarter.problem import ExitCode, Problem
@@ -62,6 +63,9 @@ def delete_command(
     _show(client, doomed, where)
     word = name or "leftovers"
     confirm(f"To delete this, type `{word}`", word, "--yes", yes=yes)
+    if not no_wait and not any(one.must_wait for one in doomed):
+        minutes = round(GONE_S / 60)
+        click.echo(f"Waiting until Google lists it no longer, for {minutes} minutes at most.")
     kept = 0
     with stoppable("`tpustarter tpu list` shows what is left"):
         for one in doomed:
@@ -91,6 +95,14 @@ def _find(client: Client, name: str | None, zone: str) -> list[Doomed]:
     if name is None:
         return removal.leftovers(queued.items, nodes.items)
     doomed = removal.find(queued.items, nodes.items, name)
+    asked = ledger.of_name(client.project, name)
+    if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
+        raise Problem(
+            f"Google does not list `{visible(name)}`, whose request may still arrive",
+            hint=f"`tpustarter tpu watch {visible(name)}` follows it until it is there or known to "
+            "be gone; then delete what is there",
+            code=ExitCode.BUSY,
+        )
     if not doomed:
         raise removal.nothing_of(visible(name))
     if len(doomed) > 1:

@@ -105,7 +105,8 @@ def _put_aside(path: Path) -> dict[str, str]:
 def _describe_nodes(row: Row) -> Iterator[str]:
     """Yield the nodes of a TPU, with the addresses of their workers."""
     for node in row.nodes:
-        yield f"      {visible(node.name)}: {node.state}, {node.runtime_version}"
+        facts = ", ".join(filter(None, (node.state, node.runtime_version)))
+        yield visible(f"      {node.name}: {facts}")
         for worker, address in enumerate(node.internal_addresses):
             outside = node.external_addresses[worker : worker + 1]
             shown = f", {outside[0]} from outside" if outside else ", no external address"

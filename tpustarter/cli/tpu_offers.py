@@ -100,7 +100,8 @@ def _show(
 def _say_age(offer: Offer, age_s: float) -> None:
     """Say on stderr that a list is not from now."""
     if offer.problem:
-        why = offer.problem.what.partition("\n")[0]
+        known = offer.problem.failure is not None
+        why = offer.problem.what.partition("\n")[0] if known else "Google does not answer"
         for line in wrap(f"This list is {format_age(age_s)} old, because {visible(why)}."):
             click.echo(line, err=True)
 

@@ -100,7 +100,7 @@ def describe_row(row: Row, now: datetime) -> Iterator[str]:
     age = words.age(row, now)
     mark = paint_for(_COLOURS)(row.state.name, row.state.mark)
     yield f"{visible(row.name)}  {visible(words.place(row))}{f', {age}' if age else ''}  {mark}"
-    for sentence in (row.state.meaning, *words.of_row(row)):
+    for sentence in (row.state.meaning, *words.of_row(row), words.of_clocks(row, now)):
         yield from wrap(visible(sentence), INDENT)
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
 

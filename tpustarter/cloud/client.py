@@ -258,12 +258,32 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
     except exceptions.GoogleAPICallError as error:
         raised: Any = error  # its attributes have no types
         code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
-        text = str(raised.message or next(iter(raised.errors or ()), ""))
-        raise failures.problem(code, proto.plain(text), _did_not(doing), raised.details) from error
+        problem = failures.problem(code, _text(raised), _did_not(doing), raised.details)
+        raise _doubt_the_proxy(problem) from error
     except (exceptions.RetryError, auth.TransportError) as error:
-        raise failures.problem(UNAVAILABLE, proto.plain(str(error)), _did_not(doing)) from error
+        problem = failures.problem(UNAVAILABLE, proto.plain(str(error)), _did_not(doing))
+        raise _doubt_the_proxy(problem) from error
     except auth.GoogleAuthError as error:
         raise failures.problem(UNAUTHENTICATED, proto.plain(str(error)), _did_not(doing)) from error
+
+
+def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
+    """Return a Problem that names the proxy where one stands between here and Google."""
+    names = ("grpc_proxy", "https_proxy", "http_proxy")  # in gRPC's order
+    proxy = next((name for name in names if os.environ.get(name)), None)
+    if proxy and problem.kind == "network" and problem.failure is None and endpoint() is None:
+        problem.hint = f"look whether the proxy that `{proxy}` names answers, then try again"
+    return problem
+
+
+def _text(raised: Any) -> str:
+    """Return Google's own words in what its library raises; empty where Google gave none."""
+    first: Any = next(iter(raised.errors or ()), None)
+    details = getattr(first, "details", None)  # of gRPC's own error, whose text is for programmers
+    told = (
+        raised.message or getattr(first, "message", "") or (details() if callable(details) else "")
+    )
+    return proto.plain(str(told or ""))
 
 
 def _connect(channel: Any, project: str) -> Any:

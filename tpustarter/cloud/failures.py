@@ -139,8 +139,10 @@ class CloudProblem(Problem):
         """The quotas that the request did not fit into."""
 
 
+_LOST = "try again; `tpustarter tpu list` shows what came of a request that was on its way"
 _HINTS = {
-    "network": "try again; `tpustarter tpu list` shows what came of a request that was on its way",
+    "network": _LOST,
+    "unknown": _LOST,
     "internal": "try once more, then ask for a smaller slice or for another zone",
     "denied": "`tpustarter tpu doctor` looks at the project, its roles and its quota",
     "auth": "`gcloud auth application-default login`, then this again",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator
+from datetime import datetime
 
 from tpustarter.cloud import ledger, ownership
 from tpustarter.cloud.client import Client
@@ -55,8 +56,7 @@ def follow(
         CloudProblem: Google refuses to show it, has not answered for `SILENCE_S`, or could not
             carry the request out.
     """
-    started = answered = clock.now()
-    last = ""
+    started, answered, last = clock.now(), clock.now(), ""
     while True:
         try:
             resource = _look(client, entry, clock, is_new=not last)
@@ -65,8 +65,7 @@ def follow(
             yield Gone(entry)
             raise failed.problem from None
         except CloudProblem as problem:
-            silent_s = (clock.now() - answered).total_seconds()
-            if problem.kind not in PASSING or silent_s > SILENCE_S:
+            if problem.kind not in PASSING or _seconds(answered, clock) > SILENCE_S:
                 raise
             yield Pausing(LOOK_S, problem.what.partition("\n")[0])
         else:
@@ -83,7 +82,13 @@ def follow(
                 return resource
             if not last and waited_s > SILENCE_S:
                 raise _never_shown(entry)
+            if not last and waited_s < LOOK_S / 2:  # the first look
+                yield Pausing(LOOK_S, "Google has not shown it yet, and is asked again and again")
         clock.sleep(LOOK_S * random.uniform(0.8, 1.2))  # noqa: S311  no secret
+
+
+def _seconds(since: datetime, clock: Clock) -> float:
+    return (clock.now() - since).total_seconds()
 
 
 class _NeverMadeError(Exception):

@@ -122,7 +122,7 @@ def update(entry: Entry, phase: Phase, note: str = "", **facts: str) -> Entry:
     def change(row: Entry | None) -> Entry:
         return replace(row or entry, phase=phase, note=note, **known)
 
-    return cast("Entry", _change(entry, change))
+    return cast("Entry", _change_if_possible(entry, change))
 
 
 def remove(entry: Entry) -> None:
@@ -130,7 +130,24 @@ def remove(entry: Entry) -> None:
 
     One that was asked for anew meanwhile, by another process, stays.
     """
-    _change(entry, lambda row: row if row and row.asked != entry.asked else None)
+    _change_if_possible(entry, lambda row: row if row and row.asked != entry.asked else None)
+
+
+def _change_if_possible(
+    entry: Entry, change: Callable[[Entry | None], Entry | None]
+) -> Entry | None:
+    """Change an entry; one that is on the disk stays as it was where that cannot be written.
+
+    What it says is then out of date, but nothing is forgotten, and a full disk keeps nobody from
+    following or deleting a TPU.
+    """
+    try:
+        return _change(entry, change)
+    except Problem:
+        before = next((row for row in entries() if row.key == entry.key), None)
+        if before is None:
+            raise
+        return change(before)
 
 
 def _change(entry: Entry, change: Callable[[Entry | None], Entry | None]) -> Entry | None:

@@ -5,6 +5,7 @@ Reading them may start a program, and trying them asks Google: both are bounded.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from tpustarter.cloud.failures import CloudProblem
 from tpustarter.cloud.findings import Finding, Look, Seen
 from tpustarter.cloud.rest import UnansweredError
 from tpustarter.cloud.subject import Subject
+from tpustarter.redact import Redactor
 
 FIND_S = 5.0
 """Seconds to find credentials, and again to try them."""
@@ -46,11 +48,12 @@ def tried(subject: Subject, find: Callable[[], Any]) -> tuple[Any, Finding]:
         found = _within(FIND_S, find)
         _within(FIND_S, lambda: _refresh(found))
     except CloudProblem as problem:
-        text = problem.failure.what if problem.failure else problem.text
-        text = subject.hide(" ".join(text.split()).rstrip("."))
-        hint = problem.hint or ""
-        fix = hint.strip("`") if hint.strip("`").startswith("gcloud ") else LOG_IN
-        fix = fix.partition("`")[0]
+        what = problem.what.partition("\n")[0]
+        text = problem.failure.what if problem.failure else f"{what}: {problem.text}"
+        text = " ".join(text.split()).rstrip(".")
+        text = text if subject.show_names else subject.hide(Redactor(os.environ).text(text))
+        hint = (problem.hint or "").strip("`")
+        fix = hint.partition("`")[0] if hint.startswith(("gcloud ", "unset ")) else LOG_IN
         return None, refused(text or "no credentials were found", fix)
     except UnansweredError as error:
         if error.reason != "credentials":

@@ -6,6 +6,7 @@ documented zones are no substitute: what a project sees depends on its grants.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any, cast
 from tpustarter import state
 from tpustarter.cloud.clock import Clock
 from tpustarter.cloud.failures import CloudProblem
+from tpustarter.problem import Problem
 
 STATE = "tpu-offers"
 _WRITING = threading.Lock()
@@ -52,7 +54,8 @@ def ask(key: str, read: Callable[[], list[str]], clock: Clock) -> Offer:
     offer = Offer(items, clock.now())
     with _WRITING:
         rows = {**state.load(STATE), key: {"items": list(items), "read": offer.read.isoformat()}}
-        state.save(STATE, rows)
+        with contextlib.suppress(Problem):  # a full disk takes nothing from what Google has said
+            state.save(STATE, rows)
     return offer
 
 

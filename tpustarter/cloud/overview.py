@@ -14,6 +14,7 @@ from typing import Any
 from tpustarter.cloud import chips, ledger, removal, states
 from tpustarter.cloud.client import EVERY_ZONE, Client
 from tpustarter.cloud.clock import Clock
+from tpustarter.cloud.events import Gone
 from tpustarter.cloud.ledger import Entry
 from tpustarter.cloud.reconcile import reconcile
 from tpustarter.cloud.removal import Doomed
@@ -120,13 +121,17 @@ def look(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Overview:
     What is known to be gone leaves the ledger.
     """
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
+    gone: set[tuple[str, str, str]] = set()
     if zone == EVERY_ZONE:
-        for _ in reconcile(client, clock, queued_resources=queued, nodes=nodes):
-            pass  # what it did shows in the ledger, which is read below
+        for event in reconcile(client, clock, queued_resources=queued, nodes=nodes):
+            if isinstance(event, Gone):  # on a full disk its entry stays all the same
+                gone.add(event.entry.key)
     entries = [
         entry
         for entry in ledger.entries()
-        if entry.project == client.project and zone in (EVERY_ZONE, entry.zone)
+        if entry.project == client.project
+        and zone in (EVERY_ZONE, entry.zone)
+        and entry.key not in gone
     ]
     things = removal.everything(queued.items, nodes.items)
     mine = {(entry.zone, entry.name): entry for entry in entries}

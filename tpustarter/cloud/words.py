@@ -17,6 +17,8 @@ from tpustarter.cloud.request import Request
 
 SHOWN_AT_MOST = 600
 """Characters of a text of Google's."""
+CLOCKS_DIFFER_S = 120
+"""Seconds from the future that are taken for a small difference between two clocks."""
 
 
 def of_event(event: events.Event) -> Iterator[str]:
@@ -31,8 +33,8 @@ def of_event(event: events.Event) -> Iterator[str]:
         yield from _of_state(states.of_resource(event.node))
     elif isinstance(event, events.Refused):
         yield f"{event.entry.zone}: {event.problem.what.partition(chr(10))[0]}."
-        yield f"Google's text: {event.problem.text[:SHOWN_AT_MOST]}"
-        if event.goes_on:
+        if event.goes_on:  # else it is the error that follows
+            yield f"Google's text: {event.problem.text[:SHOWN_AT_MOST]}"
             yield "Another zone is tried, or this one again later."
     elif isinstance(event, events.Pausing):
         yield f"Waiting {format_age(event.seconds)}: {event.why}."
@@ -53,15 +55,26 @@ def _of_state(state: states.State) -> Iterator[str]:
         yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")
 
 
+def of_clocks(row: Row, now: datetime) -> str:
+    """Return that a clock is wrong, where that is sure; empty otherwise."""
+    age_s = row.age_s(now)
+    if age_s is None or age_s > -CLOCKS_DIFFER_S:
+        return ""
+    return (
+        "It was created later than this machine's clock says, so the clock is wrong, and ages and "
+        "costs are as well."
+    )
+
+
 def place(row: Row) -> str:
     """Return what a TPU is and where: `v6e-8 spot in us-central1-b`."""
     return f"{row.type} {row.tier} in {row.zone}"
 
 
 def age(row: Row, now: datetime) -> str:
-    """Return how long ago a TPU was asked for; empty where Google does not say."""
+    """Return how long ago a TPU was asked for; empty where Google or a clock does not say."""
     age_s = row.age_s(now)
-    return format_age(age_s) if age_s is not None else ""
+    return format_age(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
 
 
 def of_row(row: Row) -> Iterator[str]:
