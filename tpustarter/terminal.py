@@ -22,6 +22,8 @@ Paint = Callable[[str, str], str]
 
 def visible(text: str) -> str:
     """Return text as one line; a control character is spelt out, as Python would write it."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -73,13 +73,17 @@ def everything(queued_resources: Sequence[QueuedResource], nodes: Sequence[Node]
     """Return all that exists, with the nodes of a queued resource beside it."""
     rows: list[Doomed] = []
     claimed: set[tuple[str, str]] = set()
+    # By name and by request, so that 2,000 of each are not compared with each other.
+    named: dict[tuple[str, str], list[int]] = {}
+    made_for: dict[tuple[str, str], list[int]] = {}
+    for index, node in enumerate(nodes):
+        named.setdefault((node.zone, node.name), []).append(index)
+        made_for.setdefault((node.zone, node.queued_resource), []).append(index)
     for resource in queued_resources:
-        mine = tuple(
-            node
-            for node in nodes
-            if node.zone == resource.zone
-            and (node.name in resource.nodes or node.queued_resource == resource.name)
-        )
+        found = {*made_for.get((resource.zone, resource.name), ())}
+        for name in resource.nodes:
+            found.update(named.get((resource.zone, name), ()))
+        mine = tuple(nodes[index] for index in sorted(found))
         claimed.update((node.zone, node.name) for node in mine)
         rows.append(Doomed(resource.zone, resource.name, resource, mine))
     rows += [
