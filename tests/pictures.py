@@ -1,9 +1,10 @@
 """Makes the pictures of `.github/screens`: every screen on 80x24, on machines laid out for it.
 
-    python tests/pictures.py FOLDER
+    python tests/pictures.py FOLDER [SCENE ...]
 
-FOLDER gets an SVG for each. They show no path of the machine they were made on. Those of a
-rehearsal are made with TPUSTARTER_LIBTPU_PYTHON set to a Python that has jax and libtpu.
+FOLDER gets an SVG for each, or for those of a scene such as `tpus`. They show no path of the
+machine they were made on. Those of a rehearsal are made with TPUSTARTER_LIBTPU_PYTHON set to a
+Python that has jax and libtpu.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ STUDENT = WORK / "home"
 from textual.pilot import Pilot  # noqa: E402
 from textual.widgets import Input  # noqa: E402
 
+from tests.support.cloud_app import connecting  # noqa: E402
+from tests.support.fake_cloud import NEVER, serving  # noqa: E402
+from tests.support.fake_remote import behave as behave_remotely  # noqa: E402
+from tests.support.fake_remote import lay_remote, node  # noqa: E402
 from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
 from tests.support.machines import lay_out  # noqa: E402
 from tests.support.places import TESTS  # noqa: E402
@@ -177,6 +182,57 @@ async def setup() -> None:
         await take(pilot, "setup-failed")
 
 
+async def tpus() -> None:
+    """Take the TPUs of Google Cloud: none, waiting, failed, deleting; the form; home's line."""
+    os.environ |= {
+        "TPUSTARTER_HOME": str(WORK / "tpus/.local/state/tpustarter"),
+        "CLOUDSDK_CORE_PROJECT": "my-project", "CLOUDSDK_COMPUTE_ZONE": "us-central1-b",
+        "CLOUDSDK_CONFIG": str(WORK / "gcloud"),
+    }  # fmt: skip
+    no_capacity = 'There is no more capacity in the zone "us-central1-b"'
+    with serving() as cloud:
+        given = {"connect": connecting(cloud), "clock": cloud.clock}
+        cloud.types["us-central1-b"] = ["v5litepod-4", "v6e-1", "v6e-4", "v6e-8"]
+        async with app(**given) as pilot:
+            await press(pilot, "u")
+            await take(pilot, "tpus-empty")
+            await press(pilot, "n", *"bert", "tab", *"v6e", "tab", "tab", "space", "up", "up")
+            await press(pilot, "end", *"-8")
+            await take(pilot, "tpu-create")
+            cloud.scripts["us-central1-b"] = [(NEVER, None)]
+            await press(pilot, "enter", *"bert")
+            await take(pilot, "tpu-create-name")
+            await pilot.press("enter")
+            await until(pilot, lambda: "WAITING_FOR" in on_screen(pilot.app))  # type: ignore[arg-type]
+            await press(pilot, "escape", "escape")
+            cloud.clock.sleep(2400)
+            await press(pilot, "r")
+            await take(pilot, "tpus-waiting")
+            await press(pilot, "escape")
+            await take(pilot, "home-ledger")
+            asked = next(iter(cloud.made.values()))
+            asked.steps, asked.error = ((0, "FAILED"),), (8, no_capacity)
+            await press(pilot, "u", "enter")
+            await take(pilot, "tpus-failed")
+            one = node("llama", workers=4)
+            cloud.nodes[one.name] = one
+            tools = lay_remote(WORK / "tools", "gcloud")
+            behave_remotely(tools, w2={"say": "No module named 'jax'\n", "code": 1})
+            os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
+            (STUDENT / ".ssh").mkdir()
+            (STUDENT / ".ssh/google_compute_engine").touch()
+            await press(pilot, "escape", "r", "end", "c", *"python3 -m pip list")
+            await press(pilot, "enter", "down", "down")
+            pilot.app.screen._folder = Path("~/.local/state/tpustarter/tpu-runs")  # type: ignore[attr-defined]
+            pilot.app.screen._tick()  # type: ignore[attr-defined]
+            await take(pilot, "tpu-run")
+            await press(pilot, "escape", "escape")
+            cloud.nodes.clear()
+            asked.steps, cloud.delete_s = ((0, "ACTIVE"),), 1e9
+            await press(pilot, "r", "d", *"bert", "enter", "escape")
+            await take(pilot, "tpus-deleting")
+
+
 STEP = """import jax.numpy as jnp
 
 
@@ -205,8 +261,12 @@ async def rehearsal() -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for scenes in (lessons, drawings, tries, checks, setup):
-        asyncio.run(scenes())
+    scenes = (lessons, drawings, tries, checks, setup, tpus)
+    for scene in scenes:
+        if not sys.argv[2:] or scene.__name__ in sys.argv[2:]:
+            asyncio.run(scene())
+    if sys.argv[2:]:
+        sys.exit()
     if "TPUSTARTER_LIBTPU_PYTHON" in os.environ:
         asyncio.run(rehearsal())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +29,22 @@ def configure(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("CLOUDSDK_COMPUTE_ZONE", "us-central1-b")
 
 
+def connecting(cloud: FakeCloud) -> Callable[[str, Any], Client]:
+    """Return what makes clients of this cloud."""
+
+    def connect(name: str, clock: Any) -> Client:
+        return Client(name, channel=channel(cloud), clock=clock, read_s=5.0)
+
+    return connect
+
+
 @contextlib.asynccontextmanager
 async def app_of(
     cloud: FakeCloud, folder: Path, *, size: tuple[int, int] = (80, 24)
 ) -> AsyncGenerator[Pilot[None]]:
     """Start the app with clients of this cloud."""
-
-    def connect(name: str, clock: Any) -> Client:
-        return Client(name, channel=channel(cloud), clock=clock, read_s=5.0)
-
     lessons, checks = write_lessons(folder / "lessons"), write_checks(folder / "checks")
-    app = Starter(lessons=lessons, checks=checks, connect=connect, clock=cloud.clock)
+    app = Starter(lessons=lessons, checks=checks, connect=connecting(cloud), clock=cloud.clock)
     try:
         async with app.run_test(size=size, notifications=True) as pilot:
             await settle(pilot)

@@ -127,6 +127,6 @@ def command_lines(command: tuple[str, ...], width: int = 80) -> Iterator[str]:
     for word in (shlex.quote(word) for word in command):
         if len(line) + len(word) + 3 > width and line.strip() != "$":
             yield f"{line} \\"
-            line = "   "
+            line = "" if len(word) + 6 > width else "   "
         line += f" {word}"
     yield line

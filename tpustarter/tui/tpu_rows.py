@@ -107,9 +107,9 @@ def summary(seen: Seen) -> str:
     leftovers = sum(tpu.is_leftover for tpu in seen.tpus)
     if leftovers:
         told.append(
-            "1 leftover holds its name and quota: d deletes it."
+            "1 leftover holds its name and quota: l deletes it."
             if leftovers == 1
-            else f"{leftovers} leftovers hold their names and quota: d deletes the marked one."
+            else f"{leftovers} leftovers hold their names and quota: l deletes them together."
         )
     if seen.unreachable:
         zones = ", ".join(map(visible, seen.unreachable))
@@ -149,7 +149,8 @@ def details_of(
     if not whole:
         yield _fact("name", _name(tpu, project))
     for node in tpu.nodes:
-        yield _fact("node", f"{node.name}: {node.state}, {node.runtime_version}")
+        image = f", {node.runtime_version}" if node.runtime_version else ""
+        yield _fact("node", f"{node.name}: {node.state}{image}")
         yield from _addresses(node.internal_addresses, node.external_addresses)
 
 

@@ -211,7 +211,8 @@ scripts and several slices.
     @on(ChosenField.Turned)
     def _show(self) -> None:
         self._fill_zones(self.draft)
-        draft, errors = self.draft, self.draft.errors()
+        draft = self.draft
+        errors = self._errors(draft)
         for field in ORDER:
             error = self.query_one(f"#error-{field}", Static)
             error.update(Hanging(" " * 10 + "! ", visible(errors.get(field, ""))))
@@ -232,8 +233,19 @@ scripts and several slices.
         self.query_one("#headline", Static).update(Content(visible(self._headline(draft))))
 
     def on_descendant_focus(self) -> None:
-        """Show what Google offers for the field that is typed into."""
-        self._show_offers(self.draft)
+        """Show what Google offers for the field that is typed into, and errors of the others."""
+        self._show()
+
+    def _errors(self, draft: Draft) -> dict[str, str]:
+        """Return what is wrong, except with a word that is still being typed and may be offered."""
+        errors = draft.errors()
+        for field in ("type", "zones"):
+            line = self.query_one(f"#field-{field}", TypedField)
+            if line.has_focus and any(
+                word.startswith(last_word(line.value)) for word in line.offered.words
+            ):
+                errors.pop(field, None)
+        return errors
 
     def _show_offers(self, draft: Draft) -> None:
         zone = self._first_zone(draft)
@@ -255,9 +267,9 @@ scripts and several slices.
     def _headline(self, draft: Draft) -> str:
         if draft.is_elsewhere:
             return "Run these commands yourself: this form can send nothing for such a TPU."
-        if draft.errors():
+        if self._errors(draft):
             return "Nothing can be sent before the lines marked with `!` are mended."
-        if missing := draft.missing():
+        if missing := [field for field in ORDER if field in {*draft.missing(), *draft.errors()}]:
             named = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
             return f"Still to fill in: {named}. Nothing is sent from here."
         if self._is_read and self._place.project is None:

@@ -42,7 +42,7 @@ uses a slice of several hosts must run on all of them at the same time, because 
 the others.
 
 * **command**: the worker's shell runs it as you type it, so quotes, pipes and `&&` work as usual.
-* **workers**: `all`, or the number of one. Up to 8 are being connected at a time, and all that are
+* **workers**: `all`, or numbers such as `0,2` or `1-3`. Up to 8 are being connected at a time, and all that are
   connected run side by side.
 * gcloud connects with ssh. The first time, gcloud makes a key and may ask for a passphrase, which
   it cannot do here: if there is no key yet, you are shown the command that connects once.
@@ -83,7 +83,8 @@ What every worker writes is kept in a file of its own, and the next screen names
             return f"{where}, which is 1 worker."
         each = self._total // self._slices
         slices = f", in {self._slices} slices of {each}" if self._slices > 1 else ""
-        return f"{where}, which is {self._total} workers{slices}."
+        some = f"numbers from 0 to {each - 1} such as `0,1`"
+        return f"{where}, which is {self._total} workers{slices}. Type `all`, or {some}."
 
     def on_mount(self) -> None:
         """Let the command be typed."""

@@ -232,6 +232,11 @@ stands what the marked one wrote last. **Enter** gives that the whole screen, an
         if part and not lines and not (part.ended and part.ended.fixes):
             yield Hanging("", f"{label} has written nothing" + ("." if part.ended else " yet."))
 
+    def action_details(self) -> None:
+        """Give the output the whole screen, also in place of the command, and back."""
+        super().action_details()
+        self.query_one("#opening").display = not self.has_class("-details")
+
     def stop_work(self) -> bool:
         """End the connections."""
         if not self.can_stop:
