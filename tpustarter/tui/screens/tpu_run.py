@@ -42,8 +42,8 @@ uses a slice of several hosts must run on all of them at the same time, because 
 the others.
 
 * **command**: the worker's shell runs it as you type it, so quotes, pipes and `&&` work as usual.
-* **workers**: `all`, or numbers such as `0,2` or `1-3`. Up to 8 are being connected at a time, and all that are
-  connected run side by side.
+* **workers**: `all`, or numbers such as `0,2` or `1-3`. Up to 8 are being connected at a time, and
+  all that are connected run side by side.
 * gcloud connects with ssh. The first time, gcloud makes a key and may ask for a passphrase, which
   it cannot do here: if there is no key yet, you are shown the command that connects once.
 
