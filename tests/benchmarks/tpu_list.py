@@ -5,7 +5,7 @@
 The app runs on a terminal and asks a fake Google Cloud on loopback. The clock of the first paint
 starts when the last answer was made, so that the time of the fake does not count much; it stops
 when the list is on the terminal. Prints medians, and their ratio to the first number of nodes;
-asserts nothing, for machines are noisy. Wanted: p99 of a key at most 50 ms.
+asserts nothing, for machines are noisy. Wanted: a median key to paint of at most 50 ms.
 """
 
 from __future__ import annotations
