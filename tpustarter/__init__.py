@@ -8,12 +8,13 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     tui/        the full-screen app, alone in importing textual; it and cli never import each other
     setup/      makes an environment step by step, proves that it works, and takes it back
     cloud/      gets TPUs and gives them back; alone in importing google's client
+    explain/    why a run broke: reads its log, and looks at the machine
     rehearsal/  compiles programs for TPUs that are not there
     learning/   lessons: blocks, questions, exercises, progress, search, then and now, notebooks
     checking/   the self-check: plan, runner, outcomes, results, verdict, and every way to show them
     running/    supervised processes: start, listen, end; the device's lease; the probe's archive
     ground      what all of these stand on, one module each at the root:
-                bug, content, locations, problem, redact, state, terminal, version
+                bug, content, locations, problem, redact, rows, state, terminal, version
     probe/      what runs inside the Python under test; standard library only
     machine/    facts about this machine and about TPUs; standard library only
 

@@ -84,7 +84,14 @@ def of_limit(error: BaseException) -> Problem | None:
     return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
 
 
-SCHEMAS = {"learn": "learn", "rehearse": "rehearsal", "setup": "setup", "tpu": "tpus", "trc": "trc"}
+SCHEMAS = {
+    "explain": "explain",
+    "learn": "learn",
+    "rehearse": "rehearsal",
+    "setup": "setup",
+    "tpu": "tpus",
+    "trc": "trc",
+}
 """What a command prints with `--json`; a report where it is not here."""
 VERB_SCHEMAS = {"zones": "offers", "types": "offers", "versions": "offers", "cost": "cost",
                 "doctor": "doctor"}  # fmt: skip
@@ -100,12 +107,17 @@ def schema_of(words: Sequence[str]) -> str:
     return f"tpustarter.{name}/1"
 
 
+def wants_json(words: Sequence[str]) -> bool:
+    """Return whether a command line asks for JSON; what follows `run` is another's command line."""
+    return bool({"--json", "--ndjson"} & {*words}) and words[0] != "run"
+
+
 def early_end(words: Sequence[str], code: int) -> str:
     """Return what stands on stdout for a run that a signal ended before there was a result.
 
     It is a JSON line where the command line asks for JSON, and nothing otherwise.
     """
-    if not {"--json", "--ndjson"} & {*words}:
+    if not wants_json(words):
         return ""
     event = '"event": "error", ' if "--ndjson" in words else ""
     what = "stopped by a signal before there was a result"

@@ -13,8 +13,8 @@ import pytest
 
 from tests.cloud.real_errors import MET, PROJECT, ZONE, meet, raised_by, short_folder, wanted
 from tests.support.fake_cloud import Fault, channel, serving
-from tpustarter import content
-from tpustarter.cloud import failures, rows, states
+from tpustarter import content, rows
+from tpustarter.cloud import failures, states
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.failures import Failure
 from tpustarter.problem import ExitCode, Problem

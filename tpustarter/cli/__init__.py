@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.endings import print_error_json
-from tpustarter.problem import ExitCode, Problem, schema_of
+from tpustarter.problem import ExitCode, Problem, schema_of, wants_json
 from tpustarter.version import __version__
 
-COMMANDS = ("check", "learn", "rehearse", "setup", "tpu", "trc")
+COMMANDS = ("check", "explain", "learn", "rehearse", "run", "setup", "tpu", "trc")
 """Each is a function in the module of its name, which is loaded when it is asked for: all of them
 take longer than what most commands do."""
 
@@ -61,7 +61,7 @@ class _Group(click.Group):
             _refuse_missing_folder()
             return super().invoke(ctx)
         except (click.ClickException, _CliProblem) as error:
-            if {"--json", "--ndjson"} & {*sys.argv}:
+            if wants_json(sys.argv[1:]):
                 print_error_json(error, schema_of(sys.argv[1:]))
             raise
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from tpustarter import terminal
-from tpustarter.cloud import quota, rows
+from tpustarter import rows, terminal
+from tpustarter.cloud import quota
 from tpustarter.cloud.quota import Quota
 from tpustarter.problem import ExitCode, Problem
 

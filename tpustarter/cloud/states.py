@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from tpustarter.cloud import rows
+from tpustarter import rows
 from tpustarter.cloud.resources import Node, QueuedResource
 from tpustarter.problem import Problem
 

@@ -1,0 +1,148 @@
+"""`tpustarter explain` and `tpustarter run` as they are typed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.support.terminal import terminal
+from tpustarter.terminal import WIDTH
+
+SCHEMA = json.loads(resources.files("tpustarter.explain").joinpath("schema.json").read_text())
+HELD = (
+    "I1122 10:00:00 1 step 1\n"
+    "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by "
+    "process with pid 4242. Not attempting to load libtpu.so in this process.\n"
+)
+TPUSTARTER = (sys.executable, "-m", "tpustarter")
+
+
+def typed(
+    *arguments: str | Path, log: str | bytes | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command line, with a log on stdin where there is one."""
+    data = log.encode() if isinstance(log, str) else log
+    stdin = {"stdin": subprocess.DEVNULL} if data is None else {"input": data}
+    return subprocess.run(
+        [*TPUSTARTER, *map(str, arguments)], capture_output=True, check=False, **stdin
+    )  # type: ignore[call-overload]
+
+
+def test_a_log_is_explained_with_its_line_and_what_to_do(tmp_path: Path) -> None:
+    """From a file and from a pipe; nothing is wider than the screen but what is copied."""
+    log = tmp_path / "train.log"
+    log.write_text(HELD)
+    done = typed("explain", log)
+    lines = done.stdout.decode().splitlines()
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert lines[0].endswith("(likely)")
+    assert any(line.startswith("line 2  RuntimeError") for line in lines)
+    assert any(line.startswith("do ") for line in lines)
+    assert any(line.startswith("source  https://") for line in lines)
+    assert [] == [
+        line for line in lines if len(line) > WIDTH and not line.startswith(("do", "or", "source"))
+    ]
+    assert done.stdout == typed("explain", log="".join(HELD)).stdout
+    assert done.stdout == typed("explain", "-", log=HELD).stdout
+
+
+def test_a_document_says_the_same() -> None:
+    """With every match, its role and its sources."""
+    done = typed("explain", "--json", log=HELD)
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMA)
+
+    first = document["matches"][0]
+    assert ("tpu-in-use-by-pid", "likely", 2) == (first["id"], first["confidence"], first["line"])
+    assert 0 == done.returncode == document["exit_code"]
+
+
+@pytest.mark.parametrize("log", ["", "step 1 loss 0.5\n", b"\0\xff\xfe" * 999])
+def test_nothing_known_is_an_answer(log: str | bytes) -> None:
+    """With what to collect next."""
+    done = typed("explain", log=log)
+    document = json.loads(typed("explain", "--json", log=log).stdout)
+    jsonschema.validate(document, SCHEMA)
+
+    assert 5 == done.returncode == document["exit_code"]
+    assert [] == document["matches"]
+    assert b"No known failure" in done.stdout or b"is empty" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("/nowhere/train.log",), b"cannot be read: No such file"),
+        (("/",), b"is a folder"),
+        (("/proc/self/mem",), b"cannot be read"),
+    ],
+)
+def test_a_log_that_cannot_be_read_is_one_error(
+    arguments: tuple[str, ...], expected: bytes
+) -> None:
+    """With 2, and as a document too."""
+    done = typed("explain", *arguments)
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert expected in done.stderr
+    assert b"Traceback" not in done.stderr
+    document = json.loads(typed("explain", "--json", *arguments).stdout)
+    assert "tpustarter.explain/1" == document["schema"]
+
+
+def test_alone_on_a_terminal_it_says_how_it_is_used() -> None:
+    """It would wait for ever."""
+    with terminal("explain", drive="drive_cli.py") as tty:
+        assert 2 == tty.end()
+        assert b"| tpustarter explain" in tty.written
+
+
+def test_secrets_and_escape_sequences_do_not_come_back() -> None:
+    """A log may hold anything."""
+    secrets = [f"ghp_{letter * 36}" for letter in "ab"]
+    error = HELD.splitlines()[1]
+    log = f"\x1b]0;title\x07token {secrets[0]} \x1b[31m{error} \x9b2J {secrets[1]}\n"
+    for extra in ((), ("--json",)):
+        shown = typed("explain", *extra, log=log).stdout
+        assert b"ghp_" not in shown
+        assert b"\x1b" not in shown
+        assert "\x9b".encode() not in shown
+
+
+def test_a_command_that_succeeds_is_left_alone() -> None:
+    """Nothing is added to what it says."""
+    done = typed(
+        "run", "--", "sh", "-c", f"printf '%s' \"{'in use by process with pid 1'}\"; echo e >&2"
+    )
+
+    assert (0, b"in use by process with pid 1", b"e\n") == (
+        done.returncode, done.stdout, done.stderr
+    )  # fmt: skip
+
+
+def test_a_command_that_fails_is_explained_on_stderr() -> None:
+    """Its own output and its exit code stay as they are."""
+    done = typed("run", "--", sys.executable, "-c", f"print({HELD!r}, end=''); raise SystemExit(9)")
+
+    assert (9, HELD.encode()) == (done.returncode, done.stdout)
+    assert b"ended with exit code 9" in done.stderr
+    assert b"pid 4242" in done.stderr
+    done = typed("run", sys.executable, "-c", "raise SystemExit(9)")
+    assert (9, b"") == (done.returncode, done.stdout)
+    assert b"Nothing in its output" in done.stderr
+
+
+def test_a_command_that_cannot_be_started_ends_as_in_a_shell(tmp_path: Path) -> None:
+    """127 and 126."""
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+
+    assert 127 == typed("run", "--", "no-such-command").returncode
+    assert 126 == typed("run", "--", plain).returncode
+    assert 2 == typed("run").returncode

@@ -1,0 +1,92 @@
+"""What is known to go wrong: every row can be used, finds its own examples, and can be followed."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import re2
+
+from tests.support.failures import fields, write
+from tpustarter import content
+from tpustarter.explain import explanation, known, ranking
+from tpustarter.explain.known import Failure
+from tpustarter.explain.scanning import Scanner
+from tpustarter.problem import Problem
+
+ROWS = known.read()
+PATTERNS = ("shows", "suggests", "unless", "needs")
+EXAMPLES = [
+    pytest.param(row, example, id=f"{row.id}-{number}")
+    for row in ROWS
+    for number, example in enumerate(row.examples)
+]
+CODES = {
+    code
+    for path in (Path(known.__file__).parents[2] / "checks" / "host").glob("*.py")
+    for code in re.findall(r'"(HOST(?:-[A-Z0-9]+)+)"', path.read_text())
+}
+
+
+PIN = ("HOST-FRAMEWORKS-", "-PIN")
+"""What the code of a finding about two packages begins and ends with."""
+
+
+@pytest.fixture(scope="module")
+def scanner() -> Scanner:
+    """Return what searches for all rows."""
+    return Scanner(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_a_row_can_be_used_and_followed(row: Failure) -> None:
+    """Its patterns work in both engines, its lesson and what confirms it exist."""
+    for part in PATTERNS:
+        for pattern in getattr(row, part):
+            re.compile(known.generalised(pattern))
+            re2.compile(known.generalised(pattern))
+            assert not re.search(known.generalised(pattern), ""), pattern
+    lessons = {lesson.id for lesson in content.read_lessons()}
+    assert not row.read or row.read in lessons
+    for code in row.confirm:
+        found = code.partition(" ")[0]
+        assert found in CODES or (found.startswith(PIN[0]) and found.endswith(PIN[1])), code
+    assert not row.what.endswith(".")
+    assert row.why.endswith((".", "`"))
+    assert all(source.startswith("https://") for source in row.sources)
+    for fix in row.fix:
+        # A sentence that ends with an address has no full stop, so that it can be copied.
+        ends = fix.endswith((".", "`")) or "https://" in fix.split()[-1]
+        assert ends or explanation.is_command(fix), fix
+
+
+@pytest.mark.parametrize(("row", "example"), EXAMPLES)
+def test_a_row_finds_its_own_examples(row: Failure, example: str, scanner: Scanner) -> None:
+    """As they were met, first or with a cause that explains it."""
+    matches = ranking.rank(scanner.scan(io.BytesIO(example.encode())), ROWS)
+
+    assert row.id in [match.failure.id for match in matches[:3]]
+
+
+_SOUND = fields("one", shows=["a sign"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([_SOUND | {"role": "culprit"}], "its role is 'culprit'"),
+        ([_SOUND | {"shows": []}], "neither `shows` nor `suggests`"),
+        ([_SOUND | {"shows": "a sign"}], "expected a list of texts"),
+        ([_SOUND | {"sings": ["a sign"]}], "unknown field 'sings'"),
+        ([_SOUND, _SOUND], "two rows called `one`"),
+        ([_SOUND | {"explains": ["nobody"]}], "explains 'nobody'"),
+        (["one"], "expected keys and values"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, rows: Any, expected: str) -> None:
+    """One clear error."""
+    with pytest.raises(Problem, match=re.escape(expected)):
+        known.read(write(tmp_path / "failures.yml", *rows))

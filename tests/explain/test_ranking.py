@@ -1,0 +1,124 @@
+"""What a log shows, in order: causes before what follows from them, and how sure it is."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from tests.support.failures import failure
+from tpustarter.explain import looking, ranking
+from tpustarter.explain.looking import Machine
+from tpustarter.explain.ranking import Match
+from tpustarter.explain.scanning import Scanner
+
+ROOT = failure("root", shows=["root cause"], explains=["peer"])
+PEER = failure("peer", role="symptom", shows=["peer died"])
+SLOW = failure("slow", role="notice", shows=["slow start"])
+WEAK = failure("weak", suggests=["some sign", "another sign"])
+FULL = failure("full", shows=["no space left"], needs=[r"\btpu\b"], unless=["cuda"])
+ALL = (ROOT, PEER, SLOW, WEAK, FULL)
+
+
+def ranked(log: str) -> list[Match]:
+    """Return what a log shows of the rows above."""
+    return ranking.rank(Scanner(ALL).scan(io.BytesIO(log.encode())), ALL)
+
+
+def names(log: str) -> list[str]:
+    """Return the ids of what a log shows, in order."""
+    return [match.failure.id for match in ranked(log)]
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("nothing of it", []),
+        ("peer died\nroot cause", ["root", "peer"]),
+        ("slow start\npeer died", ["peer", "slow"]),
+        ("slow start\nroot cause", ["root", "slow"]),
+        ("some sign\nroot cause", ["root", "weak"]),
+        ("some sign\nanother sign\nroot cause", ["weak", "root"]),
+        ("no space left", []),
+        ("no space left on the TPU", ["full"]),
+        ("no space left on the TPU\nCUDA error", []),
+        ("tputputpu no space left", []),
+    ],
+)
+def test_the_root_cause_comes_first(log: str, expected: list[str]) -> None:
+    """What is sure before what is not, and warnings last."""
+    assert expected == names(log)
+
+
+def test_a_consequence_names_its_cause_where_that_is_seen() -> None:
+    """Without it the symptom is all there is."""
+    assert ["", "root"] == [match.explained_by for match in ranked("peer died\nroot cause")]
+    assert [""] == [match.explained_by for match in ranked("peer died")]
+
+
+@pytest.mark.parametrize(
+    ("log", "confidence"),
+    [
+        ("root cause", "likely"),
+        ("some sign", "possible"),
+        ("some sign, some sign", "possible"),
+        ("some sign, another sign", "likely"),
+    ],
+)
+def test_how_sure_it_is(log: str, confidence: str) -> None:
+    """One weak sign is little, however often it comes."""
+    assert [confidence] == [match.confidence for match in ranked(log)]
+
+
+HELD = failure("held", shows=["in use"], confirm=["HOST-HOLDER-PROCESS", "HOST-HOLDER-LOCK"])
+WRONG = failure("wrong", shows=["variable"], confirm=["HOST-ENVIRONMENT-VALUE JAX_PLATFORMS"])
+
+
+def finding(code: str, verdict: str, found: str) -> dict[str, object]:
+    """Return what a host check found."""
+    return {
+        "code": code, "name": "what was looked at", "verdict": verdict, "found": found,
+        "expected": None, "unit": None, "entity": None, "hint": None,
+    }  # fmt: skip
+
+
+def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> list[Match]:
+    """Return what a log shows, after a look at a machine where this was found."""
+    rows = (HELD, WRONG)
+    matches = ranking.rank(Scanner(rows).scan(io.BytesIO(log.encode())), rows)
+    return looking.confirmed(matches, Machine(findings, has_tpu))
+
+
+def test_what_this_machine_shows_is_confirmed() -> None:
+    """With what was found there."""
+    match = seen_here("in use", finding("HOST-HOLDER-PROCESS", "warn", "pid 42"))[0]
+
+    assert ("confirmed", "what was looked at: found pid 42") == (match.confidence, match.here)
+
+
+def test_what_this_machine_does_not_show_falls_back() -> None:
+    """But only on a machine with a TPU: a log that is read elsewhere tells of another one."""
+    free = finding("HOST-HOLDER-LOCK", "ok", "absent")
+
+    match = seen_here("in use", free)[0]
+    assert ("possible", "not so now: what was looked at: absent") == (match.confidence, match.here)
+    match = seen_here("in use", free, has_tpu=False)[0]
+    assert ("likely", "") == (match.confidence, match.here)
+    assert "likely" == seen_here("in use")[0].confidence
+
+
+def test_a_finding_about_something_else_confirms_nothing() -> None:
+    """One check looks at many variables."""
+    other = finding("HOST-ENVIRONMENT-VALUE", "fail", "XLA_FLAGS")
+    same = finding("HOST-ENVIRONMENT-VALUE", "fail", "JAX_PLATFORMS is 'tpuu'")
+
+    assert "likely" == seen_here("variable", other)[0].confidence
+    assert "confirmed" == seen_here("variable", other, same)[0].confidence
+
+
+def test_what_is_confirmed_comes_first() -> None:
+    """Looking may change the order."""
+    matches = seen_here(
+        "in use\nvariable", finding("HOST-ENVIRONMENT-VALUE", "fail", "JAX_PLATFORMS")
+    )
+    assert ["wrong", "held"] == [match.failure.id for match in matches]

@@ -1,0 +1,52 @@
+"""Logs of real programs in which no TPU fails: nothing is diagnosed; and how that is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.explain import measure
+from tpustarter.explain import known
+
+SEEN = measure.LOGS / "seen"
+HELD_OUT = measure.LOGS / "held_out"
+TOLERATED = 2
+"""False alarms among the logs that nobody read who wrote a pattern, when they were first judged."""
+
+
+def test_a_log_without_a_tpu_failure_gets_no_diagnosis() -> None:
+    """Notices may be named in it: they say themselves that they break nothing."""
+    found = measure.figures(measure.explained(known.read()), measure.read(SEEN))
+
+    assert found["others"] > 30
+    assert 0 == found["false alarms"], found["wrong"]
+
+
+def test_unread_logs_get_hardly_any() -> None:
+    """The figure of 2026-11; which logs they are is not told here, for they stay unread."""
+    found = measure.figures(measure.explained(known.read()), measure.read(HELD_OUT))
+
+    assert found["others"] > 30
+    assert found["false alarms"] <= TOLERATED
+
+
+def test_plain_patterns_do_worse() -> None:
+    """So the measure tells good from bad."""
+    logs = measure.read(SEEN)
+    assert measure.figures(measure.plain(), logs)["false alarms"] > 0
+
+
+@pytest.mark.parametrize(
+    ("cause", "first", "third"), [("tpu-in-use-by-pid", 1, 1), ("hbm-oom", 0, 0)]
+)
+def test_a_cause_is_counted_where_it_comes(
+    tmp_path: Path, cause: str, first: int, third: int
+) -> None:
+    """First, or in the first three."""
+    (tmp_path / "one.log").write_text("The TPU is already in use by process with pid 4242\n")
+    (tmp_path / "index.yml").write_text(f"- log: one.log\n  cause: {cause}\n")
+    found = measure.figures(measure.explained(known.read()), measure.read(tmp_path))
+
+    assert (1, first, third) == (found["logs"], found["first"], found["first three"])
+    assert (0, 0) == (found["others"], found["false alarms"])

@@ -1,0 +1,121 @@
+"""Reading and searching a log: line numbers, wrapping, colours, repetition, what is no text."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+
+from tests.support.failures import failure
+from tpustarter.explain import reading, scanning
+from tpustarter.explain.scanning import Scan, Scanner
+
+HELD = failure("held", shows=[r"already in use by process with pid (?P<PID>\d+)"])
+TEXT = "The TPU is already in use by process with pid 4242"
+
+
+def scan(data: bytes, *failures: object) -> Scan:
+    """Return what a log shows of some failures."""
+    return Scanner(failures or [HELD]).scan(io.BytesIO(data))  # type: ignore[arg-type]
+
+
+def test_a_sign_has_its_line_its_quote_and_its_values() -> None:
+    """Lines are counted from 1, whatever ends them."""
+    sign = scan(f"one\r\ntwo\n  RuntimeError: {TEXT}.\r\nend".encode()).seen["held"].signs["shows"]
+
+    assert [(3, f"RuntimeError: {TEXT}.", {"PID": "4242"})] == [
+        (one.line, one.quote, one.values) for one in sign
+    ]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        TEXT.upper().replace("PROCESS", "process"),
+        TEXT.replace(" use by", "\n   use by"),
+        TEXT.replace("already in", "already\r\nin"),
+        TEXT.replace("in use", "\x1b[1;31min\x1b[0m use"),
+        TEXT.replace("use ", "use\t  "),
+        f"t1v-n-0: [2026-11-22 10:00:00,123] E1122 pjrt.cc:42] {TEXT}",
+    ],
+    ids=["case", "wrapped", "windows", "coloured", "spaces", "prefixed"],
+)
+def test_wording_that_a_terminal_or_a_launcher_has_changed_is_found(log: str) -> None:
+    """What people paste is rarely what the program wrote."""
+    assert "held" in scan(log.encode()).seen
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])
+def test_a_log_of_another_encoding_is_read(encoding: str) -> None:
+    """PowerShell writes UTF-16."""
+    assert "held" in scan(f"ünlü\n{TEXT}\n".encode(encoding)).seen
+
+
+def test_a_quote_stands_for_any_quote() -> None:
+    """Shells and pages turn them into others."""
+    quoted = failure("quoted", shows=["backend 'tpu'"])
+    for log in ('backend "tpu"', "backend \u2018tpu\u2019", "backend `tpu`"):
+        assert "quoted" in scan(log.encode(), quoted).seen, log
+    assert "quoted" not in scan(b"backend tpu", quoted).seen
+
+
+@pytest.mark.parametrize("at", range(-60, 61, 7))
+def test_a_message_at_the_end_of_a_piece_is_found_once(at: int) -> None:
+    """A log is searched in pieces; no message is lost or told twice where two of them meet."""
+    log = b"x" * 79 + b"\n"
+    before = log * (reading.TOGETHER // len(log))
+    data = before[:at] + b"\n" + TEXT.replace("process", "\nprocess").encode() + b"\n" + before
+    result = Scanner([HELD]).begin()
+    for start in range(0, len(data), 4096):
+        result.take(data[start : start + 4096])
+    signs = result.end().seen["held"].signs["shows"]
+
+    assert [before[:at].count(b"\n") + 2] == [sign.line for sign in signs]
+
+
+def test_what_repeats_is_looked_up_a_few_times() -> None:
+    """And what else there is, is still found behind it."""
+    other = failure("other", shows=["something else"])
+    result = scan((f"{TEXT}\n" * 5_000 + "something else\n").encode(), HELD, other)
+
+    assert scanning.OFTEN == len(result.seen["held"].signs["shows"])
+    assert 5_001 == result.seen["other"].signs["shows"][0].line
+    assert 5_001 == result.lines
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n",
+        b"\0" * 300_000,
+        random.Random(1).randbytes(600_000),
+        b"\x1b[" * 100_000,
+        b"\x1b]0;" + b"a" * 400_000,
+        b"\xff\xfe" + b"a" * 33,
+    ],
+    ids=["empty", "line break", "zeros", "binary", "escapes", "title", "half UTF-16"],
+)
+def test_what_is_no_text_does_no_harm(data: bytes) -> None:
+    """Nothing is found, and nothing is raised."""
+    assert {} == scan(data).seen
+
+
+def test_a_line_without_an_end_is_searched_in_parts() -> None:
+    """A progress bar of a day is one line."""
+    data = b"\rstep 1" * 200_000 + TEXT.encode() + b"\rstep 2" * 200_000
+    sign = scan(data).seen["held"].signs["shows"][0]
+
+    assert 1 == sign.line
+    assert TEXT in sign.quote
+    assert len(sign.quote) <= scanning.QUOTED
+
+
+def test_the_end_of_a_log_is_kept() -> None:
+    """The last error stands there."""
+    data = b"first\n" + b"x" * 3_000_000 + b"\nlast words\n"
+
+    assert scan(data).last.endswith("last words\n")
+    assert len(scan(data).last) <= scanning.LAST
+    assert "first\nlast\n" == scan(b"first\nlast\n").last

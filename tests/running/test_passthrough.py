@@ -1,0 +1,161 @@
+"""A command runs as if nothing stood between it and the user: streams, signals, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminal import terminal
+
+DRIVE = "drive_passthrough.py"
+PATH = Path(__file__).parents[1] / "support" / DRIVE
+REPORT = (
+    "import json, os, sys; print(json.dumps([os.isatty(n) for n in range(3)]));"
+    "print(*(os.get_terminal_size(1) if os.isatty(1) else ()), file=sys.stderr)"
+)
+
+
+def run(*command: str, stdin: bytes = b"", expected: int = 0) -> subprocess.CompletedProcess[bytes]:
+    """Run a command through it, in pipes; what it saw is in `seen`."""
+    done = subprocess.run(
+        [sys.executable, str(PATH), *command], input=stdin, capture_output=True, check=False
+    )
+    assert expected == done.returncode, done
+    return done
+
+
+def python(code: str) -> tuple[str, ...]:
+    """Return the command that runs some Python."""
+    return (sys.executable, "-c", code)
+
+
+def test_streams_stay_apart_and_untouched() -> None:
+    """Each byte of each stream, in a pipe as in a pipe."""
+    code = (
+        "import sys; data = sys.stdin.buffer.read();"
+        "sys.stdout.buffer.write(data); sys.stderr.buffer.write(data[::-1])"
+    )
+    data = bytes(range(256)) * 1_000
+    done = run(*python(code), stdin=data)
+
+    assert (data, data[::-1]) == (done.stdout, done.stderr)
+    assert [False] * 3 == json.loads(run(*python(REPORT)).stdout)
+
+
+@pytest.mark.parametrize("code", [0, 1, 5, 77, 255])
+def test_the_exit_code_is_the_commands(code: int) -> None:
+    """Whatever it means."""
+    run(*python(f"raise SystemExit({code})"), expected=code)
+
+
+def test_a_signal_ends_it_as_in_a_shell() -> None:
+    """128 and its number."""
+    run("sh", "-c", "kill -9 $$", expected=137)
+    run("sh", "-c", "kill -SEGV $$", expected=139)
+
+
+def test_a_command_that_is_not_there_raises() -> None:
+    """With nothing left open."""
+    done = run("no-such-command", expected=1)
+    assert b"FileNotFoundError" in done.stderr
+
+
+def test_the_environment_and_signals_are_those_of_the_user() -> None:
+    """Python ignores SIGPIPE; a command must not."""
+    direct = subprocess.run(["sh", "-c", "trap"], capture_output=True, check=True).stdout
+    assert direct == run("sh", "-c", "trap").stdout
+    run("sh", "-c", "kill -PIPE $$; exit 3", expected=141)
+
+
+def test_a_reader_that_goes_away_ends_the_command() -> None:
+    """`tpustarter run -- yes | head -1` ends."""
+    with subprocess.Popen(
+        [sys.executable, str(PATH), "yes"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout
+        process.stdout.read(2)
+        process.stdout.close()
+        assert 141 == process.wait(20)
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 40
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1])
+def test_a_signal_is_handed_on_once(number: signal.Signals, tmp_path: Path) -> None:
+    """The command decides what it does with it, and it is told one time."""
+    told = tmp_path / "told"
+    code = (
+        "import signal, sys, time, pathlib\n"
+        f"path = pathlib.Path({str(told)!r})\n"
+        "got = []\n"
+        f"signal.signal({int(number)}, lambda *_: got.append(1))\n"
+        "path.touch()\n"
+        "end = time.monotonic() + 30\n"
+        "while not got and time.monotonic() < end: time.sleep(0.02)\n"
+        "time.sleep(0.3)\n"
+        "sys.exit(40 + len(got))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(PATH), *python(code)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    _until(told.exists)
+    process.send_signal(number)
+
+    assert 41 == process.wait(40)
+
+
+def test_what_is_left_in_the_background_does_not_hold_it_up() -> None:
+    """A server that a script leaves running keeps the outputs open."""
+    began = time.monotonic()
+    done = run("sh", "-c", "sleep 300 & echo $!")
+    os.kill(int(done.stdout), signal.SIGTERM)
+    assert time.monotonic() - began < 200
+
+
+def test_on_a_terminal_it_has_a_terminal_of_the_same_size() -> None:
+    """And hears of a new one."""
+    with terminal(*python(REPORT), drive=DRIVE, columns=93, lines=31) as tty:
+        tty.until(lambda text: "[true, true, true]" in text and "93 31" in text)
+        assert 0 == tty.end()
+
+
+def test_ctrl_c_reaches_it_once_from_the_terminal() -> None:
+    """The terminal sends it to the command itself."""
+    code = (
+        "import signal, sys, time\n"
+        "got = []\n"
+        "signal.signal(signal.SIGINT, lambda *_: got.append(1))\n"
+        "print('ready', flush=True)\n"
+        "end = time.monotonic() + 30\n"
+        "while not got and time.monotonic() < end: time.sleep(0.02)\n"
+        "time.sleep(0.3)\n"
+        "print('got', len(got), flush=True)\n"
+    )
+    with terminal(*python(code), drive=DRIVE) as tty:
+        tty.until(lambda text: "ready" in text)
+        tty.press("\x03")
+        tty.until(lambda text: "got 1" in text)
+        assert 0 == tty.end()
+
+
+def test_lines_end_as_they_would_alone() -> None:
+    """The terminal turns a line break into two characters, once."""
+    with terminal("printf", "one\\ntwo\\n", drive=DRIVE) as tty:
+        tty.until(lambda text: "two" in text)
+        tty.end()
+        assert b"one\r\ntwo\r\n" in tty.written
+        assert b"\r\r" not in tty.written

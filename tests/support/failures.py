@@ -1,0 +1,33 @@
+"""Rows of what is known to go wrong, made for a test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tpustarter.explain import known
+from tpustarter.explain.known import Failure
+
+
+def fields(name: str, **more: Any) -> dict[str, Any]:
+    """Return the fields of a row; some that every row needs are made up."""
+    made = {
+        "id": name,
+        "what": f"{name} is wrong",
+        "why": f"Why {name} is wrong.",
+        "fix": [f"Mend {name}."],
+        "sources": ["https://github.com/jax-ml/jax/issues/1"],
+    }
+    return made | more
+
+
+def failure(name: str, **more: Any) -> Failure:
+    """Return one failure."""
+    return known.made(fields(name, **more))
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    """Write a file of rows, and return it."""
+    path.write_text(json.dumps(rows))  # which is YAML
+    return path

@@ -1,0 +1,148 @@
+"""`tpustarter explain`: what a log, a traceback or piped output means, and what to do."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.redact import Redactor
+from tpustarter.terminal import paint_for, visible
+
+if TYPE_CHECKING:
+    from tpustarter.explain.explanation import Explanation
+    from tpustarter.explain.scanning import Scan
+
+COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
+_EXAMPLE = "python train.py 2>&1 | tpustarter explain"
+
+
+@click.command(epilog="Example: tpustarter explain train.log")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option("--no-look", is_flag=True, help="Only read the log, don't look at this machine.")
+@click.option("--fix", is_flag=True, help="Offer small fixes, each shown and asked for.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> None:
+    """Say what a log means: the most likely cause, the line that shows it, and what to do.
+
+    FILE is a log, a traceback, or any output of a program; - reads it from a pipe. What can be
+    confirmed here is looked at without touching the TPU. Nothing is sent anywhere.
+    """
+    from tpustarter.explain import explanation, known, scanning
+
+    if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
+        raise click.UsageError("--fix asks on a terminal, after a look at this machine")
+    with json_even_if_it_breaks(explanation.SCHEMA, wanted=as_json):
+        scanner = scanning.Scanner(known.read())
+        with _opened(file) as stream:
+            try:
+                scan = scanner.scan(stream)
+            except OSError as error:
+                raise _unreadable(file, error) from error
+        found = make(scan, looks=not no_look)
+        if as_json:
+            from tpustarter.checking import document
+
+            click.echo(document.line(redacted(explanation.document(found))))
+        else:
+            click.echo(redacted(explanation.text(found, paint_for(COLOURS))))
+    if fix:
+        _mend(found)
+    sys.exit(found.code)
+
+
+def _mend(found: Explanation) -> None:
+    """Offer what can be done here: shown, asked, done, looked at again."""
+    from tpustarter.explain import mending
+    from tpustarter.machine import host
+
+    offers = mending.offers(found.matches, host.Machine())
+    if not offers:
+        click.echo("\nNothing that was confirmed here has a small and safe fix.", err=True)
+    for match, offer in offers:
+        click.echo(f"\n{visible(shlex.join(offer.command))}\n  {visible(offer.does)}", err=True)
+        if not click.confirm("Run it?", default=False, err=True):
+            continue
+        code = mending.carry_out(offer)
+        gone = mending.is_mended(match)
+        ended = "" if code == 0 else f"The command ended with {code}. "
+        state = "It is no longer so." if gone else f"It is still so: {match.failure.what}."
+        click.echo(f"{ended}{state}", err=True)
+
+
+def make(scan: Scan, *, looks: bool) -> Explanation:
+    """Return the explanation of what a log shows, after a look at this machine.
+
+    Args:
+        scan: What was found in the log.
+        looks: Whether to look at this machine where something can be confirmed.
+    """
+    from tpustarter.explain import known, ranking
+    from tpustarter.explain.explanation import Explanation, last_error
+
+    matches = ranking.rank(scan, known.read())
+    if looks and matches:
+        matches = _confirmed(matches)
+    return Explanation(tuple(matches), scan.lines, last_error(scan.last), _python())
+
+
+def _confirmed(matches: list[Any]) -> list[Any]:
+    from tpustarter.explain import looking
+
+    if not looking.can_confirm(matches):
+        return matches
+    try:
+        machine = looking.look()
+    except Problem as problem:
+        click.echo(f"this machine was not looked at: {problem.what}", err=True)
+        return matches
+    return looking.confirmed(matches, machine)
+
+
+def _python() -> str:
+    """Return how the Python that is meant is started, as it is typed."""
+    from tpustarter.checking import interpreters
+
+    try:
+        chosen, _ = interpreters.choose(None, os.environ, Path.cwd())
+    except Problem:
+        return "python3"
+    return interpreters.shown(chosen.path, os.environ, Path.cwd())
+
+
+def redacted(value: Any) -> Any:
+    """Return a text or a document without secrets."""
+    redactor = Redactor(os.environ)
+    if isinstance(value, str):
+        return redactor.text(value)
+    return redactor.value(value)
+
+
+def _opened(file: str | None) -> IO[bytes]:
+    """Return the log; raises Problem where there is none."""
+    if file in (None, "-"):
+        if sys.stdin.isatty():
+            raise Problem(
+                "there is no log to read",
+                hint=f"name a file, or pipe output: `{_EXAMPLE}`",
+                code=ExitCode.USAGE,
+            )
+        return sys.stdin.buffer
+    path = Path(str(file)).expanduser()
+    if path.is_dir():
+        raise Problem(f"`{file}` is a folder, expected a log", code=ExitCode.USAGE)
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: str | None, error: OSError) -> Problem:
+    name = "the pipe" if file in (None, "-") else f"`{file}`"
+    return Problem(f"{name} cannot be read: {error.strerror}", code=ExitCode.USAGE)

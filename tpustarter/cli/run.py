@@ -1,0 +1,67 @@
+"""`tpustarter run -- COMMAND`: runs it untouched, and explains its output when it fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
+
+if TYPE_CHECKING:
+    from tpustarter.explain.scanning import Pass
+
+_SETTINGS = {
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+    "help_option_names": ["-h", "--help"],
+}
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+"""What a shell ends with for a command that cannot be started."""
+_ON_PURPOSE = (ExitCode.OK, ExitCode.INTERRUPTED, ExitCode.PIPE, ExitCode.TERMINATED)
+"""Ends that need no explanation: the user, or whoever read the output, wanted them."""
+
+
+@click.command(context_settings=_SETTINGS, epilog="Example: tpustarter run -- python train.py")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
+def run(command: tuple[str, ...]) -> None:
+    """Run a command, and explain its output if it fails.
+
+    Its input, output, signals and exit code pass through unchanged, and on a terminal it has a
+    terminal. Nothing is kept: the output is searched while it passes, for what `tpustarter explain`
+    knows. The explanation goes to stderr.
+    """
+    from tpustarter.explain import known, scanning
+    from tpustarter.running import passthrough
+
+    seen = scanning.Scanner(known.read()).begin()
+    try:
+        code = passthrough.run(command, os.environ, seen.take)
+    except OSError as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        why = "there is no such command" if is_missing else str(error.strerror)
+        click.echo(str(Problem(f"`{visible(command[0])}` cannot be started: {why}")), err=True)
+        sys.exit(_NOT_FOUND if is_missing else _NOT_EXECUTABLE)
+    if code not in _ON_PURPOSE:
+        _explain(seen, code)
+    sys.exit(code)
+
+
+def _explain(seen: Pass, code: int) -> None:
+    """Say on stderr why it failed, as far as that is known."""
+    from tpustarter.cli import explain
+    from tpustarter.explain import explanation
+
+    try:
+        found = explain.make(seen.end(), looks=True)
+    except Problem as problem:
+        click.echo(str(problem), err=True)
+        return
+    click.echo(f"\n-- tpustarter: the command ended with exit code {code}", err=True)
+    if found.matches:
+        click.echo(explain.redacted(explanation.text(found)), err=True)
+    else:
+        click.echo("Nothing in its output is a known failure of a TPU.", err=True)

@@ -1,0 +1,172 @@
+"""What is known to go wrong: the rows of `failures.yml`, read and checked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from tpustarter import rows
+from tpustarter.problem import Problem
+
+FILE = Path(__file__).with_name("failures.yml")
+
+Role = Literal["cause", "symptom", "notice"]
+"""`cause` breaks a run by itself; a `symptom` follows from something else; a `notice` is a warning
+that is harmless, or that explains wrong or slow results where nothing broke."""
+
+_SPACE = r"\s+"
+_QUOTE = "['\"`\u2018\u2019]"
+
+
+@dataclass(frozen=True)
+class Google:
+    """How a service of Google's tells a failure, for `tpustarter tpu`."""
+
+    kind: str
+    """Decides whether a call is tried again, such as `capacity` or `denied`."""
+    grpc_code: int | None
+    """Its number, such as 8 for RESOURCE_EXHAUSTED; null where a program of Google's tells it."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One thing that goes wrong, how it shows, and what to do."""
+
+    id: str
+    aliases: tuple[str, ...]
+    """Other ids of the same failure."""
+    role: Role
+    what: str
+    """What is wrong, lowercase and without a full stop."""
+    why: str
+    fix: tuple[str, ...]
+    """What to do, the most likely first; a sentence, or a command by itself."""
+    never: str
+    """What people are told to do that makes it worse; empty where nothing is."""
+    shows: tuple[str, ...]
+    """Patterns of which one, found in a log, is enough."""
+    suggests: tuple[str, ...]
+    """Patterns of which one alone means little, and two different ones are enough."""
+    unless: tuple[str, ...]
+    """Patterns that exclude it, wherever in the log they stand."""
+    needs: tuple[str, ...]
+    """Patterns of which the log must have one."""
+    explains: tuple[str, ...]
+    """Ids of failures that are its consequences."""
+    confirm: tuple[str, ...]
+    """Codes of what the host checks find where it is so on this machine, such as
+    `HOST-HOLDER-PROCESS`; after a space, a word that the finding must hold."""
+    read: str
+    """The lesson that explains it, `track/id`; empty where there is none."""
+    versions: str
+    """The versions it was seen with; empty for all."""
+    examples: tuple[str, ...]
+    """Its text as somebody met it."""
+    sources: tuple[str, ...]
+    google: Google | None = None
+    """Null where no service of Google's tells it."""
+
+
+@functools.cache
+def read(file: Path = FILE) -> tuple[Failure, ...]:
+    """Return the known failures; raises Problem for a row that cannot be used."""
+    table: Any = rows.load(file)
+    if not isinstance(table, list):
+        raise Problem(f"`{file.name}` holds no list of failures")
+    failures = tuple(
+        rows.made(made, row, _name(row, number), file)
+        for number, row in enumerate(cast("list[Any]", table), 1)
+    )
+    ids = [name for failure in failures for name in (failure.id, *failure.aliases)]
+    if repeated := [name for name in ids if ids.count(name) > 1]:
+        raise Problem(f"`{file.name}` has two rows called `{repeated[0]}`")
+    for failure in failures:
+        if strange := set(failure.explains) - set(ids):
+            raise Problem(f"the row `{failure.id}` of `{file.name}` explains {strange.pop()!r}")
+    return failures
+
+
+def _name(row: Any, number: int) -> str:
+    named = cast("dict[Any, Any]", row).get("id") if isinstance(row, dict) else None
+    return str(named or number)
+
+
+_FIELDS = frozenset(Failure.__dataclass_fields__)
+
+
+def made(fields: Mapping[str, Any]) -> Failure:
+    """Return the failure that a row describes; raises KeyError or ValueError."""
+    if unknown := sorted(map(str, set(fields) - _FIELDS)):
+        raise ValueError(f"it has the unknown field {unknown[0]!r}")
+    role = fields.get("role", "cause")
+    if role not in get_args(Role):
+        raise ValueError(f"its role is {role!r}, not one of {', '.join(get_args(Role))}")
+    lists: dict[str, Any] = {
+        key: rows.texts(fields, key) if fields.get(key) else ()
+        for key in (
+            *("aliases", "shows", "suggests", "unless", "needs"),
+            *("explains", "confirm", "examples"),
+        )
+    }
+    if not lists["shows"] and not lists["suggests"]:
+        raise ValueError("it has neither `shows` nor `suggests`")
+    return Failure(
+        id=rows.text(fields, "id"),
+        role=role,
+        what=rows.text(fields, "what"),
+        why=rows.text(fields, "why"),
+        fix=rows.texts(fields, "fix"),
+        never=rows.text(fields, "never", ""),
+        read=rows.text(fields, "read", ""),
+        versions=rows.text(fields, "versions", ""),
+        sources=rows.texts(fields, "sources"),
+        google=_google(fields.get("google")),
+        **lists,
+    )
+
+
+def _google(value: Any) -> Google | None:
+    if value is None:
+        return None
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if set(fields) != {"kind", "grpc_code"}:
+        raise ValueError(f"its `google` is {value!r}, expected `kind` and `grpc_code`")
+    code = fields["grpc_code"]
+    if code is not None and type(code) is not int:
+        raise ValueError(f"its `google` has the `grpc_code` {code!r}, expected a number")
+    return Google(rows.text(fields, "kind"), code)
+
+
+@functools.cache
+def generalised(pattern: str) -> str:
+    r"""Return a pattern that also finds wrapped, translated and requoted text.
+
+    A space stands for any white space, so that a line that a terminal has wrapped still matches;
+    a quote stands for any quote. Spaces and quotes inside `[...]` stay as they are.
+    """
+    made: list[str] = []
+    inside = False
+    position = 0
+    while position < len(pattern):
+        character = pattern[position]
+        if character == "\\":
+            made.append(pattern[position : position + 2])
+            position += 2
+            continue
+        if inside:
+            inside = character != "]"
+            made.append(character)
+        elif character == " ":
+            is_optional = pattern[position + 1 : position + 2] in ("?", "*")
+            made.append(r"\s*" if is_optional else _SPACE)
+            position += is_optional
+        elif character in "'\"`":
+            made.append(_QUOTE)
+        else:
+            inside = character == "["
+            made.append(character)
+        position += 1
+    return "".join(made)

@@ -1,0 +1,69 @@
+"""Looks at this machine: what a log suggests is confirmed, or it falls back.
+
+It runs the host checks that stand behind what can be confirmed. They read files and start nothing
+on a device, so a job that is running is not disturbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tpustarter.checking.selfcheck import Request, SelfCheck
+from tpustarter.checking.text import finding_line
+from tpustarter.explain.ranking import Match, in_order
+
+_WRONG = ("warn", "fail")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the host checks found on this machine."""
+
+    findings: tuple[Mapping[str, Any], ...]
+    has_tpu: bool
+
+
+def look() -> Machine:
+    """Run the host checks on this machine; raises Problem where no Python can run them."""
+    check = SelfCheck(Request(ids=("host.*",), level="static"))
+    for _ in check.events():
+        pass
+    found = tuple(finding for result in check.run.results for finding in result.findings)
+    return Machine(found, bool(check.run.host.get("chips")))
+
+
+def can_confirm(matches: Sequence[Match]) -> bool:
+    """Return whether there is anything to look at."""
+    return any(match.failure.confirm for match in matches)
+
+
+def confirmed(matches: Sequence[Match], machine: Machine) -> list[Match]:
+    """Return the matches with what this machine shows of each, in their order by then.
+
+    A log may come from another machine. So only one with a TPU, which is where such a log is made,
+    can speak against what the log says.
+    """
+    return in_order([_looked_at(match, machine) for match in matches])
+
+
+def _looked_at(match: Match, machine: Machine) -> Match:
+    wanted = [code.partition(" ") for code in match.failure.confirm]
+    seen = [
+        (finding, word)
+        for finding in machine.findings
+        for code, _, word in wanted
+        if finding["code"] == code
+    ]
+    for finding, word in seen:
+        line = finding_line(dict(finding))
+        if finding["verdict"] in _WRONG and word.casefold() in line.casefold():
+            hint = str(finding["hint"] or "")
+            return replace(match, confidence="confirmed", here=line, hint=hint)
+    if not seen or not machine.has_tpu:
+        return match
+    fine = next((finding for finding, word in seen if not word), None)
+    if fine is None:
+        return match
+    return replace(match, confidence="possible", here=f"not so now: {finding_line(dict(fine))}")

@@ -1,0 +1,202 @@
+"""Runs a command as if nothing stood between it and the user, and sees what it writes.
+
+Where an output is a terminal the command gets a terminal of the same size, and in a pipe it gets a
+pipe, so it buffers and colours as it would alone. Its stdin is the user's own. It stays in the
+terminal's foreground group, so Ctrl-C and Ctrl-Z reach it from there; a signal that another process
+sends to this one is handed on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import selectors
+import signal
+import subprocess
+import termios
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+
+READ = 1 << 16
+IDLE_S = 1.0
+"""How long what the command left running may be silent before its output is left to itself."""
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_HANDED_ON = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+@dataclass(frozen=True)
+class _Output:
+    """Where one or both of the command's outputs go."""
+
+    ours: int
+    """Where it is read."""
+    theirs: int
+    """What the command writes to."""
+    to: int
+    """Where it is passed on to: 1 or 2."""
+    is_terminal: bool
+
+
+def run(command: Sequence[str], env: Mapping[str, str], see: Callable[[bytes], None]) -> int:
+    """Run a command to its end; return its exit code, 128 and the number for a signal.
+
+    Args:
+        command: The program and its arguments.
+        env: Its environment.
+        see: Is given what it writes, both outputs in the order in which they were read.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    outputs = _outputs()
+    writes_to = {one.to: one.theirs for one in outputs}
+    stdout = writes_to.get(1, outputs[0].theirs)
+    stderr = writes_to.get(2, stdout)
+    try:
+        with contextlib.ExitStack() as stack:
+            for one in outputs:
+                stack.callback(os.close, one.theirs)
+            # Whatever else the shell opened for it stays open; what is ours is not inheritable.
+            process = subprocess.Popen(
+                list(command), env=dict(env), stdout=stdout, stderr=stderr, close_fds=False
+            )
+    except OSError:
+        for one in outputs:
+            os.close(one.ours)
+        raise
+    with _handing_on(process, outputs):
+        _pass_on(process, outputs, see)
+        code = process.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _outputs() -> list[_Output]:
+    """Return what the command writes to: one where both of our own lead to the same place."""
+    first = _output(1)
+    if os.isatty(1) and os.isatty(2):
+        return [first]
+    with contextlib.suppress(OSError):
+        if os.path.sameopenfile(1, 2):
+            return [first]
+    return [first, _output(2)]
+
+
+def _output(to: int) -> _Output:
+    if not os.isatty(to):
+        ours, theirs = os.pipe()
+        return _Output(ours, theirs, to, is_terminal=False)
+    ours, theirs = os.openpty()
+    with contextlib.suppress(termios.error):
+        settings = termios.tcgetattr(to)
+        settings[1] &= ~termios.OPOST  # the user's own terminal does that
+        termios.tcsetattr(theirs, termios.TCSANOW, settings)
+    _same_size(ours, to)
+    return _Output(ours, theirs, to, is_terminal=True)
+
+
+def _same_size(ours: int, terminal: int) -> None:
+    with contextlib.suppress(OSError):
+        size = fcntl.ioctl(terminal, termios.TIOCGWINSZ, bytes(8))
+        fcntl.ioctl(ours, termios.TIOCSWINSZ, size)
+
+
+@contextlib.contextmanager
+def _handing_on(process: subprocess.Popen[bytes], outputs: Sequence[_Output]) -> Generator[None]:
+    """Hand signals on to the command, and the size of the terminal to its own."""
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        if number in _FROM_TERMINAL and _in_foreground():
+            return  # the terminal has sent it to the command as well
+        with contextlib.suppress(OSError):
+            process.send_signal(number)
+
+    def resize(_number: int, _: FrameType | None) -> None:
+        for one in outputs:
+            if one.is_terminal:
+                _same_size(one.ours, one.to)
+
+    handlers: dict[int, Callable[[int, FrameType | None], None]] = {
+        number: hand_on
+        for number in _HANDED_ON
+        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
+    }
+    handlers[signal.SIGWINCH] = resize
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    """Return whether this process is one that its terminal sends Ctrl-C to."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _pass_on(
+    process: subprocess.Popen[bytes], outputs: Sequence[_Output], see: Callable[[bytes], None]
+) -> None:
+    """Pass on what the command writes until nobody can write any more.
+
+    A program that the command left running in the background may hold the outputs open for ever.
+    """
+    with selectors.DefaultSelector() as selector:
+        for one in outputs:
+            selector.register(one.ours, selectors.EVENT_READ, one.to)
+        while selector.get_map():
+            ready = selector.select(IDLE_S)
+            if not ready and process.poll() is not None:
+                break
+            for key, _ in ready:
+                data = _read(key.fd)
+                if not data or not _write(key.data, data):
+                    selector.unregister(key.fd)
+                    os.close(key.fd)  # the command meets a closed pipe, as it would alone
+                if data:
+                    see(data)
+        for fd in [key.fd for key in selector.get_map().values()]:
+            os.close(fd)
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, READ)
+    except OSError:  # a terminal whose other end is closed
+        return b""
+
+
+def _write(fd: int, data: bytes) -> bool:
+    """Write all of it; return whether anybody reads it."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[_written(fd, view) :]
+    except OSError:
+        return False
+    return True
+
+
+def _written(fd: int, view: memoryview) -> int:
+    try:
+        return os.write(fd, view)
+    except BlockingIOError:  # whoever shares our output made it non-blocking
+        _wait_for_room(fd)
+        return 0
+
+
+def _wait_for_room(fd: int) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(fd, selectors.EVENT_WRITE)
+        selector.select()
