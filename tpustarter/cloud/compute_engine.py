@@ -52,6 +52,10 @@ NOT_FOLLOWED = (
     "tpustarter does not run these commands and does not follow what they make: it is billed until "
     "you delete it, and neither `tpustarter tpu list` nor `gcloud compute tpus` shows it."
 )
+NOT_IN_LEDGER = (
+    "tpustarter does not run this command, so it does not remember what it makes: it is billed "
+    "until you delete it. It is a request of the Cloud TPU API, which `tpustarter tpu list` asks."
+)
 NEWER_GCLOUD = (
     "gcloud 528 does not know all of these options. If yours refuses one, `gcloud components "
     "update` gets a newer one."
@@ -109,7 +113,9 @@ def notes(request: Request, *, run_s: int = 0) -> tuple[str, ...]:
         f"Its boot disk can be chosen, and has {BOOT_DISK_GB} GB here; the default has 10 GB, and "
         "no room for a framework."
     )
-    return (*first, disk if first else FIXED_BOOT_DISK, *newer, NOT_FOLLOWED)
+    if not first:
+        return (FIXED_BOOT_DISK, *newer, NOT_IN_LEDGER)
+    return (*first, disk, *newer, NOT_FOLLOWED)
 
 
 def _of_several_hosts(

@@ -130,7 +130,7 @@ def _does(names: list[str]) -> str:
 
 def _command(subject: Subject) -> str:
     zone = f"--zone={subject.zone or 'ZONE'}"
-    return subject.gcloud("compute", "tpus", "accelerator-types", "list", zone)
+    return subject.gcloud("compute", "tpus", "tpu-vm", "accelerator-types", "list", zone)
 
 
 LOOKS = (
