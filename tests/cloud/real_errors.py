@@ -64,16 +64,16 @@ def _quota(description: str) -> tuple[Any, ...]:
 
 _SERVING = "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI"
 MET: dict[str, Met] = {
-    "stockout-zone": Met("operation", 8),
-    "reserved-capacity": Met("create", 8),
+    "no-capacity": Met("operation", 8),
+    "insufficient-reserved": Met("create", 8),
     "quota-create-rate": Met("create", 8),
     "in-use-addresses": Met("failed", 8),
     "instances-limit": Met("failed", 8),
     "quota-region-zero": Met("create", 8),
-    "quota-zone": Met(
+    "quota-exceeded": Met(
         "create", 8, _quota(f"Quota '{_SERVING}' exhausted. Limit 4 in zone us-east5-a")
     ),
-    "quota-held-by-dead-entries": Met("create", 8),
+    "queued-resource-holds-quota": Met("create", 8),
     "internal-error-size": Met("failed", 13),
     "accelerator-config-not-found": Met("create", 3),
     "accelerator-not-in-zone": Met("create", 3),
@@ -94,22 +94,22 @@ MET: dict[str, Met] = {
     ),
     "queue-denied": Met("create", 7),
     "type-denied": Met("create", 7),
-    "iam-node-get": Met("get", 7),
+    "iam-denied": Met("get", 7),
     "project-denied": Met("list", 7),
     "scopes": Met("list", 7),
     "no-adc": Met("no-adc"),
     "reauth": Met("reauth"),
-    "api-disabled": Met(
+    "api-or-zone-access": Met(
         "list",
         7,
         _reason("SERVICE_DISABLED", service="tpu.googleapis.com", consumer="projects/123456789012"),
     ),
     "billing-not-found": Met("list", 9, _reason("UREQ_PROJECT_BILLING_NOT_FOUND")),
     "billing-disabled": Met("list", 7, _reason("BILLING_DISABLED")),
-    "free-trial": Met("create", 7),
+    "free-trial-billing": Met("create", 7),
     "external-ip-policy": Met("failed", 9),
     "name-taken": Met("create", 6),
-    "not-found": Met("delete", 5),
+    "tpu-name-not-found": Met("delete", 5),
     "update-while-preempted": Met("operation", 3),
     "delete-while-active": Met("delete", 9),
     "delete-while-provisioning": Met("delete", 9),

@@ -22,19 +22,20 @@ from tpustarter.problem import ExitCode, Problem
 ROWS = {row.id: row for row in failures.read()}
 
 KINDS = {
-    "capacity": "stockout-zone reserved-capacity",
+    "capacity": "no-capacity insufficient-reserved",
     "internal": "internal-error-size",
     "rate": "quota-create-rate",
-    "quota": "quota-zone quota-region-zero quota-held-by-dead-entries in-use-addresses "
+    "quota": "quota-exceeded quota-region-zero queued-resource-holds-quota in-use-addresses "
     "instances-limit",
     "config": "accelerator-not-in-zone accelerator-config-not-found zone-not-supported "
     "flex-start-not-supported standard-with-spot reservation-not-found",
-    "denied": "location-denied queue-denied type-denied iam-node-get project-denied "
+    "denied": "location-denied queue-denied type-denied iam-denied project-denied "
     "external-ip-policy",
     "auth": "scopes no-adc reauth",
-    "setup": "api-disabled billing-not-found billing-disabled free-trial no-default-network",
+    "setup": "api-or-zone-access billing-not-found billing-disabled free-trial-billing "
+    "no-default-network",
     "name": "name-taken",
-    "missing": "not-found",
+    "missing": "tpu-name-not-found",
     "state": "update-while-preempted delete-while-provisioning delete-while-active "
     "terminal-state stopped-state maintenance",
     "network": "iap-unable ssh-timeout iap-4003 dns deadline",
@@ -108,7 +109,7 @@ def test_the_code_decides_where_a_text_matches_two_rows() -> None:
     """A text may quote another one; the row of its own code is the right one."""
     text = "There is no more capacity in the zone. Resource 'p/nodes/bert' already exists"
 
-    assert "stockout-zone" == getattr(failures.match(text, 8), "id", None)
+    assert "no-capacity" == getattr(failures.match(text, 8), "id", None)
     assert "name-taken" == getattr(failures.match(text, 6), "id", None)
 
 
@@ -144,7 +145,7 @@ def test_the_installed_command_shows_it_without_a_traceback() -> None:
     """What stands in the table of `show_failures` is what a user sees."""
     with serving() as cloud:
         for method in ("ListNodes", "ListQueuedResources"):
-            cloud.faults[method] = [Fault(7, ROWS["api-disabled"].example)] * 3
+            cloud.faults[method] = [Fault(7, ROWS["api-or-zone-access"].example)] * 3
         run = subprocess.run(
             [sys.executable, "-m", "tpustarter", "tpu", "list", "--project", "my-project"],
             env={**os.environ, "TPUSTARTER_TPU_ENDPOINT": f"127.0.0.1:{cloud.port}"},
@@ -164,7 +165,7 @@ def test_the_zone_and_the_name_of_a_text_fill_in_the_command() -> None:
     """The first fix can be pasted, with the zone, name or project of Google's own text."""
     zone = failures.problem(3, "the accelerator v4-128 was not found in zone us-west4-a", "x")
     name = failures.problem(6, "Resource 'projects/p/locations/z/nodes/ann' already exists", "x")
-    api = failures.problem(7, VARIANTS["api-disabled"][0], "x")
+    api = failures.problem(7, VARIANTS["api-or-zone-access"][0], "x")
 
     assert "`tpustarter tpu types --zone us-west4-a`" == zone.hint
     assert ("tpustarter tpu show ann", "tpustarter tpu delete ann") == name.fixes[:2]
@@ -198,7 +199,7 @@ def test_the_reason_in_the_details_is_enough_where_the_words_have_changed() -> N
         problem = raised_by(client.nodes)
     as_operation = failures.problem(7, "This API is off.", "x", [packed])
 
-    assert "api-disabled" == (problem.failure and problem.failure.id)
+    assert "api-or-zone-access" == (problem.failure and problem.failure.id)
     assert "`gcloud services enable tpu.googleapis.com --project=4711`" == problem.hint
     assert problem.hint == as_operation.hint
 
@@ -267,12 +268,11 @@ def test_every_lesson_named_exists_and_every_source_is_public() -> None:
 
 
 _SOUND = """- id: one
-  kind: capacity
-  pattern: no room
+  google: {kind: capacity, grpc_code: null}
+  shows: [no room]
   what: there is no room
   why: It is full.
   fix: [Wait.]
-  example: no room
   sources: [https://example.com/]
 """
 
@@ -281,18 +281,19 @@ _SOUND = """- id: one
     ("change", "expected"),
     [
         (("  what: there is no room\n", ""), "it has no `what`"),
-        (("pattern: no room", "pattern: (no room"), "its `pattern` is no regular expression"),
-        (("kind: capacity", "kind: weather"), "its kind is 'weather', not one of"),
-        (("kind: capacity", "kind: [1]"), "its kind is [1], not one of"),
+        (("shows: [no room]", "shows: [(no room]"), "its pattern '(no room' is wrong"),
+        (("kind: capacity", "kind: weather"), "the kind 'weather', not one of"),
+        (("kind: capacity", "kind: [1]"), "its `kind` is [1], expected a text"),
+        (("kind: capacity, ", ""), "expected `kind` and `grpc_code`"),
         (("fix: [Wait.]", "fix: Wait."), "its `fix` is 'Wait.', expected a list of texts"),
         (("fix: [Wait.]", "fix: []"), "its `fix` is [], expected a list of texts"),
         (("fix: [Wait.]", "fix: [1]"), "its `fix` is [1], expected a list of texts"),
         (("why: It is full.", "why: 3"), "its `why` is 3, expected a text"),
-        (("pattern: no room", "pattern: ''"), "its `pattern` is '', expected a text"),
-        (("kind: capacity", "kind: capacity\n  grpc_code: eight"), "its `grpc_code` is 'eight'"),
-        (("kind: capacity", "kind: capacity\n  read: 3"), "its `read` is 3, expected a text"),
+        (("shows: [no room]", "shows: ['']"), "its `shows` is [''], expected a list of texts"),
+        (("grpc_code: null", "grpc_code: eight"), "the `grpc_code` 'eight'"),
+        (("why: It", "read: 3\n  why: It"), "its `read` is 3, expected a text"),
         ((_SOUND, _SOUND + _SOUND), "has two rows called `one`"),
-        ((_SOUND, "rows: 3\n"), "holds no list of errors"),
+        ((_SOUND, "rows: 3\n"), "holds no list of failures"),
         ((_SOUND, "- 3\n"), "the row `1` of `broken.yml` is 3, expected keys and values"),
         ((_SOUND, "- id: [\n"), "`broken.yml` cannot be read: "),
         ((_SOUND, "- &a {id: 1}\n- *a\n"), "it has aliases"),
@@ -308,7 +309,7 @@ def test_a_broken_file_of_errors_gives_one_clear_error(
     with pytest.raises(Problem) as caught:
         failures.read(file)
 
-    assert "`broken.yml`" in caught.value.what
+    assert "`broken.yml`" in caught.value.what or "row `one`" in caught.value.what
     assert expected in caught.value.what
     assert ExitCode.CONFIGURATION == caught.value.code
 

@@ -11,7 +11,7 @@ import pytest
 import re2
 
 from tests.support.failures import fields, write
-from tpustarter import content
+from tpustarter import content, locations
 from tpustarter.explain import explanation, known, ranking
 from tpustarter.explain.known import Failure
 from tpustarter.explain.scanning import Scanner
@@ -26,7 +26,7 @@ EXAMPLES = [
 ]
 CODES = {
     code
-    for path in (Path(known.__file__).parents[2] / "checks" / "host").glob("*.py")
+    for path in (locations.content("checks") / "host").glob("*.py")
     for code in re.findall(r'"(HOST(?:-[A-Z0-9]+)+)"', path.read_text())
 }
 

@@ -96,9 +96,10 @@ class Terminal:
         """Read until something is on the screen."""
         deadline = time.monotonic() + WAIT_S
         while not true(self.text):
-            assert self.process.poll() is None, self.text
+            has_ended = self.process.poll() is not None
+            # What it wrote before its end may still be on its way.
+            assert self.read(0.1) or not has_ended, self.text
             assert time.monotonic() < deadline, self.text
-            self.read(0.1)
         return self.text
 
     def until_drawn(self) -> None:

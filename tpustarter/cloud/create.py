@@ -107,7 +107,7 @@ class Creation:
         if error.kind in ONCE:
             self._internal_errors[request.zone] = errors
         retried = error.kind in FOR_LATER or (error.kind in ONCE and errors < 2)
-        if id_ == "reserved-capacity":
+        if id_ == "insufficient-reserved":
             retried = False
         if not retried:
             left.remove(request)

@@ -1,8 +1,9 @@
-"""What Google's errors mean: each is matched with a row of `failures.yml`, and becomes a Problem.
+"""What Google's errors mean: each is matched with a known failure, and becomes a Problem.
 
-The kind of a row decides whether a call is tried again. A text that no row knows gets the kind of
-its gRPC code, and is shown as it came. Zone, name and project in Google's text fill in the fix, so
-that it can be pasted; only what is safe in a shell does.
+The rows are those of `explain/failures.yml` that have a `google`. The kind of a row decides whether
+a call is tried again. A text that no row knows gets the kind of its gRPC code, and is shown as it
+came. Zone, name and project in Google's text fill in the fix, so that it can be pasted; only what
+is safe in a shell does.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from tpustarter import rows, terminal
+from tpustarter import terminal
 from tpustarter.cloud import quota
 from tpustarter.cloud.quota import Quota
+from tpustarter.explain import known
 from tpustarter.problem import ExitCode, Problem
-
-FILE = Path(__file__).with_name("failures.yml")
 
 Kind = Literal[
     "capacity",
@@ -87,8 +87,8 @@ class Failure:
 
     id: str
     kind: Kind
-    pattern: re.Pattern[str]
-    """Found in the text of the error; its named groups fill in `what` and `fix`."""
+    patterns: tuple[re.Pattern[str], ...]
+    """One is in the text of the error; its named groups fill in `what` and `fix`."""
     what: str
     """What is wrong, lowercase and without a full stop."""
     why: str
@@ -167,56 +167,49 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 @functools.cache
-def read(file: Path = FILE) -> tuple[Failure, ...]:
-    """Return the known errors; raises Problem for a row that cannot be used."""
-    table: Any = rows.load(file)
-    if not isinstance(table, list):
-        raise Problem(f"`{file.name}` holds no list of errors")
-    failures = tuple(
-        rows.made(_failure, row, _name(row, number), file)
-        for number, row in enumerate(cast("list[Any]", table), 1)
-    )
-    ids = [failure.id for failure in failures]
-    if repeated := [name for name in ids if ids.count(name) > 1]:
-        raise Problem(f"`{file.name}` has two rows called `{repeated[0]}`")
-    return failures
+def read(file: Path = known.FILE) -> tuple[Failure, ...]:
+    """Return the known errors of Google's; raises Problem for a row that cannot be used."""
+    return tuple(_failure(row, row.google) for row in known.read(file) if row.google)
 
 
-def _name(row: Any, number: int) -> str:
-    named = cast("dict[Any, Any]", row).get("id") if isinstance(row, dict) else None
-    return str(named or number)
-
-
-def _failure(fields: Mapping[str, Any]) -> Failure:
-    if fields["kind"] not in get_args(Kind):
-        raise ValueError(f"its kind is {fields['kind']!r}, not one of {', '.join(get_args(Kind))}")
-    code = fields.get("grpc_code")
-    if code is not None and (not isinstance(code, int) or isinstance(code, bool)):
-        raise ValueError(f"its `grpc_code` is {code!r}, expected a number")
-    try:
-        pattern = re.compile(rows.text(fields, "pattern"), re.IGNORECASE | re.DOTALL)
-    except re.error as error:
-        raise ValueError(f"its `pattern` is no regular expression: {error}") from error
+def _failure(row: known.Failure, google: known.Google) -> Failure:
+    if google.kind not in get_args(Kind):
+        raise Problem(
+            f"the row `{row.id}` of known failures has the kind {google.kind!r}, not one of "
+            f"{', '.join(get_args(Kind))}"
+        )
     return Failure(
-        id=rows.text(fields, "id"),
-        kind=fields["kind"],
-        pattern=pattern,
-        what=rows.text(fields, "what"),
-        why=rows.text(fields, "why"),
-        fix=rows.texts(fields, "fix"),
-        sources=rows.texts(fields, "sources"),
-        read=rows.text(fields, "read", "") or None,
-        grpc_code=code,
-        example=rows.text(fields, "example"),
+        id=row.id,
+        kind=cast("Kind", google.kind),
+        patterns=tuple(_compiled(row, one) for one in (*row.shows, *row.suggests)),
+        what=row.what,
+        why=row.why,
+        fix=row.fix,
+        sources=row.sources,
+        read=row.read or None,
+        grpc_code=google.grpc_code,
+        example=row.examples[0] if row.examples else "",
     )
+
+
+def _compiled(row: known.Failure, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(known.generalised(pattern), re.IGNORECASE)
+    except re.error as error:
+        raise Problem(f"the row `{row.id}`: its pattern {pattern!r} is wrong: {error}") from error
 
 
 def match(text: str, grpc_code: int | None) -> Failure | None:
     """Return the row that an error's text matches; one with the same gRPC code comes first."""
     plain = _plain(text)
-    matches = [row for row in read() if row.pattern.search(plain)]
+    matches = [row for row in read() if _found(row, plain)]
     same_code = [row for row in matches if row.grpc_code in (None, grpc_code)]
     return next(iter(same_code or matches), None)
+
+
+def _found(failure: Failure, plain: str) -> re.Match[str] | None:
+    searches = (pattern.search(plain) for pattern in failure.patterns)
+    return next((found for found in searches if found), None)
 
 
 def problem(
@@ -266,6 +259,6 @@ def _values(failure: Failure, text: str, details: Sequence[Any]) -> dict[str, st
         if detail.DESCRIPTOR.full_name == "google.rpc.ErrorInfo":
             for field, name in _METADATA.items():
                 values[name] = str(detail.metadata.get(field, "")).removeprefix("projects/")
-    found = failure.pattern.search(text)
+    found = _found(failure, text)
     values |= {name: value for name, value in (found.groupdict() if found else {}).items() if value}
     return {name: value for name, value in values.items() if _SAFE.fullmatch(value)}
