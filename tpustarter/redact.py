@@ -138,6 +138,13 @@ class Redactor:
             text = pattern.sub(replacement, text)
         return self._home.sub("~", text) if self._home else text
 
+    def secrets(self, text: str) -> str:
+        """Return the text without secrets alone: names and projects stay, for pseudonyms."""
+        for secret, replacement in self._replaced:
+            if replacement != _PROJECT:
+                text = text.replace(secret, replacement)
+        return _without_shapes(text)
+
     def value(self, value: Any) -> Any:
         """Return the same value with every text in it redacted."""
         if isinstance(value, str):
