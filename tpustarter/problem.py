@@ -88,6 +88,7 @@ SCHEMAS = {
     "explain": "explain",
     "learn": "learn",
     "rehearse": "rehearsal",
+    "report": "bug-report",
     "setup": "setup",
     "tpu": "tpus",
     "trc": "trc",

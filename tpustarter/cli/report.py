@@ -1,0 +1,109 @@
+"""`tpustarter report`: the bug report, shown whole before anything is written; nothing is sent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.problem import ExitCode, Problem
+
+if TYPE_CHECKING:
+    from tpustarter.report.collecting import Context
+
+SCHEMA = "tpustarter.bug-report/1"
+
+
+@click.command(epilog="Example: tpustarter report --for jax --log train.log")
+@click.option(
+    "--for",
+    "tracker",
+    metavar="TRACKER",
+    help="Whose form: jax, pytorch-xla, torchtpu, tensorflow or cloud-tpu.",
+)
+@click.option("--log", metavar="FILE", help="What your program printed; searched, not attached.")
+@click.option("--python", metavar="PATH", help="The Python whose packages are reported.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(1, 600),
+    default=30.0,
+    metavar="SECONDS",
+    help="How long a framework is asked before it counts as hanging (30).",
+)
+@click.option("--no-ask", is_flag=True, help="Read files only, and start no framework.")
+@click.option("--out", default=".", metavar="FOLDER", help="Where the files go (here).")
+@click.option("--yes", is_flag=True, help="Write without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Print report.json, and write nothing.")
+def report(**options: Any) -> None:
+    """Collect what maintainers ask for, also while the TPU hangs.
+
+    Versions, variables, chips, locks, logs and checks are read first; then each framework is asked
+    in a process that is ended if it hangs, and its stack is taken. Names, addresses and paths
+    become pseudonyms, and secrets are taken out. You see the exact text before anything is
+    written, and nothing is sent.
+    """
+    from tpustarter.report import making, trackers
+
+    with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
+        wanted = trackers.named(options["tracker"]).id if options["tracker"] else None
+        context = _context(options)
+        made = making.make(context, wanted=wanted, asks=not options["no_ask"])
+        if options["as_json"]:
+            from tpustarter.checking import document
+
+            click.echo(document.line(made.document))
+            return
+    _show_and_write(made, Path(options["out"]).expanduser(), yes=options["yes"])
+
+
+def _context(options: dict[str, Any]) -> Context:
+    """Return where to look; raises Problem where a file or a Python that was named is not there."""
+    from tpustarter.checking import interpreters
+    from tpustarter.machine import host
+    from tpustarter.report import known
+    from tpustarter.report.collecting import Context
+
+    machine = host.Machine()
+    try:
+        chosen, _ = interpreters.choose(options["python"], machine.env, Path.cwd())
+    except Problem:
+        if options["python"] is not None:
+            raise
+        chosen = None  # without any Python the machine is reported all the same
+    log = Path(options["log"]).expanduser() if options["log"] else None
+    context = Context(machine, Path.cwd(), chosen, log, options["wait"], _say)
+    if log:
+        known.opened(context).close()
+    return context
+
+
+def _say(text: str) -> None:
+    click.echo(f"{text} ...", err=True)
+
+
+def _show_and_write(made: Any, folder: Path, *, yes: bool) -> None:
+    """Show all of the text and what was replaced in it; write it where the user agrees."""
+    from tpustarter.report import bundle, form
+
+    document = made.document
+    click.echo(form.markdown(document, limit=sys.maxsize), nl=False)
+    counts = {kind: number for kind, number in document["replacements"].items() if number}
+    replaced = ", ".join(f"{number} x {kind}" for kind, number in counts.items()) or "nothing"
+    click.echo(f"\nReplaced in this text: {replaced}.", err=True)
+    if document["left_out"]:
+        click.echo(f"Left out or without an answer: {len(document['left_out'])}, named above and "
+                   "in the manifest.", err=True)  # fmt: skip
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        click.echo("Nothing was written. `tpustarter report --yes` writes it.", err=True)
+        return
+    if not yes and not click.confirm("Write this report? Nothing is sent", default=False, err=True):
+        click.echo("Nothing was written.", err=True)
+        return
+    packed = bundle.write(made, folder)
+    click.echo(f"Written: {packed.with_name(packed.name.removesuffix('.tar.gz'))}/report.md and "
+               f"{packed}. Read them once more, then file at {document['first']['file_at']}.",
+               err=True)  # fmt: skip
+    sys.exit(ExitCode.OK)

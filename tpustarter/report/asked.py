@@ -1,0 +1,148 @@
+"""Runs in the Python under test, as a script of its own: says step by step what a framework says.
+
+It imports nothing of this program, and it may hang or crash at any step. Each step is announced and
+then answered in a file, a JSON object a line, so that what was answered before stays. A signal
+writes the stacks of all threads to another file, also while C code runs.
+"""
+
+import contextlib
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+STACK_SIGNAL = signal.SIGUSR1
+METRICS = ("ici_link_health", "tpu_throttle_score", "hbm_capacity_usage", "hbm_capacity_total")
+"""Of libtpu's SDK: link health and throttling are what a host alone cannot see."""
+
+Say = Callable[[Mapping[str, Any]], None]
+Step = Callable[[], Mapping[str, Any]]
+
+
+def main(arguments: list[str]) -> int:
+    """Run `asked.py ANSWERS STACKS DEVICES STEP...`; DEVICES is `start` or `leave`."""
+    answers, stacks, devices, *names = arguments
+    # They stay open as long as the process lives, whatever becomes of it.
+    stream = open(answers, "a", encoding="utf-8", buffering=1)  # noqa: PTH123, SIM115
+    faulthandler.register(STACK_SIGNAL, file=open(stacks, "wb", buffering=0), all_threads=True)  # noqa: PTH123, SIM115
+
+    def say(event: Mapping[str, Any]) -> None:
+        stream.write(json.dumps(event, default=str) + "\n")
+        stream.flush()
+
+    say({"event": "ready", "pid": os.getpid()})
+    for name in names:
+        step, starts_devices = STEPS[name]
+        if starts_devices and devices != "start":
+            say({"event": "skipped", "step": name})
+        elif not _answered(name, step, say):
+            break
+    sys.stdout.flush()
+    os._exit(0)  # no framework gets a chance to hang while it closes its devices
+
+
+def _answered(name: str, step: Step, say: Say) -> bool:
+    """Take a step and say what came of it; return whether the next one makes sense."""
+    say({"event": "begin", "step": name})
+    started = time.monotonic()
+    try:
+        facts = step()
+    except BaseException as error:  # noqa: BLE001  whatever it raises is the answer
+        import traceback
+
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        say({"event": "failed", "step": name, "seconds": time.monotonic() - started,
+             "error": text[-8000:]})  # fmt: skip
+        return name.startswith("environment")
+    say({"event": "end", "step": name, "seconds": time.monotonic() - started, "facts": facts})
+    return True
+
+
+def _version(name: str) -> dict[str, Any]:
+    module: Any = importlib.import_module(name)
+    return {"version": str(getattr(module, "__version__", "unknown"))}
+
+
+def _jax_devices() -> dict[str, Any]:
+    jax: Any = importlib.import_module("jax")
+    devices = jax.local_devices()
+    facts = {
+        "platform": devices[0].platform,
+        "kind": devices[0].device_kind,
+        "local": len(devices),
+        "total": jax.device_count(),
+        "processes": jax.process_count(),
+    }
+    with contextlib.suppress(Exception):
+        facts["platform_version"] = str(devices[0].client.platform_version)
+    return facts
+
+
+def _jax_environment() -> dict[str, Any]:
+    jax: Any = importlib.import_module("jax")
+    return {"environment_info": str(jax.print_environment_info(return_string=True))}
+
+
+def _jax_product() -> dict[str, Any]:
+    """Do the least that shows that the devices compute."""
+    numpy: Any = importlib.import_module("jax.numpy")
+    ones = numpy.ones((128, 128))
+    return {"sum_of_product": float((ones @ ones).sum())}
+
+
+def _torch_environment() -> dict[str, Any]:
+    collect: Any = importlib.import_module("torch.utils.collect_env")
+    return {"environment_info": str(collect.get_pretty_env_info())}
+
+
+def _torch_xla_devices() -> dict[str, Any]:
+    runtime: Any = importlib.import_module("torch_xla.runtime")
+    return {
+        "platform": str(runtime.device_type()).lower(),
+        "local": runtime.addressable_runtime_device_count(),
+        "total": runtime.global_runtime_device_count(),
+        "processes": runtime.process_count(),
+    }
+
+
+def _torch_tpu_devices() -> dict[str, Any]:
+    torch: Any = importlib.import_module("torch")
+    accelerator = torch.accelerator
+    if not accelerator.is_available():
+        return {"local": 0}
+    platform = accelerator.current_accelerator().type
+    return {"platform": str(platform), "local": accelerator.device_count()}
+
+
+def _sdk() -> dict[str, Any]:
+    monitoring: Any = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
+    told: dict[str, Any] = {}
+    for name in METRICS:
+        with contextlib.suppress(Exception):
+            told[name] = [str(value)[:80] for value in monitoring.get_metric(name).data()][:64]
+    return {"metrics": told}
+
+
+STEPS: dict[str, tuple[Step, bool]] = {
+    "import jax": (lambda: _version("jax"), False),
+    "jax.devices()": (_jax_devices, True),
+    "a product in JAX": (_jax_product, True),
+    "environment of JAX": (_jax_environment, True),
+    "libtpu.sdk": (_sdk, True),
+    "import torch": (lambda: _version("torch"), False),
+    "environment of PyTorch": (_torch_environment, False),
+    "import torch_xla": (lambda: _version("torch_xla"), False),
+    "devices of torch_xla": (_torch_xla_devices, True),
+    "import torch_tpu": (lambda: _version("torch_tpu"), False),
+    "devices of torch_tpu": (_torch_tpu_devices, True),
+    "import tensorflow": (lambda: _version("tensorflow"), False),
+}
+"""What can be asked: how, and whether that may start devices."""
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,250 @@
+"""Asks the frameworks, each in a process that is watched and ended: a device may hang at start-up.
+
+Nothing is started on a device that somebody uses, nor on one host of many, which would wait for the
+others. What was not answered is told with the step, the seconds, and where the process hung.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpustarter import locations
+from tpustarter.checking import plan
+from tpustarter.problem import Problem
+from tpustarter.redact import Redactor
+from tpustarter.report import asked, hardware, software, stacks
+from tpustarter.report.collecting import Collector, Context, Unanswered
+from tpustarter.report.shapes import Shape, figure, like, listed, one_of, pairs, rows, text, version
+from tpustarter.running import archive, lease, run_folder
+from tpustarter.running.process import CappedLog, Probe, signal_name
+
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "jax": ("import jax", "jax.devices()", "a product in JAX", "environment of JAX", "libtpu.sdk"),
+    "torch": ("import torch", "environment of PyTorch"),
+    "torch_xla": ("import torch", "import torch_xla", "devices of torch_xla"),
+    "torch_tpu": ("import torch", "import torch_tpu", "devices of torch_tpu"),
+    "tensorflow": ("import tensorflow",),
+}
+"""What each framework is asked, in this order; the first that is not answered is the last."""
+TITLES = {"jax": "JAX", "torch": "PyTorch", "torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU",
+          "tensorflow": "TensorFlow"}  # fmt: skip
+POLL_S = 0.2
+END_S = 60.0
+"""What writing stacks and ending a process may take beside the wait itself."""
+OUTPUT_LINES = 40
+_FLOOD_BYTES = 4 * 1024 * 1024
+
+Fields = dict[str, Any]
+
+
+@dataclass
+class Asked:
+    """What came of asking one framework."""
+
+    events: list[Fields] = field(default_factory=list[Fields])
+    output: str = ""
+    gone: Mapping[str, Any] | None = None
+    """How it ended by itself; null where it had to be ended."""
+    waited_s: float = 0.0
+    device_log: str = ""
+    """The last lines that libtpu wrote in this run's own folder."""
+    python_stack: str = ""
+    native_stack: str = ""
+    native_why: str = ""
+
+
+def collector(framework: str, wait_s: float) -> Collector:
+    """Return the collector that asks one framework, for as long as the user would wait."""
+    title = f"What {TITLES[framework]} says, asked in a process of its own"
+    return Collector(
+        framework,
+        title,
+        lambda context: _ask(framework, context),
+        _ALLOWED,
+        limit_s=wait_s + END_S,
+    )
+
+
+def frameworks(context: Context) -> list[str]:
+    """Return the frameworks that are installed in the Python under test."""
+    installed = context.found.get("packages", {})
+    named = {"tensorflow": ("tensorflow", "tensorflow-tpu")}
+    return [one for one in STEPS if any(name in installed for name in named.get(one, (one,)))]
+
+
+def _ask(framework: str, context: Context) -> Fields:
+    if context.interpreter is None:
+        raise Unanswered("there is no Python to test on this machine")
+    run_plan = plan.make(context.machine, gpu_plugin=context.interpreter.has_gpu_plugin)
+    why = run_plan.blocked.what if run_plan.blocked else ""
+    try:
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(
+                run_folder.of_run(Redactor(context.machine.env), lambda: False)
+            )
+            hold = None
+            if run_plan.platform != "cpu" and not why:
+                try:
+                    hold = stack.enter_context(lease.device("tpustarter report", context.machine))
+                except Problem as problem:
+                    why = problem.what
+            env = plan.run_env(run_plan, context.machine.env, folder, framework)
+            steps = [step for step in STEPS[framework]
+                     if step != "libtpu.sdk" or run_plan.platform == "tpu"]  # fmt: skip
+            one = _run(steps, context, folder, env, hold, starts=not why)
+    except Problem as problem:
+        raise Unanswered(problem.what) from problem
+    context.found.setdefault("outputs", {})[framework] = "\n".join(
+        [one.output, one.device_log, *(str(event.get("error", "")) for event in one.events)]
+    )
+    return _facts(framework, one, run_plan.platform, why)
+
+
+def _run(
+    steps: Sequence[str],
+    context: Context,
+    folder: Path,
+    env: Mapping[str, str],
+    hold: int | None,
+    *,
+    starts: bool,
+) -> Asked:
+    place = folder / "asked"
+    place.mkdir()
+    # In a folder of its own: a script's folder is searched for modules first.
+    script = Path(shutil.copy(asked.__file__, place / "asked.py"))
+    answers, stack_file = place / "answers", place / "stacks"
+    for path in (answers, stack_file):
+        path.touch()
+    for path in (place, script, answers, stack_file):
+        locations.give_to_caller(path)
+    python = context.interpreter.path if context.interpreter else Path(sys.executable)
+    words = [str(python), "-u", "-X", "faulthandler", str(script), str(answers), str(stack_file),
+             "start" if starts else "leave", *steps]  # fmt: skip
+    log = CappedLog(folder / "probe-asked.log")
+    try:
+        probe = Probe(Path(sys.executable), archive.build(folder / "probe.pyz"), log, env=env,
+                      drop=locations.caller(), lease=hold, command=words)  # fmt: skip
+    except OSError as error:
+        raise Problem(f"`{python}` cannot be started: {error.strerror}") from error
+    one, began = Asked(), time.monotonic()
+    try:
+        while one.gone is None and time.monotonic() - began < context.wait_s:
+            event = probe.read(POLL_S)
+            one.gone = event if event and event["event"] == "gone" else None
+        one.waited_s = time.monotonic() - began
+        one.events = list(_events(answers))
+        if one.gone is None and one.events:  # before it is ready a signal would end it
+            one.python_stack = stacks.python(probe.pid, stack_file)
+            one.native_stack, one.native_why = stacks.native(probe.pid, python, env)
+    finally:
+        probe.end()
+        probe.close()
+        log.close()
+    place_shown = f"{place}/"
+    one.output = log.since(max(0, log.size - _FLOOD_BYTES)).replace(place_shown, "")
+    one.python_stack = one.python_stack.replace(place_shown, "")
+    one.device_log = "\n".join(hardware.newest_lines(folder / "tpu_logs"))
+    return one
+
+
+def _events(file: Path) -> Iterator[Fields]:
+    """Yield what the process said; a line that is not whole, or is none of its, is left out."""
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        with contextlib.suppress(ValueError):
+            event: Any = json.loads(line)
+            if isinstance(event, dict) and "event" in event:
+                yield event
+
+
+def _facts(framework: str, one: Asked, platform: str, why: str) -> Fields:
+    begun = [event["step"] for event in one.events if event["event"] == "begin"]
+    ended = {event["step"]: event for event in one.events if event["event"] in ("end", "failed")}
+    hung = next((step for step in begun if step not in ended), None)
+    steps = [_step(name, ended, begun, one) for name in STEPS[framework]]
+    facts: Fields = {
+        "planned_platform": platform,
+        "steps": steps,
+        "not_asked_because": why or None,
+        "hung_in": (hung or "start of Python") if one.gone is None else None,
+        "waited_s": round(one.waited_s, 1) if one.gone is None else None,
+        "ended": _ended(one, hung),
+        "python_stack": one.python_stack or None,
+        "native_stack": one.native_stack or None,
+        "no_native_stack": one.native_why or None,
+        "output": one.output.strip() or None,
+        "libtpu_log": one.device_log.strip() or None,
+    }
+    for step, event in ended.items():
+        told: Fields = event.get("facts") or {}
+        if step.startswith("import"):
+            facts["version"] = told.get("version")
+        facts |= {key: told[key] for key in ("platform", "kind", "local", "total", "processes",
+                                             "platform_version", "sum_of_product", "metrics",
+                                             "environment_info")
+                  if key in told}  # fmt: skip
+        if event["event"] == "failed":
+            facts["error"] = event["error"]
+    if said := facts.get("environment_info"):
+        facts["environment_info"] = _allowed_variables(said)
+    return facts
+
+
+def _allowed_variables(said: str) -> str:
+    """Return what a framework says of its environment, with values that are told elsewhere too."""
+    lines: list[str] = []
+    for line in said.splitlines():
+        name, equals, value = line.partition("=")
+        if not (equals and name.startswith(("JAX_", "XLA_"))):
+            lines.append(line)
+        elif name in software.FLAGS:
+            lines.append(f"{name}={' '.join(software.flags(value))}")
+        elif form := software.VARIABLES.get(name):
+            lines.append(line if re.fullmatch(form, value) else f"{name}=(set)")
+        elif name in software.NAMED_ONLY:
+            lines.append(f"{name}=(set)")
+    return "\n".join(lines)
+
+
+def _ended(one: Asked, hung: str | None) -> str | None:
+    """Say how a process ended that did not come to its end; null where it did."""
+    if one.gone is None or (one.gone["code"] == 0 and hung is None):
+        return None
+    number = one.gone["signal"]
+    how = f"signal {signal_name(number)}" if number else f"exit code {one.gone['code']}"
+    return f"{how} in {hung}" if hung else how
+
+
+def _step(name: str, ended: Mapping[str, Fields], begun: list[str], one: Asked) -> Fields:
+    if name in ended:
+        state = "answered" if ended[name]["event"] == "end" else "failed"
+        return {"step": name, "state": state, "seconds": round(float(ended[name]["seconds"]), 2)}
+    if name in begun:
+        return {"step": name, "state": "hung" if one.gone is None else "crashed",
+                "seconds": round(one.waited_s, 2)}  # fmt: skip
+    return {"step": name, "state": "not asked", "seconds": None}
+
+
+_STEP = one_of(*asked.STEPS, "start of Python")
+_ALLOWED: Mapping[str, Shape] = {
+    "planned_platform": like(r"[A-Za-z]{2,10}"),
+    "steps": rows({"step": _STEP, "seconds": figure,
+                   "state": one_of("answered", "failed", "hung", "crashed", "not asked")}),
+    "not_asked_because": text(2), "hung_in": _STEP, "waited_s": figure, "ended": text(1),
+    "python_stack": text(80), "native_stack": text(160), "no_native_stack": text(1),
+    "output": text(OUTPUT_LINES), "libtpu_log": text(OUTPUT_LINES),
+    "version": version, "platform": like(r"[A-Za-z]{2,10}"),
+    "kind": like(r"[A-Za-z][\w ./()-]{0,40}"), "local": figure, "total": figure,
+    "processes": figure, "platform_version": text(6), "sum_of_product": figure,
+    "metrics": pairs(dict.fromkeys(asked.METRICS, listed(like(r"[\w .:/%+-]{1,80}")))),
+    "environment_info": text(60), "error": text(40),
+}  # fmt: skip

@@ -1,0 +1,96 @@
+"""Whether a known failure matches: in the user's log, in what frameworks said, or in checks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+from tpustarter.explain import known, looking, ranking, scanning
+from tpustarter.explain.explanation import last_error
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.report import runs
+from tpustarter.report.collecting import Collector, Context, Unanswered
+from tpustarter.report.shapes import figure, like, listed, one_of, ours, rows, text
+
+MOST = 6
+"""Matches of one text that are told; the root cause is the first."""
+LOG_S = 120.0
+"""Longest that a user's log is read."""
+_FROM_LOG, _FROM_CHECKS = "the log", "failing checks"
+
+
+def match(context: Context) -> dict[str, Any]:
+    """Search all texts there are for known failures, and look at this machine for them."""
+    scanner = scanning.Scanner(known.read())
+    machine = looking.Machine(runs.findings(context), runs.has_tpu(context))
+    facts: dict[str, Any] = {"matches": [], "searched": []}
+    for source, stream in _texts(context):
+        with stream:
+            scan = scanner.scan(stream)
+        facts["searched"].append(source)
+        if source == _FROM_LOG:
+            facts |= {"lines": scan.lines, "last_error": last_error(scan.last) or None}
+        found = looking.confirmed(ranking.rank(scan, known.read()), machine)
+        facts["matches"] += [_fields(one, source) for one in found[:MOST]]
+    if not facts["searched"]:
+        raise Unanswered("there is no text to search; `--log FILE` gives one")
+    return facts
+
+
+def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
+    if context.log is not None:
+        yield _FROM_LOG, opened(context)
+    for framework, output in context.found.get("outputs", {}).items():
+        if output.strip():
+            yield framework, io.BytesIO(output.encode())
+    fresh: Any = context.found.get("fresh") or {"results": []}
+    results = cast("list[dict[str, Any]]", fresh["results"])
+    logs = "\n".join(one["log"] for one in results if one["status"] in ("fail", "error"))
+    if logs.strip():
+        yield _FROM_CHECKS, io.BytesIO(logs.encode())
+
+
+def opened(context: Context) -> IO[bytes]:
+    """Return the user's log; raises Problem where it cannot be read."""
+    try:
+        if context.log is not None and context.log.is_file():
+            return context.log.open("rb")
+        why = "it is no file"
+    except OSError as error:
+        why = error.strerror or str(error)
+    raise Problem(f"`{context.log}` cannot be read: {why}", code=ExitCode.USAGE)
+
+
+def _fields(one: ranking.Match, source: str) -> dict[str, Any]:
+    failure, sign = one.failure, one.signs[0]
+    return {
+        "id": failure.id,
+        "from": source,
+        "role": failure.role,
+        "title": failure.what[:1].upper() + failure.what[1:],
+        "confidence": one.confidence,
+        "explained_by": one.explained_by or None,
+        "line": sign.line,
+        "quote": sign.quote,
+        "here": one.here or None,
+        "cause": failure.why,
+        "fix": list(failure.fix),
+        "sources": list(failure.sources),
+    }
+
+
+_ID = like(r"[a-z0-9][a-z0-9._-]{1,80}")
+_SOURCE = one_of(_FROM_LOG, _FROM_CHECKS, "jax", "torch", "torch_xla", "torch_tpu", "tensorflow")
+
+COLLECTORS = (
+    Collector("known", "Known failures that match", match, {
+        "searched": listed(_SOURCE), "lines": figure, "last_error": text(2),
+        "matches": rows({
+            "id": _ID, "from": _SOURCE, "role": one_of("cause", "symptom", "notice"),
+            "title": ours, "confidence": one_of("confirmed", "likely", "possible"),
+            "explained_by": _ID, "line": figure, "quote": text(2), "here": text(2), "cause": ours,
+            "fix": listed(ours), "sources": listed(ours),
+        }),
+    }, limit_s=LOG_S),
+)  # fmt: skip

@@ -1,0 +1,82 @@
+"""Where bugs are filed, and how each tracker's own form is filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpustarter.problem import ExitCode, Problem
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """One place that takes reports."""
+
+    id: str
+    names: tuple[str, ...]
+    """Other names that people type."""
+    title: str
+    file_at: str
+    search_at: str
+    form: str
+    """Where its form was read; empty where none is public."""
+
+
+TRACKERS = (
+    Tracker("jax", ("libtpu", "xla"), "JAX",
+            "https://github.com/jax-ml/jax/issues/new?template=bug-report.yml",
+            "https://github.com/jax-ml/jax/issues?q=is%3Aissue",
+            "https://github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml"),
+    Tracker("pytorch-xla", ("torch_xla", "pytorch/xla", "xla-torch"), "PyTorch/XLA",
+            "https://github.com/pytorch/xla/issues/new?template=bug-report.md",
+            "https://github.com/pytorch/xla/issues?q=is%3Aissue",
+            "https://github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md"),
+    Tracker("torchtpu", ("torch_tpu", "torch-tpu"), "TorchTPU",
+            "https://github.com/google-pytorch/torch_tpu/issues/new",
+            "https://github.com/google-pytorch/torch_tpu/issues?q=is%3Aissue", ""),
+    Tracker("tensorflow", ("tf",), "TensorFlow",
+            "https://github.com/tensorflow/tensorflow/issues/new/choose",
+            "https://github.com/tensorflow/tensorflow/issues?q=is%3Aissue",
+            "https://github.com/tensorflow/tensorflow/blob/master/.github/ISSUE_TEMPLATE/"
+            "tensorflow_issue_template.yaml"),
+    Tracker("cloud-tpu", ("google-cloud", "gcp", "cloud"), "Cloud TPU support",
+            "https://cloud.google.com/support-hub", "https://status.cloud.google.com", ""),
+)  # fmt: skip
+"""Forms were read in 2026-11."""
+
+NEWEST = {
+    "jax": "0.12.0.1",
+    "jaxlib": "0.12.0.1",
+    "torch": "2.15.0",
+    "torch_xla": "2.9.0",
+    "torch_tpu": "0.2.0",
+    "tensorflow": "2.21.0",
+}
+"""The newest releases on the package index in 2026-11. A newer one may be out: nothing is asked online."""
+NEWEST_FOR = {("jax", "3.10"): "0.6.2", ("jaxlib", "3.10"): "0.6.2",
+              ("jax", "3.11"): "0.10.2", ("jaxlib", "3.11"): "0.10.2"}  # fmt: skip
+"""What an older Python gets at most."""
+PINNED = {"torch": "torch_xla"}
+"""A package whose version another one decides: alone it is not stale."""
+
+
+def named(text: str) -> Tracker:
+    """Return the tracker that somebody names, by its id or the product; raises Problem."""
+    key = text.strip().casefold().replace(" ", "-")
+    for one in TRACKERS:
+        if key in (one.id, one.title.casefold().replace(" ", "-"), *one.names):
+            return one
+    raise Problem(
+        f"`--for {text}` names no tracker, expected one of {', '.join(t.id for t in TRACKERS)}",
+        code=ExitCode.USAGE,
+    )
+
+
+def of_frameworks(installed: Sequence[str]) -> Tracker:
+    """Return where the framework that is installed takes reports; JAX where there is none."""
+    for package, tracker in (("torch_tpu", "torchtpu"), ("torch_xla", "pytorch-xla"),
+                             ("jax", "jax"), ("tensorflow", "tensorflow"),
+                             ("tensorflow-tpu", "tensorflow")):  # fmt: skip
+        if package in installed:
+            return named(tracker)
+    return named("jax")
