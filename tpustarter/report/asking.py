@@ -28,7 +28,7 @@ from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.process import CappedLog, Probe, signal_name
 
 STEPS: Mapping[str, tuple[str, ...]] = {
-    "jax": ("import jax", "jax.devices()", "a product in JAX", "environment of JAX", "libtpu.sdk"),
+    "jax": ("import jax", "jax.devices()", "environment of JAX", "a product in JAX", "libtpu.sdk"),
     "torch": ("import torch", "environment of PyTorch"),
     "torch_xla": ("import torch", "import torch_xla", "devices of torch_xla"),
     "torch_tpu": ("import torch", "import torch_tpu", "devices of torch_tpu"),

@@ -22,6 +22,8 @@ _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
 )
 _SECRET = re.compile(r"\[(?:token|key|secret|login|\$\w+)\]")
+_VARIABLE = re.compile(r"\[\$\w+\]")
+"""How the redactor names the variable that a secret is from; that name may tell something too."""
 _TIMES = 3
 """A text is searched for secrets again until nothing changes, but no more often than this."""
 
@@ -73,7 +75,7 @@ class Cleaner:
 
     def _without_secrets(self, text: str) -> str:
         for _ in range(_TIMES):
-            clean = self._redact.secrets(text)
+            clean = _VARIABLE.sub("[secret]", self._redact.secrets(text))
             self.secrets += max(0, len(_SECRET.findall(clean)) - len(_SECRET.findall(text)))
             if clean == text:
                 return clean

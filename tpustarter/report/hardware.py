@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine import host, memory
+from tpustarter.machine.generations import GENERATIONS
 from tpustarter.report.collecting import Collector, Context, Unanswered
 from tpustarter.report.shapes import (
     figure,
@@ -186,13 +187,14 @@ def _of(value: Any, cleaner: Any) -> str:
     return cleaner.proved(".".join(shown) + (rest or ""))
 
 
+GENERATION = one_of(*(row.name for row in GENERATIONS))
 _NODE = like(r"/dev/(accel\d+|vfio/\d+)")
 _BOUNDS = like(r"\d+(,\d+){0,3}")
 
 COLLECTORS = (
     Collector("tpu", "TPU chips, device nodes and who uses them", tpu, {
         "chips": figure, "reachable_chips": figure, "sees_every_process": figure,
-        "generation": listed(like(r"[a-z0-9]{2,8}")),
+        "generation": listed(GENERATION),
         "unknown_google_devices": listed(like(r"[0-9a-f]{4}:[0-9a-f?]{1,4}")),
         "on_pci": rows({"address": like(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}"), "numa": figure,
                         "driver": one_of("vfio-pci", "google_tpu", "gasket", "accel", "apex"),

@@ -140,7 +140,7 @@ def _path(name: str, replace: Replace) -> str:
     parts = _PYTHON.fullmatch(name)
     if parts and (end := _public_end(parts["rest"])):
         prefix = parts["prefix"]
-        known = _PUBLIC_FOLDERS.fullmatch(prefix) or not prefix
+        known = not prefix or _PUBLIC_FOLDERS.fullmatch(prefix) or _MADE.fullmatch(prefix)
         start = prefix if known else replace("path", prefix)
         return f"{start}/{parts['lib']}/{end}"
     suffix = _SUFFIX.search(name)

@@ -7,7 +7,9 @@ hangs does not concern them.
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
+from collections.abc import Mapping
 from typing import Any, cast
 
 from tpustarter import locations, state
@@ -15,14 +17,28 @@ from tpustarter.checking import compare, document
 from tpustarter.checking.results import KINDS, STATUSES
 from tpustarter.checking.selfcheck import Request, SelfCheck
 from tpustarter.learning import progress
+from tpustarter.machine import frameworks
+from tpustarter.machine.generations import GENERATIONS
 from tpustarter.problem import Problem
+from tpustarter.report import software
 from tpustarter.report.collecting import Collector, Context, Unanswered
-from tpustarter.report.shapes import figure, like, one_of, rows, text
-from tpustarter.terminal import visible
+from tpustarter.report.shapes import (
+    VERSION,
+    figure,
+    like,
+    listed,
+    one_of,
+    pairs,
+    rows,
+    text,
+    version,
+)
 
 Fields = dict[str, Any]
 FRESH_S = 30.0
 _GOOD = ("healthy", "degraded")
+_QUOTING = ("HOST-ENVIRONMENT-",)
+"""Findings of these codes quote the user's variables: their names tell enough."""
 _WORTH_TELLING = ("warn", "fail")
 MOST_KEPT = 20
 """How many of the newest kept reports are looked through for a good one."""
@@ -79,6 +95,8 @@ def fresh(context: Context) -> Fields:
 
 
 def _in_words(finding: Fields) -> str:
+    if str(finding["code"]).startswith(_QUOTING):
+        return str(finding["name"])
     found = f"{finding['name']}: found {finding['found']}"
     unit = f" {finding['unit']}" if finding["unit"] else ""
     expected = f", expected {finding['expected']}" if finding["expected"] is not None else ""
@@ -96,19 +114,34 @@ def changes(context: Context) -> Fields:
     ran = {result["id"] for result in now["results"]}
     kept = [result for result in before["results"] if result["id"] in ran]
     compared = compare.compare("the last good run", {**before, "results": kept}, now)
-    # The kept run had a framework on a device, this one had none: that is no change.
-    skipped = ("platform", "kind", "devices", "virtual", "level")
-    target = [one for one in compared["target"] if one["name"] not in skipped]
     tells = {one["name"] for one in compared["environment"] if one["now"] == "set"}
     return {
         "since": compared["started"],
         "verdict_then": before.get("verdict"),
         "verified_on_then": before.get("verified_on"),
-        "versions": compared["versions"],
-        "machine": target,
-        "settings": sorted(tells),
+        "versions": _told(compared["versions"], _VERSIONS),
+        "machine": _told(compared["target"], _MACHINE),
+        "settings": sorted(tells & {*software.VARIABLES, *software.FLAGS, *software.NAMED_ONLY}),
         "results": compared["results"],
     }
+
+
+_VERSIONS: dict[str, str] = {name: VERSION for name in ("tpustarter", "python", *software.PACKAGES)}
+# A kept run had a framework on a device and this one had none, so no more is compared.
+_MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENERATIONS)}
+
+
+def _told(differences: list[Fields], forms: Mapping[str, str]) -> list[Fields]:
+    """Return the differences in what is known here; a value of another form is hidden."""
+
+    def value(name: str, one: Any) -> str:
+        if one is None:
+            return "absent"
+        return str(one) if re.fullmatch(forms[name], str(one)) else "(not told)"
+
+    return [{"name": row["name"], "before": value(row["name"], row["before"]),
+             "now": value(row["name"], row["now"])}
+            for row in differences if row["name"] in forms]  # fmt: skip
 
 
 def _last_good() -> Fields | None:
@@ -150,29 +183,14 @@ def _counts(value: Any, cleaner: Any) -> Any:
     return {name: figure(value.get(name, 0), cleaner) for name in STATUSES}
 
 
-def _versions(value: Any, cleaner: Any) -> Any:
-    shape = like(r"[0-9][\w.+!-]{0,60}|unknown")
-    return {
-        cleaner.proved(visible(str(name))[:40]): shape(one, cleaner) for name, one in value.items()
-    }
-
-
+_FRAMEWORKS = tuple(frameworks.DISTRIBUTIONS)
 _VERDICT = one_of("healthy", "degraded", "unhealthy", "inconclusive")
 _ID = like(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}")
 _TIME = like(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
 _STATUS = one_of(*STATUSES)
 _NAME = like(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
-_VALUE = text(1)
-
-
-def _changed(value: Any, cleaner: Any) -> Any:
-    rows_of = rows({"name": _NAME, "before": _VALUE, "now": _VALUE})
-    return rows_of([{**one, "before": _word(one["before"]), "now": _word(one["now"])}
-                    for one in value], cleaner)  # fmt: skip
-
-
-def _word(value: Any) -> str:
-    return "absent" if value is None else str(value)
+_VALUE = like(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
+_CHANGED = rows({"name": _NAME, "before": _VALUE, "now": _VALUE})
 
 
 COLLECTORS = (
@@ -181,8 +199,8 @@ COLLECTORS = (
         "verified_on": one_of(*KINDS), "headline": text(3), "counts": _counts,
     }),
     Collector("checks", "Host checks, run now", fresh, {
-        "verdict": _VERDICT, "counts": _counts, "frameworks": _versions, "blocked": text(2),
-        "python_version": like(r"[\w.+]{1,30}"),
+        "verdict": _VERDICT, "counts": _counts, "python_version": version,
+        "frameworks": pairs(dict.fromkeys(_FRAMEWORKS, version)), "blocked": text(2),
         "findings": rows({"check": _ID, "status": _STATUS, "code": like(r"[A-Z0-9-]{2,60}"),
                           "verdict": one_of(*_WORTH_TELLING), "what": text(2), "hint": text(2)}),
         "errors": rows({"check": _ID, "reason": like(r"[a-z-]{2,20}"), "what": text(3),
@@ -190,8 +208,7 @@ COLLECTORS = (
     }, limit_s=FRESH_S),
     Collector("changes", "What changed since the last good run", changes, {
         "since": _TIME, "verdict_then": _VERDICT, "verified_on_then": one_of(*KINDS),
-        "versions": _changed, "machine": _changed, "settings": lambda value, cleaner: [
-            _NAME(one, cleaner) for one in value],
+        "versions": _CHANGED, "machine": _CHANGED, "settings": listed(_NAME),
         "results": rows({"id": _ID, "change": like(r"[a-z]{2,12}"), "before": _STATUS,
                          "now": _STATUS}),
     }),

@@ -50,7 +50,20 @@ def one_of(*words: str) -> Shape:
     return like("|".join(map(re.escape, words)))
 
 
-version = like(r"[0-9][0-9A-Za-z.+!_-]{0,60}|unknown")
+VERSION = (
+    r"\d{1,8}(?:\.\d{1,8}){0,5}(?:[._-]?(?:a|b|rc|dev|post|alpha|beta|nightly)[.-]?\d{0,14}){0,3}"
+)
+_LOCAL = re.compile(r"cpu|cu\d{2,4}|cxx11|(?:git)?[0-9a-f]{6,40}(?:\.d\d{8})?")
+"""What may follow a plus in a version: kinds of builds, and the commit; others name a company."""
+
+
+def version(value: Any, cleaner: Cleaner) -> Any:
+    """Tell a version; of a build that is nobody else's it is told that it is one."""
+    public, plus, local = _string(value).partition("+")
+    if public != "unknown" and not re.fullmatch(VERSION, public):
+        raise Unclean("it does not have the form of a version")
+    shown = local if _LOCAL.fullmatch(local) else "(local)"
+    return cleaner.proved(f"{public}+{shown}" if plus else public)
 
 
 def path(value: Any, cleaner: Cleaner) -> Any:

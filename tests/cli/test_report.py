@@ -1,0 +1,141 @@
+"""`tpustarter report` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.support.stubs import make_python
+from tests.support.terminal import terminal
+
+SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
+TPUSTARTER = (sys.executable, "-m", "tpustarter", "report")
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> str:
+    """Return a Python with a stub of JAX."""
+    return str(make_python(tmp_path / "v", jax="0.12.0.1"))
+
+
+def typed(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command line in a folder."""
+    return subprocess.run(
+        [*TPUSTARTER, *arguments], capture_output=True, text=True, check=False, cwd=folder,
+        stdin=subprocess.DEVNULL, timeout=120,
+    )  # fmt: skip
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_written(tmp_path: Path, python: str) -> None:
+    """The text is on stdout, what was replaced and what to do on stderr."""
+    out = tmp_path / "out"
+    out.mkdir()
+    done = typed("--python", python, "--no-ask", folder=out)
+
+    assert 0 == done.returncode
+    assert done.stdout.startswith("## Before you file\n")
+    assert "Replaced in this text: " in done.stderr
+    assert done.stderr.endswith("Nothing was written. `tpustarter report --yes` writes it.\n")
+    assert [] == list(out.iterdir())
+
+
+def test_with_yes_the_files_are_there_and_the_text_is_what_was_shown(
+    tmp_path: Path, python: str
+) -> None:
+    """In the form that was asked for."""
+    out = tmp_path / "out"
+    done = typed("--python", python, "--yes", "--for", "cloud-tpu", "--out", str(out),
+                 folder=tmp_path)  # fmt: skip
+    written = sorted(path.name for path in out.rglob("*") if path.is_file())
+    markdown = next(out.rglob("report.md")).read_text()
+
+    assert 0 == done.returncode
+    assert ["manifest.json", "report.json", "report.md"] == [n for n in written if "tar" not in n]
+    assert 1 == len([name for name in written if name.endswith(".tar.gz")])
+    assert markdown == done.stdout
+    assert "### Runtime version" in markdown
+    jsonschema.validate(json.loads(next(out.rglob("report.json")).read_text()), SCHEMA)
+
+
+@pytest.mark.parametrize(("answer", "written"), [("n", False), ("y", True)])
+def test_on_a_terminal_it_asks(answer: str, written: bool, tmp_path: Path, python: str) -> None:
+    """The question comes after the text, and a no writes nothing."""
+    out = tmp_path / "out"
+    words = ("report", "--python", python, "--no-ask", "--out", str(out))
+    with terminal(*words, drive="drive_cli.py", lines=100) as screen:
+        screen.until(lambda text: "Write this report?" in text)
+        screen.press(f"{answer}\r")
+        code = screen.end()
+        told = screen.text
+
+    assert 0 == code
+    assert ("Written: " if written else "Nothing was written.") in told
+
+    assert written == out.exists()
+
+
+def test_json_is_the_document_and_writes_nothing(tmp_path: Path, python: str) -> None:
+    """With what the frameworks said."""
+    out = tmp_path / "out"
+    out.mkdir()
+    done = typed("--python", python, "--json", folder=out)
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMA)
+
+    assert 0 == done.returncode
+    assert [] == list(out.iterdir())
+    assert "jax" in {one["name"] for one in document["sections"]}
+
+
+REFUSED = {
+    "a tracker that is none": (("--for", "mxnet"), "names no tracker"),
+    "a log that is not there": (("--log", "none.log"), "`none.log` cannot be read"),
+    "a Python that is none": (("--python", "/none"), "is not a Python"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_followed_is_said_before_anything_is_asked(
+    name: str, tmp_path: Path
+) -> None:
+    """As text and as JSON."""
+    arguments, what = REFUSED[name]
+    done = typed(*arguments, folder=tmp_path)
+    as_json = json.loads(typed(*arguments, "--json", folder=tmp_path).stdout)
+
+    assert 2 == done.returncode
+    assert what in done.stderr
+    assert ("tpustarter.bug-report/1", 2) == (as_json["schema"], as_json["exit_code"])
+
+
+def test_a_log_is_searched_and_its_cause_stands_first(tmp_path: Path, python: str) -> None:
+    """The line is quoted without the names in it."""
+    (tmp_path / "train.log").write_text(
+        "/home/zq7/train.py: RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is "
+        "already in use by process with pid 4242. Not attempting to load libtpu.so in this "
+        "process.\n"
+    )
+    done = typed("--python", python, "--no-ask", "--log", "train.log", folder=tmp_path)
+
+    assert "tpu-in-use-by-pid" in done.stdout.partition("### Description")[0]
+    assert "zq7" not in done.stdout
+    assert "4242" in done.stdout
+
+
+def test_without_any_python_there_is_a_report(tmp_path: Path) -> None:
+    """The machine is told all the same."""
+    env = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(
+        [*TPUSTARTER, "--json"], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env=env, timeout=120, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    assert 0 == done.returncode
+    assert json.loads(done.stdout)["sections"]

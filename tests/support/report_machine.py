@@ -1,0 +1,196 @@
+"""A TPU VM on which everything that has a name has a telling one: what a report must not tell.
+
+Each secret holds `NEEDLE`, or is one of `NEEDLES`, so one search finds any of them. They stand in
+variables, files, file names, arguments of processes, metadata, logs, results of checks, the names
+of host and user, and in whatever a framework prints, says and raises.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.fake_metadata import values
+from tests.support.machines import lay_out
+from tests.support.stubs import make_python
+from tpustarter.checking.interpreters import Interpreter, installed
+from tpustarter.machine import host
+
+NEEDLE = b"zq7"
+NEEDLES = (NEEDLE, b"10.77.66.55", b"2001:db8:77::66", b"42:01:0a:77:66:55", b"777666555444",
+           base64.b64encode(b"zq7secret-of-a-variable").rstrip(b"=")[:-2])  # fmt: skip
+"""In small letters, as the outputs are searched."""
+USER, HOST, PROJECT, BUCKET = "zq7ada", "t1v-n-zq700aa-w-0", "zq7-lab-314", "zq7-bucket"
+TOKENS = (
+    "hf_zq7abcdefghijklmnop",
+    "ghp_zq7abcdefghijklmnopqrstuvwxyz0123456",
+    "ya29.zq7abcdefghijk-lm",
+    "AKIAZQ7ABCDEFGHIJKLM",
+    "eyJzq7abcdefghi.eyJzdWIiOiIxMjM0.c2lnbmF0dXJl",
+    "zq7secret-of-a-variable",
+)
+TEXTS = (
+    *TOKENS,
+    f"user {USER} on {HOST}: /home/{USER}/zq7run/zq7train.py line 3",
+    f"saved to gs://{BUCKET}/zq7dir/zq7step_100.npz of projects/{PROJECT}/locations/us-central1-b",
+    f"mail {USER}@example.com, zq7bot@{PROJECT}.iam.gserviceaccount.com",
+    "connect 10.77.66.55:8471 or addr=10.77.66.55, [2001:db8:77::66]:80, 42:01:0a:77:66:55",
+    'File "zq7module/zq7model.py", line 7, in step',
+    f'File "/opt/{USER}/lib/python3.12/site-packages/zq7pkg/core.py", line 1 in f',
+    "export WANDB_API_KEY=zq7abcdef0123456789 && psql --password zq7hunter2",
+    "https://ada:zq7pass@zq7corp.example.com/zq7/path?token=zq7abc and ssh://zq7box/x",
+    "-----BEGIN PRIVATE KEY-----\nzq7AAAABBBBCCCCDDDDEEEEFFFFGGGG0123\n-----END PRIVATE KEY-----",
+    f"--project={PROJECT} --config=zq7secret.yaml dump=/zq7/dump:/zq7/other -I/zq7/include",
+    "\x1b[31mzq7train.py\x1b[0m in ~/zq7dir and C:\\Users\\zq7ada\\x.py, projects/777666555444/x",
+    "Running on machine: zq7otherhost, project number 777666555444 or zq7-meta-1, zq7-gcloud-1",
+    "zq7ADA".lower().upper() + f" {HOST.upper()} {PROJECT.upper()}",
+)
+"""What programs print, logs hold and results say."""
+
+_HOSTILE_JAX = """
+import json, os, sys
+from types import SimpleNamespace
+__version__ = "0.12.0.1"
+config = SimpleNamespace(values={{}})
+texts = json.loads(os.environ["ZQ7_TEXTS"])
+print(*texts, sep="\\n")
+print(*texts, sep="\\n", file=sys.stderr, flush=True)
+client = SimpleNamespace(platform_version="\\n".join(texts))
+
+def local_devices():
+    {devices}
+    return [SimpleNamespace(platform="cpu", device_kind=(texts or ["cpu"])[0], client=client)]
+
+def device_count():
+    return 1
+
+process_count = device_count
+
+def print_environment_info(return_string=False):
+    lines = [f"{{name}}={{value}}" for name, value in os.environ.items()
+             if name.startswith(("JAX_", "XLA_"))]
+    return "\\n".join(["jax: 0.12.0.1", *texts, *lines])
+"""
+DEVICES = {
+    "answers": "pass",
+    "raises": 'raise RuntimeError("\\n".join(texts))',
+    "hangs": "import time; time.sleep(600)",
+    "dies": "os._exit(3)",
+}
+"""What its devices do when they are asked for."""
+
+
+def hostile_python(folder: Path, devices: str = "answers") -> Interpreter:
+    """Make a Python whose JAX tells everything, and whose devices answer, raise, hang or die."""
+    python = make_python(folder, jax="0.12.0.1", libtpu="0.0.50.1")
+    packages = next(folder.glob("lib/python3*/site-packages"))
+    (packages / "jax.py").unlink()
+    (packages / "jax").mkdir()
+    (packages / "jax/numpy.py").write_text("def ones(shape): return 1 / 0\n")
+    source = _HOSTILE_JAX.format(devices=DEVICES[devices])
+    (packages / "jax/__init__.py").write_text(source)
+    return Interpreter(python, "--python", installed(folder))
+
+
+def telling_machine(root: Path, home: Path, address: str, generation: str | None) -> host.Machine:
+    """Lay out the machine, with the user's files below `home`.
+
+    Args:
+        root: Of the machine.
+        home: A folder that this process may write to; the real Python reads there.
+        address: Of the metadata server.
+        generation: Of its chips, which somebody uses; null for none.
+    """
+    holder = {
+        "pid": 4242,
+        "command": f"python /home/{USER}/zq7train.py --password zq7pass --id {TOKENS[3]}",
+    }
+    machine = lay_out(root, generation, chips=4, holder=holder if generation else None)
+    (root / "etc/passwd").write_text(
+        f"root:x:0:0::/root:/bin/sh\n{USER}:x:1000:1000::/home/{USER}:/bin/sh\n"
+    )
+    (root / "etc/hostname").write_text(f"{HOST}\n")
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n10.77.66.55 zq7peer zq7peer.internal\n")
+    logs = root / "tmp/tpu_logs"
+    logs.mkdir()
+    log = "\n".join(TEXTS)
+    for name in (f"tpu_driver.{HOST}.{USER}.log.INFO.20261122-101112.4242", "zq7own.log",
+                 "tpu_driver.zq7other.host.zq7bob.log.ERROR.20261122-101112.1"):  # fmt: skip
+        (logs / name).write_text(log)
+    gcloud = home / ".config/gcloud/configurations"
+    gcloud.mkdir(parents=True)
+    (gcloud / "config_zq7").write_text(
+        f"[core]\naccount = zq7bot@{PROJECT}.iam.gserviceaccount.com\nproject = zq7-gcloud-1\n"
+    )
+    env = {
+        **machine.env,
+        "HOME": str(home), "USER": USER, "LOGNAME": USER, "HOSTNAME": HOST,
+        "GCE_METADATA_HOST": address, "PATH": "/usr/bin:/bin", "ZQ7_TEXTS": json.dumps(TEXTS),
+        "HF_TOKEN": TOKENS[0], "NEUTRAL": TOKENS[1], "MY_SECRET": TOKENS[5],
+        "GOOGLE_CLOUD_PROJECT": PROJECT, "TPU_NAME": "zq7-tpu", "BUCKET_URI": f"gs://{BUCKET}/x",
+        "TPU_WORKER_HOSTNAMES": "10.77.66.55", "JAX_COORDINATOR_ADDRESS": "zq7peer:1234",
+        "XLA_FLAGS": "--xla_dump_to=/zq7/dump --zq7_flag=1 --xla_cpu_enable=zq7",
+        "LIBTPU_INIT_ARGS": "--xla_tpu_enable_x=zq7 zq7", "JAX_ZQ7_OPTION": "zq7",
+        "JAX_COMPILATION_CACHE_DIR": "/zq7/cache", "TPU_ACCELERATOR_TYPE": "zq7-8",
+        "JAX_ENABLE_X64": "zq7", "TPU_LIBRARY_PATH": "/zq7/libtpu.so", "LD_PRELOAD": "/zq7/x.so",
+        "VIRTUAL_ENV": "/zq7/venv",
+    }  # fmt: skip
+    return host.Machine(machine.root, env)
+
+
+def telling_metadata() -> dict[str, str]:
+    """Return what the metadata server says: attributes, and what it knows of the project."""
+    kind = values("v5litepod-4")
+    tpu_env = kind["attributes/tpu-env"] + "RUNTIME_VERSION: 'zq7-image'\nNODE_ID: 'zq7-tpu'\n"
+    return {
+        **kind,
+        "attributes/tpu-env": tpu_env,
+        "attributes/ssh-keys": f"{USER}:ssh-ed25519 zq7key",
+        "/computeMetadata/v1/project/project-id": "zq7-meta-1",
+        "/computeMetadata/v1/project/numeric-project-id": "777666555444",
+        "name": HOST,
+        "hostname": f"{HOST}.us-central1-b.c.{PROJECT}.internal",
+        "machine-type": "projects/1/machineTypes/zq7-machine",
+        "service-accounts/default/email": f"zq7bot@{PROJECT}.iam.gserviceaccount.com",
+    }
+
+
+def telling_report(started: str = "2026-11-20T10:00:00+00:00") -> dict[str, Any]:
+    """Return a kept report of the self-check that tells everything, and that was good."""
+    finding = {"code": "HOST-ZQ7", "name": TEXTS[6], "verdict": "warn", "found": TEXTS[7],
+               "expected": TEXTS[8], "unit": "zq7", "entity": "zq7", "hint": TEXTS[9],
+               "lesson": None}  # fmt: skip
+    return {
+        "schema": "tpustarter.report/1",
+        "tool": {"version": "zq7"},
+        "started": started,
+        "target": {"python": "/zq7/bin/python", "python_version": "3.9.zq7",
+                   "frameworks": {"jax": "zq7", "zq7pkg": "1.0"}, "env": {"ZQ7": "zq7"},
+                   "settings": ["JAX_ZQ7"], "platform": "zq7", "kind": "zq7"},
+        "host": {"chips": 3, "generation": "zq7"},
+        "selection": {"level": "quick", "ids": ["zq7"]},
+        "results": [{"id": "host.chips", "status": "zq7", "findings": [finding]},
+                    {"id": "host.zq7", "status": "fail", "findings": []}],
+        "verdict": "healthy",
+        "verified_on": "tpu",
+    }  # fmt: skip
+
+
+def telling_summary() -> dict[str, Any]:
+    """Return what is remembered of the last check, telling everything."""
+    return {"when": "2026-11-20T10:00:00+00:00", "level": "quick", "ids": ["zq7"],
+            "counts": {"pass": 1, "zq7": 2}, "headline": " ".join(TEXTS), "verdict": "zq7",
+            "verified_on": "tpu", "exit_code": 0}  # fmt: skip
+
+
+def found_in(data: bytes) -> list[bytes]:
+    """Return the needles in what was written, whatever case they are in."""
+    small = data.lower()
+    return [needle for needle in NEEDLES if needle.lower() in small]
+
+
+if sys.platform == "win32":
+    raise RuntimeError("it lays out a Linux machine")
