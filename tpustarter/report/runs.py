@@ -126,7 +126,8 @@ def changes(context: Context) -> Fields:
     }
 
 
-_VERSIONS: dict[str, str] = {name: VERSION for name in ("tpustarter", "python", *software.PACKAGES)}
+_NAMES: tuple[str, ...] = ("tpustarter", "python", *software.PACKAGES)
+_VERSIONS = dict.fromkeys(_NAMES, VERSION)
 # A kept run had a framework on a device and this one had none, so no more is compared.
 _MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENERATIONS)}
 
