@@ -45,6 +45,7 @@ KEPT = (
     "/usr/lib/python3.12/threading.py and /dev/vfio/0 and /tmp/libtpu_lockfile",
     "https://github.com/jax-ml/jax/issues/22070",
     "xla_bridge.py:54] tpu_initialize_util.cc:123 at 12:34:56",
+    "_init_backend (jax/_src/xla_bridge.py:935), f (libtpu/libtpu.so)",
     "std::vector<ad::b>, 0000:00:04.0, 3.5 bytes/s and/or TPU/CPU",
     "torch.utils.collect_env, math.log(x), threading.local",
     "127.0.0.1:8431 and 169.254.169.254 and ::1",

@@ -52,6 +52,11 @@ _INSTALLED = re.compile(r"(?:(?:site|dist)-packages/)")
 _SUFFIX = re.compile(r"\.(?:py|pyx|ipynb|sh|so|log|txt|json|yaml|yml|toml)$")
 """Suffixes that a pseudonym keeps: they say what a file is, and nothing of whose it is."""
 
+_FRAME_OF_PACKAGE = re.compile(
+    r"(?:jax/(?:_src|experimental|interpreters)|jaxlib|libtpu|torch|torch_xla|torch_tpu|numpy)/"
+    r"[\w./+-]+"
+)
+"""How py-spy names a module of a package."""
 _CHARACTER = r"[\w.+@%=~#$-]"
 _FILES = (
     r"pyx?|ipynb|sh|bash|log|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|csv|tsv|npz|npy|pt|pth|"
@@ -135,7 +140,7 @@ def path(name: str, replace: Replace) -> str:
 def _path(name: str, replace: Replace) -> str:
     if _PUBLIC_FOLDERS.fullmatch(name) or _KEPT_FILES.fullmatch(name) or _MADE.fullmatch(name):
         return name
-    if "/" not in name and _KEPT_FILES.fullmatch(name):
+    if _FRAME_OF_PACKAGE.fullmatch(name):
         return name
     parts = _PYTHON.fullmatch(name)
     if parts and (end := _public_end(parts["rest"])):

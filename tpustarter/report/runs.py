@@ -126,8 +126,7 @@ def changes(context: Context) -> Fields:
     }
 
 
-_NAMES: tuple[str, ...] = ("tpustarter", "python", *software.PACKAGES)
-_VERSIONS = dict.fromkeys(_NAMES, VERSION)
+_VERSIONS = dict.fromkeys(("tpustarter", "python", *software.PACKAGES), VERSION)
 # A kept run had a framework on a device and this one had none, so no more is compared.
 _MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENERATIONS)}
 

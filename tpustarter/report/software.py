@@ -19,7 +19,7 @@ from tpustarter.report.collecting import Collector, Context, Unanswered
 from tpustarter.report.shapes import figure, like, listed, pairs, path, version
 from tpustarter.version import __version__
 
-PACKAGES = (
+PACKAGES: tuple[str, ...] = (
     "jax", "jaxlib", "libtpu", "libtpu-nightly", "numpy", "ml_dtypes", "scipy", "flax", "optax",
     "orbax-checkpoint", "torch", "torch_xla", "torch_tpu", "torchax", "tensorflow",
     "tensorflow-tpu", "keras", "transformers", "jax_cuda12_plugin", "jax_cuda13_plugin",
