@@ -122,3 +122,41 @@ def test_no_name_is_left_whatever_stands_beside_it(before: str, after: str, name
         return
 
     assert not re.search("zq7(ada|-lab|-b|abcdef)", clean)
+
+
+LONG = (
+    "=-",
+    "a.",
+    "/a",
+    "a/",
+    "-",
+    "x@",
+    "1.",
+    "ab:",
+    "{'",
+    "~/",
+    "\\",
+    "projects/",
+    "gs://a/",
+    "",
+)
+
+
+def test_a_long_line_is_cut_before_it_takes_for_ever() -> None:
+    """What costs is the part that is searched, whatever the length; the rest is not shown."""
+    one = cleaner(user="zq7ada")
+    for piece in LONG:
+        clean = one.text(f"{piece * 40_000} zq7ada")
+
+        assert len(clean) <= 2 * 300
+        assert "zq7" not in clean
+
+
+def test_a_row_with_one_strange_field_is_told_without_it() -> None:
+    """A driver that nobody foresaw must not hide all chips."""
+    from tpustarter.report.shapes import figure, one_of, rows
+
+    shape = rows({"chip": figure, "driver": one_of("vfio-pci")})
+    told = shape([{"chip": 1, "driver": "zq7"}, {"chip": 2, "driver": "vfio-pci"}], cleaner())
+
+    assert [{"chip": 1, "driver": "(not told)"}, {"chip": 2, "driver": "vfio-pci"}] == told

@@ -104,7 +104,13 @@ def _ask(framework: str, context: Context) -> Fields:
     except Problem as problem:
         raise Unanswered(problem.what) from problem
     context.found.setdefault("outputs", {})[framework] = "\n".join(
-        [one.output, one.device_log, *(str(event.get("error", "")) for event in one.events)]
+        [
+            one.output,
+            one.device_log,
+            one.python_stack,
+            one.native_stack,
+            *(str(event.get("error", "")) for event in one.events),
+        ]
     )
     return _facts(framework, one, run_plan.platform, why)
 

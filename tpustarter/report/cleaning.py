@@ -18,6 +18,8 @@ PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCL
 LINES = 60
 CHARACTERS = 300
 """Of a text at most so many lines are told, the last ones, and of each so many characters."""
+SEARCHED = 1024
+"""Characters of a line that are searched for names."""
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
 )
@@ -46,11 +48,12 @@ class Cleaner:
     def text(self, text: str, lines: int = LINES) -> str:
         """Return a text of at most so many lines, its last ones; raises Unclean."""
         plain = _ESCAPE.sub("", text.replace("\r\n", "\n"))
-        # All of it is searched before it is cut: half a secret is not recognised.
-        clean = self._without_secrets(plain)
-        clean = self.names.text(clean)
-        clean = self._without_secrets(clean)
-        shown = [_visible(line)[:CHARACTERS] for line in clean.rstrip().split("\n")[-lines:]]
+        # All of it is searched for secrets before it is cut: half of one is not recognised.
+        clean = self._without_secrets(plain).rstrip()
+        # A name that is shown ends long before this; to look for names further takes for ever.
+        clean = "\n".join(line[:SEARCHED] for line in clean.split("\n")[-lines:])
+        clean = self._without_secrets(self.names.text(clean))
+        shown = [_visible(line)[:CHARACTERS] for line in clean.split("\n")]
         return self.proved("\n".join(shown))
 
     def name(self, kind: str, value: str) -> str:

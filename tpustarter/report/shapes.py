@@ -14,6 +14,8 @@ from tpustarter.report.cleaning import Cleaner, Unclean
 
 Shape = Callable[[Any, Cleaner], Any]
 """Returns what may be told of a value; raises Unclean for one that may not be told."""
+NOT_TOLD = "(not told)"
+"""Stands for a value of a row that may not be told."""
 MOST = 64
 """Rows of a list that are told."""
 
@@ -96,13 +98,8 @@ def rows(fields: Mapping[str, Shape]) -> Shape:
     """Tell a list of things with fields."""
 
     def told(value: Any, cleaner: Cleaner) -> Any:
-        made: list[dict[str, Any]] = []
-        for row in list(value)[:MOST]:
-            shown, left_out = admitted(cast("dict[str, Any]", row), fields, cleaner)
-            if left_out:
-                raise Unclean(f"`{left_out[0].what}` of it: {left_out[0].why}")
-            made.append(shown)
-        return made
+        given = cast("list[dict[str, Any]]", list(value)[:MOST])
+        return [_told_or_not(row, fields, cleaner) for row in given]
 
     return told
 
@@ -118,9 +115,17 @@ def pairs(keys: Mapping[str, Shape]) -> Shape:
     def told(value: Any, cleaner: Cleaner) -> Any:
         given = cast("dict[str, Any]", value)
         kept = {key: given[key] for key in keys if given.get(key) is not None}
-        return admitted(kept, keys, cleaner)[0]
+        return _told_or_not(kept, keys, cleaner)
 
     return told
+
+
+def _told_or_not(
+    facts: Mapping[str, Any], fields: Mapping[str, Shape], cleaner: Cleaner
+) -> dict[str, Any]:
+    """Return fields, with a word in the place of those that may not be told."""
+    told, left_out = admitted(facts, fields, cleaner)
+    return told | {one.what: NOT_TOLD for one in left_out if one.what in fields}
 
 
 def admitted(
