@@ -252,5 +252,5 @@ _ALLOWED: Mapping[str, Shape] = {
     "kind": like(r"[A-Za-z][\w ./()-]{0,40}"), "local": figure, "total": figure,
     "processes": figure, "platform_version": text(6), "sum_of_product": figure,
     "metrics": pairs(dict.fromkeys(asked.METRICS, listed(like(r"[\w .:/%+-]{1,80}")))),
-    "environment_info": text(60), "error": text(40),
+    "environment_info": text(100), "error": text(40),
 }  # fmt: skip
