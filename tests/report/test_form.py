@@ -121,6 +121,23 @@ def test_without_a_word_the_tracker_is_that_of_what_is_installed() -> None:
     assert [] == judging.first(torch, [], None)["stale"]
 
 
+def test_what_a_hang_may_wait_for_is_told_where_something_shows_it() -> None:
+    """The native stack knows best; several hosts wait for each other."""
+    jax = {"hung_in": "jax.devices()", "waited_s": 30.0}
+    native = {"jax": {**jax, "native_stack": "libtpu::FetchGceInstanceAttributeMetadata"}}
+    chips = {"jax": jax, "tpu": {"chips": 4}}
+    hosts = {"jax": jax, "metadata": {"waits_for_other_hosts": True}}
+    silent = [{"name": "metadata", "why": "", "seconds": 2}]
+
+    def likely(facts: dict[str, Any], unanswered: list[dict[str, Any]]) -> str:
+        return str(judging.first(facts, unanswered, None)["hung"][0]["likely"])
+
+    assert "native stack shows" in likely(native, [])
+    assert "the metadata server gives no answer" in likely(chips, silent)
+    assert "one of several hosts" in likely(hosts, [])
+    assert "None" == likely({"jax": jax}, silent)
+
+
 @pytest.mark.parametrize(
     "name", ["JAX", "torch_xla", "PyTorch/XLA", "TorchTPU", "tf", "Cloud TPU support"]
 )

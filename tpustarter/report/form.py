@@ -80,7 +80,9 @@ def _before(view: View, tracker: trackers.Tracker) -> Iterator[str]:
     for one in first["hung"]:
         yield (
             f"- **Hang**: {one['framework']} did not come back from `{one['in']}` within "
-            f"{one['seconds']:g} s. Its stack is below."
+            f"{one['seconds']:g} s"
+            + (f", and {one['likely']}" if one.get("likely") else "")
+            + ". Its stack is below."
         )
     yield (
         f"- **Where**: {tracker.title}, {first['file_at']} ({first['why_there']}). Search "

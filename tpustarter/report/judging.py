@@ -32,7 +32,7 @@ def first(facts: Mapping[str, Fields], unanswered: Sequence[Fields], wanted: str
         "file_at": trackers.named(tracker).file_at,
         "search_at": trackers.named(tracker).search_at,
         "why_there": why,
-        "hung": _hung(facts),
+        "hung": _hung(facts, [one["name"] for one in unanswered]),
         "unanswered": [
             {"name": one["name"], "why": one["why"], "seconds": one["seconds"]}
             for one in unanswered
@@ -63,12 +63,28 @@ def _known(section: Fields) -> list[Fields]:
                                        "sources")} for one in kept[:3]]  # fmt: skip
 
 
-def _hung(facts: Mapping[str, Fields]) -> list[Fields]:
+def _hung(facts: Mapping[str, Fields], unanswered: Sequence[str]) -> list[Fields]:
     return [
-        {"framework": name, "in": one["hung_in"], "seconds": one["waited_s"]}
+        {
+            "framework": name,
+            "in": one["hung_in"],
+            "seconds": one["waited_s"],
+            "likely": _reason(one, facts, unanswered),
+        }
         for name, one in facts.items()
         if one.get("hung_in")
     ]
+
+
+def _reason(one: Fields, facts: Mapping[str, Fields], unanswered: Sequence[str]) -> str | None:
+    """Return what a framework that hangs may be waiting for; null where nothing tells."""
+    if "Metadata" in str(one.get("native_stack") or ""):
+        return "its native stack shows that libtpu waits for the metadata server"
+    if facts.get("tpu", {}).get("chips") and "metadata" in unanswered:
+        return "the metadata server gives no answer, and libtpu asks it while it starts"
+    if facts.get("metadata", {}).get("waits_for_other_hosts"):
+        return "this is one of several hosts, and each waits for the others"
+    return None
 
 
 def _where(
@@ -86,7 +102,11 @@ def _where(
     tracker = trackers.of_frameworks(list(packages))
     if not packages:
         return tracker.id, "no framework is installed in this Python, so this is a guess"
-    if _hung(facts) and tpu.get("chips") and tracker.id == "jax":
+    if (
+        any(one.get("hung_in") for one in facts.values())
+        and tpu.get("chips")
+        and tracker.id == "jax"
+    ):
         return tracker.id, (
             "it hangs while libtpu starts, and JAX's maintainers take reports of libtpu; where a "
             "new TPU VM hangs too, Cloud TPU support can look at the host (`--for cloud-tpu`)"
