@@ -12,9 +12,6 @@ from tpustarter.redact import Redactor
 from tpustarter.report.name_shapes import address, path
 from tpustarter.report.pseudonyms import Pseudonyms
 
-PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT",
-            "DEVSHELL_PROJECT_ID")  # fmt: skip
-"""Variables whose value is a project: a pseudonym stands for it, the same everywhere."""
 LINES = 60
 CHARACTERS = 300
 """Of a text at most so many lines are told, the last ones, and of each so many characters."""
@@ -38,9 +35,7 @@ class Cleaner:
     """Cleans everything that a report tells; made once, so that a name has one pseudonym."""
 
     def __init__(self, env: Mapping[str, str], names: Pseudonyms) -> None:
-        # Home and project get pseudonyms, and a word in brackets would hide which is which.
-        kept = {key: value for key, value in env.items() if key not in (*PROJECTS, "HOME")}
-        self._redact = Redactor(kept)
+        self._redact = Redactor(env)
         self.names = names
         self.secrets = 0
         """How many secrets were taken out."""

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tpustarter.machine import host, http_get, metadata
-from tpustarter.report.cleaning import PROJECTS
 from tpustarter.report.pseudonyms import Pseudonyms
 
 METADATA_S = 1.0
@@ -35,6 +34,9 @@ _HOST_VARIABLES = (
     "TPU_WORKER_HOSTNAMES",
     "TPU_PROCESS_ADDRESSES",
 )
+PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT",
+            "DEVSHELL_PROJECT_ID")  # fmt: skip
+"""Variables whose value is a project."""
 _USER_VARIABLES = ("USER", "LOGNAME", "SUDO_USER", "USERNAME")
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _BUCKET = re.compile(r"\b(?:gs|s3)://([A-Za-z0-9][\w.-]{2,})")
