@@ -35,6 +35,7 @@ REPLACED = {
     "on t1v-n-0a1b2c3d-w-0:": "on host-1:",
     "https://github.com/ada/private": "https://github.com/path-1",
     "--config=mine.yaml": "path-1.yaml",
+    "<mine.py> (mine.ipynb) //mine/x.bin": "<path-2.py> (path-3.ipynb) path-1",
     "token abc-secret-def here": "token [secret] here",
     "/x/lib/python3.12/site-packages/jax/_src/api.py":
         "path-1/lib/python3.12/site-packages/jax/_src/api.py",
@@ -44,6 +45,8 @@ KEPT = (
     "jax 0.12.0.1, libtpu 0.0.50.1, numpy 2.5.5",
     "/usr/lib/python3.12/threading.py and /dev/vfio/0 and /tmp/libtpu_lockfile",
     "https://github.com/jax-ml/jax/issues/22070",
+    "Looking in links: https://storage.googleapis.com/libtpu-releases/index.html",
+    '  File "/usr/local/lib/python3.10/dist-packages/torch_xla/core/xla_model.py", line 18, in f',
     "xla_bridge.py:54] tpu_initialize_util.cc:123 at 12:34:56",
     "_init_backend (jax/_src/xla_bridge.py:935), f (libtpu/libtpu.so)",
     "std::vector<ad::b>, 0000:00:04.0, 3.5 bytes/s and/or TPU/CPU",

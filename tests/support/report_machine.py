@@ -45,6 +45,8 @@ TEXTS = (
     "-----BEGIN PRIVATE KEY-----\nzq7AAAABBBBCCCCDDDDEEEEFFFFGGGG0123\n-----END PRIVATE KEY-----",
     f"--project={PROJECT} --config=zq7secret.yaml dump=/zq7/dump:/zq7/other -I/zq7/include",
     "\x1b[31mzq7train.py\x1b[0m in ~/zq7dir and C:\\Users\\zq7ada\\x.py, projects/777666555444/x",
+    "<zq7x.py>, (zq7y.ipynb), //zq7corp/zq7z.bin, open('/srv/zq7 my/zq7file.txt'), {zq7q.py:150}",
+    "[/zq7/a.py](https://localhost:8080/#) gcloud storage cp gs://zq7-other/zq7 .; x=zq7.json",
     "Running on machine: zq7otherhost, project number 777666555444 or zq7-meta-1, zq7-gcloud-1",
     "zq7ADA".lower().upper() + f" {HOST.upper()} {PROJECT.upper()}",
 )

@@ -24,17 +24,26 @@ _SITES = re.compile(
 """Hosts that are no secret of anybody's."""
 _OWNERS = (
     r"(?:jax-ml|google|openxla|pytorch|google-pytorch|tensorflow|AI-Hypercomputer|googlecolab|"
-    r"numpy|python|flax|kubernetes|GoogleCloudPlatform|apple|skypilot-org)"
+    r"numpy|python|kubernetes|GoogleCloudPlatform|apple|skypilot-org|google-deepmind|keras-team|"
+    r"huggingface|vllm-project|ray-project|Lightning-AI|marin-community)"
 )
+_BUCKETS = frozenset(
+    ("jax-releases", "libtpu-releases", "libtpu-wheels", "pytorch-xla-releases",
+     "pytorch-tpu-releases", "cloud-tpu-tpuvm-artifacts")
+)  # fmt: skip
+"""Buckets that documentation names."""
 _PUBLIC_PATH = re.compile(rf"/{_OWNERS}(?:/[\w.#-]+)*/?|/tpu(?:/docs(?:/[\w.#-]+)*)?/?|/")
 """Paths on those sites that are kept: others may name a person, a project or a bucket."""
 PACKAGES = frozenset((
-    "absl", "chex", "distrax", "einops", "equinox", "etils", "flax",
-    "grpc", "haiku", "jax", "jaxlib", "jaxtyping", "keras", "libtpu",
-    "ml_collections", "ml_dtypes", "numpy", "nvidia", "opt_einsum", "optax", "orbax",
-    "pip", "pluggy", "pytest", "scipy", "setuptools", "tensorboard", "tensorflow",
-    "tensorstore", "torch", "torch_tpu", "torch_xla", "torchax", "torchvision", "tpu_info",
-    "tpustarter", "transformers", "triton", "uv", "wheel",
+    "PIL", "absl", "accelerate", "chex", "clu", "datasets", "diffusers", "distrax", "easydel",
+    "einops", "equinox", "etils", "flax", "google", "grpc", "haiku", "huggingface_hub", "jax",
+    "jaxlib", "jaxtyping", "kauldron", "keras", "keras_core", "levanter", "libtpu", "lightning",
+    "maxtext", "ml_collections", "ml_dtypes", "numpy", "nvidia", "opt_einsum", "optax", "orbax",
+    "pandas", "peft", "pip", "pluggy", "pytest", "pytorch_lightning", "ray", "requests",
+    "safetensors", "scipy", "seqio", "setuptools", "sklearn", "t5", "tensorboard", "tensorflow",
+    "tensorflow_datasets", "tensorstore", "tokenizers", "torch", "torch_tpu", "torch_xla",
+    "torchax", "torchvision", "tpu_info", "tpustarter", "tqdm", "transformers", "triton",
+    "urllib3", "uv", "vllm", "wheel", "whisper_jax",
 ))  # fmt: skip
 """Packages whose modules keep their names, so that a stack can be read."""
 _PUBLIC_FOLDERS = re.compile(
@@ -99,12 +108,12 @@ _IP6 = re.compile(r"(?<![\w:.])(?=[0-9a-fA-F:]*\d)"
 _QUOTED = re.compile(r"(?P<quote>[\"'`])(?P<path>(?:~|\.{0,2})/[^\"'`\n]{1,400})(?P=quote)")
 _FRAME = re.compile(r"(?P<before>\bFile \")(?P<path>[^\"\n]{1,400})(?=\")")
 _ABSOLUTE = re.compile(
-    rf"(?:(?<![\w./~])|(?<=-[IL]))(?:~\w*|\.{{1,2}})?/(?!/){_CHARACTER}*(?:/{_CHARACTER}+)*/?"
+    rf"(?:(?<![\w./~])|(?<=-[IL]))(?:~\w*|\.{{1,2}})?(?:(?<!:)/)?/(?!/){_CHARACTER}*(?:/{_CHARACTER}+)*/?"
 )
 _WINDOWS = re.compile(r"\b[A-Za-z]:\\[^\s'\"<>|]+")
 _RELATIVE = re.compile(
-    rf"(?<![\w/~.<]){_CHARACTER}+(?:/{_CHARACTER}+)*\.(?:{_FILES})(?!\(|[\w-]|\.\w)|"
-    rf"(?<![\w/~.]){_CHARACTER}+/{_CHARACTER}+\.(?:{_FILES})(?![\w-])"
+    rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+(?:/{_CHARACTER}+)*\.(?:{_FILES})(?!\(|[\w-]|\.\w)|"
+    rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+/{_CHARACTER}+\.(?:{_FILES})(?![\w-])"
 )
 _MADE = re.compile(r"(?:project|host|user|email|bucket|address|path)-\d+(?:\.\w+)?")
 _KEPT_ADDRESSES = ("169.254.169.254",)
@@ -176,6 +185,8 @@ def address(text: str, replace: Replace) -> str:
 
 
 def _bucket(match: re.Match[str], replace: Replace) -> str:
+    if match["bucket"] in _BUCKETS:
+        return match[0]
     start = match["scheme"] + replace("bucket", match["bucket"])
     below = (match["path"] or "").rstrip(".:")
     return start + (f"/{replace('path', below)}" if below.strip("/") else below)
@@ -183,6 +194,8 @@ def _bucket(match: re.Match[str], replace: Replace) -> str:
 
 def _link(match: re.Match[str], replace: Replace) -> str:
     name, port, below = match["host"], match["port"] or "", match["path"] or ""
+    if below.split("/")[1:2] and below.split("/")[1] in _BUCKETS:
+        return match[0]
     if _SITES.fullmatch(name):
         kept = below if _PUBLIC_PATH.fullmatch(below.partition("?")[0]) and "?" not in below else ""
         rest = kept or (f"/{replace('path', below)}" if below.strip("/") else below)
