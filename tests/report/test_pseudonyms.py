@@ -45,6 +45,7 @@ KEPT = (
     "jax 0.12.0.1, libtpu 0.0.50.1, numpy 2.5.5",
     "/usr/lib/python3.12/threading.py and /dev/vfio/0 and /tmp/libtpu_lockfile",
     "https://github.com/jax-ml/jax/issues/22070",
+    "From /job:tpu_worker/replica:0/task:0: in /usr/local/lib/python3.8/dist-packages (2.1.0)",
     "Looking in links: https://storage.googleapis.com/libtpu-releases/index.html",
     '  File "/usr/local/lib/python3.10/dist-packages/torch_xla/core/xla_model.py", line 18, in f',
     "xla_bridge.py:54] tpu_initialize_util.cc:123 at 12:34:56",

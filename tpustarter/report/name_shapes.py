@@ -47,6 +47,7 @@ PACKAGES = frozenset((
 ))  # fmt: skip
 """Packages whose modules keep their names, so that a stack can be read."""
 _PUBLIC_FOLDERS = re.compile(
+    r"/(?:job|replica|task|device)|/usr(?:/local)?/lib/python3(?:\.\d+)?(?:/(?:site|dist)-packages)?|"
     r"/|/tmp(?:/libtpu_lockfile|/tpu_logs)?|/dev(?:/vfio(?:/\d+|/vfio)?|/accel\d+|/shm|/null)?|"
     r"/(?:usr/)?(?:local/)?s?bin(?:/(?:python3?(?:\.\d+)?|env|bash|sh))?|/usr(?:/local)?|"
     r"/(?:usr/)?lib(?:64)?(?:/x86_64-linux-gnu)?(?:/(?:lib(?:c|m|dl|rt|pthread|gcc_s)|ld-linux"
