@@ -42,7 +42,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("form")
     (folder / "root").mkdir()
     machine = lay_out(folder / "root", "v5e", chips=8)
-    make_python(folder / "v", jax="0.6.2", libtpu="0.0.17")
+    make_python(folder / "v", jax="0.4.34", libtpu="0.0.17")
     python = Interpreter(folder / "v/bin/python", "--python", installed(folder / "v"))
     log = folder / "train.log"
     log.write_text(f"step 1\n{HELD}")
@@ -69,7 +69,7 @@ def test_what_is_first_says_stale_versions_a_known_failure_and_where(
     """The three things that save a maintainer an answer."""
     before = form.markdown(document).partition("### Description")[0]
 
-    assert "**Stale version**: jax 0.6.2" in before
+    assert "**Stale version**: jax 0.4.34" in before
     assert "`tpu-in-use-by-pid`" in before
     assert "github.com/jax-ml/jax/issues/new" in before
 
