@@ -52,7 +52,7 @@ NEWEST = {
     "torch_tpu": "0.2.0",
     "tensorflow": "2.21.0",
 }
-"""The newest releases on the package index in 2026-11. A newer one may be out: nothing is asked online."""
+"""The newest releases of 2026-11. A newer one may be out: nothing is asked online."""
 NEWEST_FOR = {("jax", "3.10"): "0.6.2", ("jaxlib", "3.10"): "0.6.2",
               ("jax", "3.11"): "0.10.2", ("jaxlib", "3.11"): "0.10.2"}  # fmt: skip
 """What an older Python gets at most."""
