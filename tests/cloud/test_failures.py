@@ -17,6 +17,7 @@ from tpustarter import content, rows
 from tpustarter.cloud import failures, states
 from tpustarter.cloud.client import Client
 from tpustarter.cloud.failures import Failure
+from tpustarter.explain import known
 from tpustarter.problem import ExitCode, Problem
 
 ROWS = {row.id: row for row in failures.read()}
@@ -250,7 +251,7 @@ def test_fixes_are_commands_by_themselves_or_sentences() -> None:
     """A command in a fix can be copied as a whole."""
     for row in ROWS.values():
         for fix in row.fix:
-            if failures.is_command(fix):
+            if known.is_command(fix):
                 assert shlex.split(fix)[0] in ("gcloud", "tpustarter", "ssh-add", "eval"), fix
                 assert not re.search(r"[.;,`]( |$)", fix), fix
             else:

@@ -12,7 +12,7 @@ import re2
 
 from tests.support.failures import fields, write
 from tpustarter import content, locations
-from tpustarter.explain import explanation, known, ranking
+from tpustarter.explain import known, ranking
 from tpustarter.explain.known import Failure
 from tpustarter.explain.scanning import Scanner
 from tpustarter.problem import Problem
@@ -60,7 +60,7 @@ def test_a_row_can_be_used_and_followed(row: Failure) -> None:
     for fix in row.fix:
         # A sentence that ends with an address has no full stop, so that it can be copied.
         ends = fix.endswith((".", "`")) or "https://" in fix.split()[-1]
-        assert ends or explanation.is_command(fix), fix
+        assert ends or known.is_command(fix), fix
 
 
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)

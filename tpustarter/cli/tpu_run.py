@@ -15,7 +15,6 @@ from tpustarter.cli.endings import stopped_by_signals
 from tpustarter.cli.tpu_parts import command_lines, common_options, connect, place
 from tpustarter.cloud import (
     connecting,
-    failures,
     places,
     remote,
     remote_words,
@@ -28,6 +27,7 @@ from tpustarter.cloud.places import Project
 from tpustarter.cloud.remote import Ended, Job, Output, Remote
 from tpustarter.cloud.resources import Node
 from tpustarter.cloud.workers import Choice, Worker
+from tpustarter.explain import known
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible, wrap
 
@@ -158,7 +158,7 @@ def _summary(endings: Sequence[Ended], seconds: float, folder: Path) -> Iterator
     for way, fixes in remote_words.ways(endings):
         yield from wrap(visible(way))
         for fix in fixes:
-            if failures.is_command(fix):
+            if known.is_command(fix):
                 yield f"  $ {visible(fix)}"  # in one line, so that it can be copied
             else:
                 yield from wrap(visible(fix), "  - ", "    ")

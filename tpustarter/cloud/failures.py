@@ -70,10 +70,7 @@ _BY_GRPC_CODE: dict[int, Kind] = {
 }
 
 
-_COMMANDS = ("gcloud ", "tpustarter ", "ssh-add ", "eval ")
-_PLACEHOLDER = re.compile(r"\b(NAME|PROJECT|SERVICE|STATE|TYPE|ZONE)\b")
 _SAFE = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}")
-_DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
 _METADATA = {"location": "ZONE", "service": "SERVICE", "consumer": "PROJECT"}
 """Fields of an ErrorInfo, and what they fill in."""
 READ_AT_MOST = 20_000
@@ -115,9 +112,9 @@ class CloudProblem(Problem):
         values: Mapping[str, str] | None = None,
         quotas: Sequence[Quota] = (),
     ) -> None:
-        fixes = [filled(fix, values or {}) for fix in failure.fix] if failure else []
+        fixes = [known.filled(fix, values or {}) for fix in failure.fix] if failure else []
         first = fixes[0] if fixes else _HINTS.get(kind)
-        what = filled(failure.what, values or {}) if failure else doing
+        what = known.filled(failure.what, values or {}) if failure else doing
         if quotas and failure:
             what += f" ({'; '.join(map(str, quotas))})"
         shown = terminal.cut(terminal.visible(" ".join(text.split())), SHOWN_AT_MOST)
@@ -152,18 +149,7 @@ _HINTS = {
 
 def _as_hint(fix: str) -> str:
     """Return a fix as the hint of an error: a command in backticks, a sentence in lowercase."""
-    return f"`{fix}`" if is_command(fix) else fix[0].lower() + fix[1:].removesuffix(".")
-
-
-def is_command(fix: str) -> bool:
-    """Return whether a fix is a command that can be run as it is."""
-    return fix.startswith(_COMMANDS)
-
-
-def filled(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with ZONE, NAME and so on replaced by the values that are known."""
-    known = _DEFAULTS | dict(values)
-    return _PLACEHOLDER.sub(lambda match: known.get(match[0], match[0]), text)
+    return f"`{fix}`" if known.is_command(fix) else fix[0].lower() + fix[1:].removesuffix(".")
 
 
 @functools.cache

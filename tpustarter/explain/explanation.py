@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tpustarter.explain import known
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Sign
 from tpustarter.problem import ExitCode
@@ -18,11 +19,7 @@ INDENT = " " * 8
 OTHERS = 5
 """How many further failures are listed, each in a line."""
 
-_PLACEHOLDER = re.compile(
-    r"\b(BUCKET|DEVICE|NAME|PID|PORT|PROJECT|PYTHON|SERVICE|STATE|TYPE|ZONE)\b"
-)
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
-_SENTENCE = re.compile(r"[A-Z][a-z]*[ ,]")
 _ERROR = re.compile(
     r".*(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|F\d{4}|[Ee]rror|ERROR|[Ff]ailed|FAILED|"
     r"[Aa]borted|Killed))\b.*",
@@ -55,22 +52,23 @@ def last_error(end_of_log: str) -> str:
     return " ".join(found[-1].split()) if found else ""
 
 
+def title(match: Match) -> str:
+    """Return what is wrong as a sentence, with what the log says filled in."""
+    what = known.filled(match.failure.what, _values(match))
+    return what[:1].upper() + what[1:]
+
+
 def fixes(match: Match, python: str) -> list[str]:
     """Return what to do: what this machine needs first, then what helps anywhere, filled in."""
-    values: dict[str, str] = {"PYTHON": python}
-    for sign in match.signs:
-        values |= {name: value for name, value in sign.values.items() if _SAFE.fullmatch(value)}
+    values = {"PYTHON": python} | _values(match)
     hint = [match.hint[0].upper() + match.hint[1:].removesuffix(".") + "."] if match.hint else []
-    return [*hint, *(_filled(fix, values) for fix in match.failure.fix)]
+    return [*hint, *(known.filled(fix, values) for fix in match.failure.fix)]
 
 
-def is_command(fix: str) -> bool:
-    """Return whether a fix is a command that can be run as it is."""
-    return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
-
-
-def _filled(text: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)
+def _values(match: Match) -> dict[str, str]:
+    """Return what fills in the words of a row; only what a shell takes as one word."""
+    found = [pair for sign in match.signs for pair in sign.values.items()]
+    return {name: value for name, value in found if _SAFE.fullmatch(value)}
 
 
 def text(one: Explanation, paint: Paint = unpainted) -> str:
@@ -102,14 +100,10 @@ def _is_other(match: Match, first: Match) -> bool:
     return match.explained_by != first.failure.id and match.failure.role != "notice"
 
 
-def _title(match: Match) -> str:
-    return match.failure.what[:1].upper() + match.failure.what[1:]
-
-
 def _at_length(match: Match, python: str, paint: Paint) -> Iterator[str]:
     sure = paint(match.confidence, match.confidence)
-    yield from wrap(f"{_title(match)} ({match.confidence})")[:-1]
-    last = wrap(f"{_title(match)} ({match.confidence})")[-1]
+    *lines, last = wrap(visible(f"{title(match)} ({match.confidence})"))
+    yield from lines
     yield last.replace(f"({match.confidence})", f"({sure})")
     for sign in _telling(match):
         yield from wrap(visible(sign.quote), f"{f'line {sign.line}':<7} ", INDENT)
@@ -120,7 +114,7 @@ def _at_length(match: Match, python: str, paint: Paint) -> Iterator[str]:
     yield ""
     for number, fix in enumerate(fixes(match, python)):
         label = "do" if not number else "or"
-        if is_command(fix):
+        if known.is_command(fix):
             yield f"{label:<7} {visible(fix)}"  # never wrapped, so that it can be copied
         else:
             yield from wrap(visible(fix), f"{label:<7} ", INDENT)
@@ -141,7 +135,8 @@ def _in_a_line(match: Match, paint: Paint) -> Iterator[str]:
     sign = match.signs[0]
     sure = paint(match.confidence, match.confidence)
     line = f"line {sign.line}"
-    text = f"{match.failure.what} ({match.confidence})"
+    what = known.filled(match.failure.what, _values(match))
+    text = f"{what} ({match.confidence})"
     for row in wrap(text, f"  {line:<9} ", " " * 12):
         yield row.replace(f"({match.confidence})", f"({sure})")
 
@@ -180,7 +175,7 @@ def _fields(match: Match, python: str) -> dict[str, Any]:
     failure, sign = match.failure, match.signs[0]
     return {
         "id": failure.id,
-        "title": _title(match),
+        "title": title(match),
         "role": failure.role,
         "confidence": match.confidence,
         "explained_by": match.explained_by or None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,12 @@ FILE = Path(__file__).with_name("failures.yml")
 Role = Literal["cause", "symptom", "notice"]
 """`cause` breaks a run by itself; a `symptom` follows from something else; a `notice` is a warning
 that is harmless, or that explains wrong or slow results where nothing broke."""
+
+_PLACEHOLDER = re.compile(
+    r"\b(BUCKET|DEVICE|NAME|PID|PORT|PROJECT|PYTHON|SERVICE|STATE|TYPE|ZONE)\b"
+)
+_DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
+_SENTENCE = re.compile(r"[A-Z][a-z]*[ ,]")
 
 _SPACE = r"\s+"
 _QUOTE = "['\"`\u2018\u2019]"
@@ -138,6 +145,17 @@ def _google(value: Any) -> Google | None:
     if code is not None and type(code) is not int:
         raise ValueError(f"its `google` has the `grpc_code` {code!r}, expected a number")
     return Google(rows.text(fields, "kind"), code)
+
+
+def is_command(fix: str) -> bool:
+    """Return whether a fix is a command that can be run as it is."""
+    return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with ZONE, NAME and so on replaced by the values that are known."""
+    values = _DEFAULTS | dict(values)
+    return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)
 
 
 @functools.cache

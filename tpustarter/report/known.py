@@ -6,8 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-from tpustarter.explain import known, looking, ranking, scanning
-from tpustarter.explain.explanation import last_error
+from tpustarter.explain import explanation, known, looking, ranking, scanning
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.report import runs
 from tpustarter.report.collecting import Collector, Context, Unanswered
@@ -30,7 +29,7 @@ def match(context: Context) -> dict[str, Any]:
             scan = scanner.scan(stream)
         facts["searched"].append(source)
         if source == _FROM_LOG:
-            facts |= {"lines": scan.lines, "last_error": last_error(scan.last) or None}
+            facts |= {"lines": scan.lines, "last_error": explanation.last_error(scan.last) or None}
         found = looking.confirmed(ranking.rank(scan, known.read()), machine)
         facts["matches"] += [_fields(one, source) for one in found[:MOST]]
     if not facts["searched"]:
@@ -68,7 +67,7 @@ def _fields(one: ranking.Match, source: str) -> dict[str, Any]:
         "id": failure.id,
         "from": source,
         "role": failure.role,
-        "title": failure.what[:1].upper() + failure.what[1:],
+        "title": explanation.title(one),
         "confidence": one.confidence,
         "explained_by": one.explained_by or None,
         "line": sign.line,

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tpustarter.cloud import cost, failures, grants, words
+from tpustarter.cloud import cost, grants, words
 from tpustarter.cloud.overview import Row as Tpu
 from tpustarter.cloud.places import Project
+from tpustarter.explain import known
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.widgets import Row
@@ -166,7 +167,7 @@ def _of_error(tpu: Tpu) -> Iterator[Lines]:
         yield _fact("why", why)
     for number, fix in enumerate(fixes[:3]):
         label = "or" if number else "fix"
-        yield _fact(label, f"`{fix}`" if failures.is_command(fix) else fix)
+        yield _fact(label, f"`{fix}`" if known.is_command(fix) else fix)
 
 
 def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[Lines]:

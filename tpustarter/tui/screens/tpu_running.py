@@ -16,7 +16,6 @@ from textual.timer import Timer
 
 from tpustarter.cloud import (
     connecting,
-    failures,
     remote,
     remote_words,
     words,
@@ -29,6 +28,7 @@ from tpustarter.cloud.overview import Row as Tpu
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.remote import Job, Remote
 from tpustarter.cloud.workers import Worker
+from tpustarter.explain import known
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_work
@@ -226,7 +226,7 @@ stands what the marked one wrote last. **Enter** gives that the whole screen, an
             yield Hanging("", visible(line.expandtabs()))
         if part and part.ended:
             for fix in part.ended.fixes:
-                yield Hanging("fix  ", visible(f"`{fix}`" if failures.is_command(fix) else fix))
+                yield Hanging("fix  ", visible(f"`{fix}`" if known.is_command(fix) else fix))
             if part.ended.left_out:
                 yield Hanging("", f"{part.ended.left_out} bytes are not in its file")
         if part and not lines and not (part.ended and part.ended.fixes):
