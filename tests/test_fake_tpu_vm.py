@@ -19,37 +19,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.fake_tpu_vm import AS_NOBODY
+from tests.support.needs import FAKED_VM, LIBTPU, LIBTPU_PYTHON
 from tests.support.places import REPOSITORY, SUPPORT
 from tests.support.stubs import make_python
 
-LIBTPU_PYTHON = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
 STARTED_S = 60.0
 """A run that starts libtpu on such a machine takes minutes; one that does not takes seconds, and a
 busy machine some more."""
 
 
-def can_fake() -> bool:
-    """Return whether this process may make namespaces."""
-    tools = all(shutil.which(tool) for tool in ("unshare", "ip", "setpriv", "mount"))
-    if not tools or os.geteuid() != 0:
-        return False
-    words = ["unshare", "-m", "-p", "-f", "-n", "--mount-proc", "true"]
-    return subprocess.run(words, capture_output=True, check=False).returncode == 0
-
-
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(
-        not can_fake(),
-        reason="Faking a TPU VM from outside needs root and Linux namespaces, and they are not "
-        "to be had here.",
-    ),
-]
-needs_libtpu = pytest.mark.skipif(
-    LIBTPU_PYTHON is None,
-    reason="Starting the real libtpu needs a Python that has it, and TPUSTARTER_LIBTPU_PYTHON "
-    "names none.",
-)
+pytestmark = FAKED_VM
 
 
 @dataclass
@@ -119,7 +98,7 @@ def readable_by_nobody() -> bool:
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
-@needs_libtpu
+@LIBTPU
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
@@ -141,7 +120,7 @@ def test_a_tpu_that_does_not_start_is_quoted(spec: str, words: str) -> None:
     assert "left running: nothing; in /tmp: nothing" in seen.err
 
 
-@needs_libtpu
+@LIBTPU
 @pytest.mark.parametrize("spec", ["v5e:8", "v5e:8,mdshang"])
 def test_a_start_that_hangs_ends_in_time_with_its_stack(spec: str, tmp_path: Path) -> None:
     """Where libtpu hangs, the check ends at its limit, shows the stack, and leaves nothing."""
@@ -160,7 +139,7 @@ def test_a_start_that_hangs_ends_in_time_with_its_stack(spec: str, tmp_path: Pat
     assert "left running: nothing; in /tmp: nothing" in seen.err
 
 
-@needs_libtpu
+@LIBTPU
 @pytest.mark.parametrize(
     ("variable", "said"),
     [

@@ -26,10 +26,10 @@ UP, DOWN = b"\x1b[A", b"\x1b[B"
 class Terminal:
     """The program on a terminal."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, **more: str) -> None:
         self.master, slave = pty.openpty()
         variables = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
-        env = {**os.environ, **variables, "TPUSTARTER_HOME": home}
+        env = {**os.environ, **variables, "TPUSTARTER_HOME": home, **more}
         env.pop("CI", None)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tpustarter"],
@@ -54,16 +54,21 @@ class Terminal:
                 raise SystemExit("the program did not get there")
             self.read(0.1)
 
+    def press(self, key: bytes, quiet_s: float = 0.002) -> float:
+        """Press a key when nothing is being painted; return the seconds until something is."""
+        while self.read(quiet_s):
+            pass
+        began = time.perf_counter()
+        os.write(self.master, key)
+        if not self.read(20):
+            raise SystemExit(f"the program painted nothing for {key!r}")
+        return time.perf_counter() - began
 
-def key_s(tty: Terminal, key: bytes) -> float:
-    """Press a key when nothing is being painted; return the seconds until something is."""
-    while tty.read(0.002):
-        pass
-    began = time.perf_counter()
-    os.write(tty.master, key)
-    while not tty.read(2):
-        pass
-    return time.perf_counter() - began
+    def close(self) -> None:
+        """End the program."""
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
 
 
 def main() -> None:
@@ -84,13 +89,12 @@ def main() -> None:
             for number in range(wanted - len(seconds)):
                 if b"claims hold" in tty.seen:
                     break
-                seconds.append(key_s(tty, DOWN if number % 12 < 6 else UP))
+                seconds.append(tty.press(DOWN if number % 12 < 6 else UP))
             tty.until(lambda seen: b"claims hold" in seen)
             os.write(tty.master, b"\x1b")
             tty.seen = b""
             tty.until(lambda seen: b"This machine" in seen)
-        tty.process.kill()
-        tty.process.wait()
+        tty.close()
     p99 = statistics.quantiles(seconds, n=100)[98]
     print(f"{len(seconds)} keys in {runs} runs of the checks")
     print(f"p50 {1000 * statistics.median(seconds):.1f} ms, p99 {1000 * p99:.1f} ms")

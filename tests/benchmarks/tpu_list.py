@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import pty
-import select
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from google.cloud import tpu_v2
 
+from tests.benchmarks.keys import Terminal
 from tests.support.fake_cloud import FakeCloud, serving
 
 PLACE = "projects/my-project/locations/us-central1-b"
@@ -45,57 +43,6 @@ class Noting(FakeCloud):
         return answer
 
 
-class Terminal:
-    """The app on a terminal of 80x24."""
-
-    def __init__(self, home: str, port: int) -> None:
-        self.master, slave = pty.openpty()
-        variables = {
-            "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "TPUSTARTER_HOME": home,
-            "TPUSTARTER_TPU_ENDPOINT": f"127.0.0.1:{port}", "CLOUDSDK_CORE_PROJECT": "my-project",
-        }  # fmt: skip
-        env = {**os.environ, **variables}
-        env.pop("CI", None)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tpustarter"],
-            stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=env,
-        )  # fmt: skip
-        os.close(slave)
-        self.seen = b""
-
-    def read(self, seconds: float) -> bytes:
-        """Read what comes within some seconds."""
-        if not select.select([self.master], [], [], seconds)[0]:
-            return b""
-        data = os.read(self.master, 65536)
-        self.seen += data
-        return data
-
-    def until(self, wanted: bytes) -> None:
-        """Read until some bytes were painted."""
-        deadline = time.monotonic() + 120
-        while wanted not in self.seen:
-            if time.monotonic() > deadline:
-                raise SystemExit(f"the program painted no {wanted!r}")
-            self.read(0.1)
-
-    def press(self, key: bytes) -> float:
-        """Press a key when nothing is being painted; return the seconds until something is."""
-        while self.read(0.05):
-            pass
-        began = time.perf_counter()
-        os.write(self.master, key)
-        if not self.read(20):
-            raise SystemExit(f"the program painted nothing for {key!r}")
-        return time.perf_counter() - began
-
-    def close(self) -> None:
-        """End the app."""
-        self.process.kill()
-        self.process.wait()
-        os.close(self.master)
-
-
 def measure(number: int, keys: int, repeat: int) -> dict[str, float]:
     """Return the medians of one number of nodes, in milliseconds."""
     cloud = Noting()
@@ -108,13 +55,16 @@ def measure(number: int, keys: int, repeat: int) -> dict[str, float]:
     seconds: dict[str, list[float]] = {name: [] for name in KEYS}
     with serving(cloud), tempfile.TemporaryDirectory() as home:
         for _ in range(repeat):
-            tty = Terminal(home, cloud.port)
-            tty.until(b"Path: ")
+            endpoint = f"127.0.0.1:{cloud.port}"
+            tty = Terminal(
+                home, TPUSTARTER_TPU_ENDPOINT=endpoint, CLOUDSDK_CORE_PROJECT="my-project"
+            )
+            tty.until(lambda seen: b"Path: " in seen)
             os.write(tty.master, b"u")
-            tty.until(b"node-0000")
+            tty.until(lambda seen: b"node-0000" in seen)
             first.append(time.perf_counter() - cloud.answered)
             for name, pair in KEYS.items():
-                seconds[name] += [tty.press(pair[index % 2]) for index in range(keys)]
+                seconds[name] += [tty.press(pair[index % 2], quiet_s=0.05) for index in range(keys)]
             tty.close()
     medians = {"first paint": statistics.median(first)}
     for name, times in seconds.items():

@@ -21,18 +21,10 @@ ZONE = "us-central1-b"
 BERT = ("create", "bert", "--type", "v6e-8", "--zone", ZONE)
 
 
-class Today(FakeClock):
-    """A clock of the service that begins now, as commands tell the time by this machine's."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = datetime.now(timezone.utc)
-
-
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     """Run a service that deletes at once."""
-    with serving(FakeCloud(clock=Today(), delete_s=0)) as running:
+    with serving(FakeCloud(clock=FakeClock(datetime.now(timezone.utc)), delete_s=0)) as running:
         monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
         monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
         yield running

@@ -26,14 +26,6 @@ LIMITED = (
 """No file gets more than 10 bytes, as on a full disk; half a compiled module would break others."""
 
 
-class Today(FakeClock):
-    """A clock of the service that begins now."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = datetime.now(timezone.utc)
-
-
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     """Run a service that deletes at once."""
@@ -41,7 +33,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
     monkeypatch.setenv("GCE_METADATA_HOST", "127.0.0.1:1")
-    with serving(FakeCloud(clock=Today(), delete_s=0)) as running:
+    with serving(FakeCloud(clock=FakeClock(datetime.now(timezone.utc)), delete_s=0)) as running:
         monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
         yield running
 

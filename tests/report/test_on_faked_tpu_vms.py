@@ -15,23 +15,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.needs import FAKED_VM, LIBTPU, LIBTPU_PYTHON
 from tests.support.places import SUPPORT
 from tests.support.stubs import make_python
-from tests.test_fake_tpu_vm import can_fake
 
-LIBTPU_PYTHON = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
 WAIT_S = 15
 BESIDE_S = 45
 """What everything but the wait takes at most, on a busy machine too."""
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(
-        not can_fake(),
-        reason="Faking a TPU VM from outside needs root and Linux namespaces, and they are not "
-        "to be had here.",
-    ),
-]
+pytestmark = FAKED_VM
 
 
 def report_on(spec: str, python: str | Path) -> tuple[dict[str, Any], str]:
@@ -71,11 +63,7 @@ def test_devices_that_would_hang_are_not_started(spec: str, why: str, tmp_path: 
     assert "left running: nothing" in told
 
 
-@pytest.mark.skipif(
-    LIBTPU_PYTHON is None,
-    reason="Starting the real libtpu needs a Python that has it, and TPUSTARTER_LIBTPU_PYTHON "
-    "names none.",
-)
+@LIBTPU
 def test_the_report_is_there_while_the_real_libtpu_hangs() -> None:
     """With the step, the stack, and what a form asks for as far as files tell it."""
     document, told = report_on("v5e:8,mdshang", str(LIBTPU_PYTHON))

@@ -12,6 +12,7 @@ from google.cloud import tpu_v2
 from textual.pilot import Pilot
 
 from tests.support.fake_cloud import FakeCloud, Made, channel
+from tests.support.fake_remote import node
 from tests.support.tutor import settle, write_checks, write_lessons
 from tpustarter.cloud import client as tpu_client
 from tpustarter.cloud.client import Client
@@ -51,6 +52,13 @@ async def app_of(
             yield pilot
     finally:
         app.live.release()
+
+
+def add(cloud: FakeCloud, **fields: Any) -> Any:
+    """Let a node exist; return it."""
+    one = node(**fields)
+    cloud.nodes[one.name] = one
+    return one
 
 
 def made(cloud: FakeCloud, name: str, state: str, error: tuple[int, str] | None = None) -> None:

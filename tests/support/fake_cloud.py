@@ -38,11 +38,14 @@ NEVER: tuple[Step, ...] = ((0, "ACCEPTED"), (5, "WAITING_FOR_RESOURCES"))
 STATES = tpu_v2.QueuedResourceState.State
 
 
+BEGINS = datetime(2026, 11, 22, 8, 0, tzinfo=timezone.utc)
+
+
 class FakeClock:
     """A clock that moves only when somebody sleeps."""
 
-    def __init__(self) -> None:
-        self.time = datetime(2026, 11, 22, 8, 0, tzinfo=timezone.utc)
+    def __init__(self, time: datetime = BEGINS) -> None:
+        self.time = time
         self.slept: list[float] = []
 
     def now(self) -> datetime:

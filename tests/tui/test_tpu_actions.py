@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
 from google.cloud import tpu_v2
 
-from tests.support.cloud_app import PLACE, app_of, configure, made, text_of
-from tests.support.fake_cloud import FakeCloud, Fault, serving
-from tests.support.fake_remote import node
+from tests.support.cloud_app import PLACE, add, app_of, made, text_of
+from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run, until
 from tpustarter import locations
 from tpustarter.cloud import ledger
@@ -19,26 +15,6 @@ from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Notice
 from tpustarter.tui.screens.tpu_following import Following
 from tpustarter.tui.screens.tpus import Tpus
-
-
-@pytest.fixture(autouse=True)
-def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Configure a project and a zone, and nothing else of this machine's."""
-    configure(monkeypatch, home)
-
-
-@pytest.fixture
-def cloud() -> Iterator[FakeCloud]:
-    """Serve an empty project on loopback."""
-    with serving() as served:
-        yield served
-
-
-def add(cloud: FakeCloud, **fields: Any) -> Any:
-    """Let a node exist; returns it."""
-    one = node(**fields)
-    cloud.nodes[one.name] = one
-    return one
 
 
 def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> None:

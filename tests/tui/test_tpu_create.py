@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.cloud_app import app_of, configure, made, text_of
-from tests.support.fake_cloud import FakeCloud, Fault, serving
+from tests.support.cloud_app import app_of, made, text_of
+from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run
 from tpustarter.cloud import grants, ledger
 from tpustarter.tui.screens.page import Notice
@@ -20,19 +19,12 @@ from tpustarter.tui.tpu_fields import TypedField
 TYPES = ["v5litepod-1", "v5litepod-8", "v6e-1", "v6e-8", "v6e-16"]
 
 
-@pytest.fixture(autouse=True)
-def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Configure a project and a zone, and nothing else of this machine's."""
-    configure(monkeypatch, home)
-
-
 @pytest.fixture
-def cloud() -> Iterator[FakeCloud]:
-    """Serve an empty project on loopback."""
-    with serving() as served:
-        served.zones = ["us-central1-a", "us-central1-b", "us-east1-d"]
-        served.types = dict.fromkeys(served.zones, TYPES)
-        yield served
+def cloud(cloud: FakeCloud) -> FakeCloud:
+    """Offer zones and types."""
+    cloud.zones = ["us-central1-a", "us-central1-b", "us-east1-d"]
+    cloud.types = dict.fromkeys(cloud.zones, TYPES)
+    return cloud
 
 
 def grant(*lines: str) -> None:

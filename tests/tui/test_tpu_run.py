@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.cloud_app import app_of, configure, text_of
-from tests.support.fake_cloud import FakeCloud, serving
-from tests.support.fake_remote import behave, calls, lay_remote, node
+from tests.support.cloud_app import add, app_of, text_of
+from tests.support.fake_cloud import FakeCloud
+from tests.support.fake_remote import behave, calls, lay_remote
 from tests.support.tutor import is_alive, on_screen, press, run, until
 from tpustarter.tui.screens.page import Notice
 from tpustarter.tui.screens.tpu_run import RunForm
@@ -19,20 +17,12 @@ from tpustarter.tui.screens.tpu_running import Running
 TYPED = ("p", "w", "d")
 
 
-@pytest.fixture(autouse=True)
-def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Configure a project and a zone; gcloud's key is there."""
-    configure(monkeypatch, home)
+@pytest.fixture
+def project(project: None, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Lay gcloud's key too."""
     monkeypatch.setenv("HOME", str(home))
     (home / ".ssh").mkdir()
     (home / ".ssh/google_compute_engine").write_text("")
-
-
-@pytest.fixture
-def cloud() -> Iterator[FakeCloud]:
-    """Serve an empty project on loopback."""
-    with serving() as served:
-        yield served
 
 
 @pytest.fixture
@@ -41,13 +31,6 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = lay_remote(tmp_path / "tools")
     monkeypatch.setenv("PATH", str(folder))
     return folder
-
-
-def add(cloud: FakeCloud, **fields: Any) -> Any:
-    """Let a node exist; returns it."""
-    one = node(**fields)
-    cloud.nodes[one.name] = one
-    return one
 
 
 def test_every_worker_has_its_output_and_its_end(

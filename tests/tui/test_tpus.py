@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from google.cloud import tpu_v2
 
-from tests.support.cloud_app import PLACE, app_of, configure, made, text_of
-from tests.support.fake_cloud import NEVER, FakeCloud, Fault, serving
+from tests.support.cloud_app import PLACE, app_of, made, text_of
+from tests.support.fake_cloud import NEVER, FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run, settle, until
 from tpustarter.cloud import ledger
 from tpustarter.cloud.ledger import Entry
@@ -27,19 +26,6 @@ FILLED = (*"bert", "tab", *"v6e-8", "tab", "tab", "space")
 ENTRY = Entry(
     "my-project", "us-central1-b", "lost", "v6e-8", 8, "spot", "2026-11-22T07:00:00+00:00"
 )
-
-
-@pytest.fixture(autouse=True)
-def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Configure a project and a zone, and nothing else of this machine's."""
-    configure(monkeypatch, home)
-
-
-@pytest.fixture
-def cloud() -> Iterator[FakeCloud]:
-    """Serve an empty project on loopback."""
-    with serving() as served:
-        yield served
 
 
 def test_nothing_is_sent_before_the_screen_is_opened(cloud: FakeCloud, tmp_path: Path) -> None:

@@ -113,14 +113,13 @@ class CloudProblem(Problem):
         quotas: Sequence[Quota] = (),
     ) -> None:
         fixes = [known.filled(fix, values or {}) for fix in failure.fix] if failure else []
-        first = fixes[0] if fixes else _HINTS.get(kind)
         what = known.filled(failure.what, values or {}) if failure else doing
         if quotas and failure:
             what += f" ({'; '.join(map(str, quotas))})"
         shown = terminal.cut(terminal.visible(" ".join(text.split())), SHOWN_AT_MOST)
         super().__init__(
             f"{what}\nGoogle's text: {shown or 'none'}",
-            hint=_as_hint(first) if first else None,
+            hint=_as_hint(fixes[0]) if fixes else _HINTS.get(kind),
             read=failure.read if failure else None,
             code=EXIT_CODES.get(kind, ExitCode.FAILED),
         )

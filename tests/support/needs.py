@@ -1,0 +1,36 @@
+"""What tests need that a machine may lack: marks that skip them, and say why in a sentence."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+LIBTPU_PYTHON = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
+"""A Python that has jax and libtpu."""
+
+
+def _can_fake() -> bool:
+    """Return whether this process may make namespaces."""
+    tools = all(shutil.which(tool) for tool in ("unshare", "ip", "setpriv", "mount"))
+    if not tools or os.geteuid() != 0:
+        return False
+    words = ["unshare", "-m", "-p", "-f", "-n", "--mount-proc", "true"]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+FAKED_VM = [
+    pytest.mark.root,
+    pytest.mark.skipif(
+        not _can_fake(),
+        reason="Faking a TPU VM from outside needs root and Linux namespaces, and they are not "
+        "to be had here.",
+    ),
+]
+LIBTPU = pytest.mark.skipif(
+    LIBTPU_PYTHON is None,
+    reason="Starting the real libtpu needs a Python that has it, and TPUSTARTER_LIBTPU_PYTHON "
+    "names none.",
+)
