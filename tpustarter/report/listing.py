@@ -1,0 +1,76 @@
+"""All facts of a report in Markdown: a folded block for each section, then what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from tpustarter.report.view import Fields, View, fenced, plain
+
+
+def blocks(view: View) -> Iterator[str]:
+    """Yield each section as a folded block, then what is missing."""
+    yield "## Facts, collected by tpustarter\n"
+    for one in view.sections:
+        if one["state"] == "answered" and one["facts"]:
+            inside = "\n".join(fenced("\n".join(_lines(one["facts"]))))
+            yield (f"<details><summary>{one['title']}</summary>\n\n{inside}\n\n</details>\n")
+    missing = [one for one in view.sections if one["state"] != "answered"]
+    if missing:
+        rows = [f"- {one['title']}, after {one['seconds']:g} s: {plain(one['why'])}"
+                for one in missing]  # fmt: skip
+        yield "What gave no answer:\n\n" + "\n".join(rows) + "\n"
+    fields = [one for one in view.document["left_out"] if "." in one["what"]]
+    if fields:
+        rows = [f"- {plain(one['what'])}: {plain(one['why'])}" for one in fields]
+        yield "What was left out:\n\n" + "\n".join(rows) + "\n"
+    counts = view.document["replacements"]
+    told = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count) or "none"
+    yield (
+        f"Made by tpustarter {view.document['tool']['version']} at {view.document['made']} in "
+        f"{view.document['seconds']:g} s. Names are replaced by pseudonyms ({told}).\n"
+    )
+
+
+def _lines(value: Any, name: str = "") -> Iterator[str]:
+    """Yield facts as `name: value`, one a line; a text of several lines stands below its name."""
+    if isinstance(value, dict):
+        for key, item in cast("Fields", value).items():
+            yield from _lines(item, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        items = cast("list[Any]", value)
+        if any(isinstance(one, dict | list) or "\n" in str(one) for one in items):
+            for number, item in enumerate(items):
+                yield from _row(item, f"{name}[{number}]")
+        elif items:
+            yield f"{name}: {', '.join(map(_word, items))}"
+    elif value is not None:
+        yield from _one(name, _word(value))
+
+
+def _row(item: Any, name: str) -> Iterator[str]:
+    """Yield a thing with plain fields as one line."""
+    fields = cast("Fields", item) if isinstance(item, dict) else {}
+    if fields and not any("\n" in str(one) or isinstance(one, dict) for one in fields.values()):
+        shown = (f"{key}={_told(one)}" for key, one in fields.items() if one not in (None, []))
+        yield f"{name}: {', '.join(shown)}"
+    else:
+        yield from _lines(item, name)
+
+
+def _told(value: Any) -> str:
+    return (
+        "; ".join(map(_word, cast("list[Any]", value))) if isinstance(value, list) else _word(value)
+    )
+
+
+def _one(name: str, text: str) -> Iterator[str]:
+    if "\n" in text:
+        yield f"{name}:"
+        yield from (f"  {line}" for line in text.split("\n"))
+    else:
+        yield f"{name}: {text}"
+
+
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
