@@ -92,6 +92,14 @@ def hostile_python(folder: Path, devices: str = "answers") -> Interpreter:
     (packages / "jax.py").unlink()
     (packages / "jax").mkdir()
     (packages / "jax/numpy.py").write_text("def ones(shape): return 1 / 0\n")
+    claim = next(packages.glob("jax-*.dist-info"))
+    (claim / "INSTALLER").write_text("zq7pip\n")
+    (claim / "direct_url.json").write_text(
+        json.dumps({"url": f"https://{USER}@zq7corp.example.com/zq7/jax.git", "zq7": TOKENS[0],
+                    "vcs_info": {"vcs": "zq7", "requested_revision": "zq7-branch"}})
+    )  # fmt: skip
+    for hidden in ("libtpu-0.0.17+zq7corp", "libtpu-zq7"):
+        (packages / f"{hidden}.dist-info").mkdir()
     source = _HOSTILE_JAX.format(devices=DEVICES[devices])
     (packages / "jax/__init__.py").write_text(source)
     return Interpreter(python, "--python", installed(folder))
@@ -116,6 +124,10 @@ def telling_machine(root: Path, home: Path, address: str, generation: str | None
     )
     (root / "etc/hostname").write_text(f"{HOST}\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n10.77.66.55 zq7peer zq7peer.internal\n")
+    (root / "proc").mkdir(exist_ok=True)
+    (root / "proc/cpuinfo").write_text("model name\t: AMD EPYC zq7 Processor\n")
+    (root / "proc/vmstat").write_text("oom_kill zq7\noom_kill 2\n")
+    (root / "proc/uptime").write_text("7200.51 zq7\n")
     logs = root / "tmp/tpu_logs"
     logs.mkdir()
     log = "\n".join(TEXTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from tpustarter.machine.machine import Machine
@@ -21,13 +22,36 @@ def available_bytes(machine: Machine) -> int | None:
     """Return the bytes that can be taken without swapping; None where the machine does not say."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.M)
     amounts = [int(match[1]) * 1024] if match else []
+    for name, path in _groups(machine):
+        amounts += _left(machine, name, path)
+    return max(0, min(amounts)) if amounts else None
+
+
+def limit_bytes(machine: Machine) -> int | None:
+    """Return the least limit that a container sets to this process; None where there is none."""
+    limits: list[int] = []
+    for name, path in _groups(machine):
+        folder, file, *_ = _GROUPS[name]
+        for group in (path, *path.parents):
+            text = (machine.text(f"{f'{folder}{group}'.rstrip('/')}/{file}") or "").strip()
+            # The first kind of control groups says a very large number for none.
+            limits += [int(text)] if text.isdigit() and int(text) < 1 << 60 else []
+    return min(limits, default=None)
+
+
+def oom_kills(machine: Machine) -> int | None:
+    """Return how many processes the kernel has ended since it started, for want of memory."""
+    match = re.search(r"^oom_kill (\d+)$", machine.text("/proc/vmstat") or "", re.M)
+    return int(match[1]) if match else None
+
+
+def _groups(machine: Machine) -> Iterator[tuple[str, PurePosixPath]]:
+    """Yield the controllers of memory, and the control group that this process is in."""
     for line in (machine.text("/proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         names, _, path = rest.partition(":")
-        for name in names.split(","):
-            if name in _GROUPS and path.startswith("/"):
-                amounts += _left(machine, name, PurePosixPath(path))
-    return max(0, min(amounts)) if amounts else None
+        if path.startswith("/"):
+            yield from ((name, PurePosixPath(path)) for name in names.split(",") if name in _GROUPS)
 
 
 def _left(machine: Machine, name: str, path: PurePosixPath) -> list[int]:

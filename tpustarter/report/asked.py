@@ -80,6 +80,8 @@ def _jax_devices() -> dict[str, Any]:
     }
     with contextlib.suppress(Exception):
         facts["platform_version"] = str(devices[0].client.platform_version)
+    with contextlib.suppress(Exception):
+        facts["memory_bytes"] = devices[0].memory_stats()["bytes_limit"]
     return facts
 
 
@@ -93,6 +95,33 @@ def _jax_product() -> dict[str, Any]:
     numpy: Any = importlib.import_module("jax.numpy")
     ones = numpy.ones((128, 128))
     return {"sum_of_product": float((ones @ ones).sum())}
+
+
+def _torch_xla_version() -> dict[str, Any]:
+    """Say the commits too, by which its maintainers name a nightly build."""
+    facts = _version("torch_xla")
+    with contextlib.suppress(Exception):
+        built: Any = importlib.import_module("torch_xla.version")
+        facts["commits"] = {"torch": built.__torch_gitrev__, "torch_xla": built.__xla_gitrev__}
+    return facts
+
+
+def _tensorflow_version() -> dict[str, Any]:
+    """Say what its form's own command prints: `tf.version.GIT_VERSION` and `tf.version.VERSION`."""
+    facts = _version("tensorflow")
+    tensorflow: Any = sys.modules["tensorflow"]
+    with contextlib.suppress(Exception):
+        facts["built_from"] = str(tensorflow.version.GIT_VERSION)
+    return facts
+
+
+def _tensorflow_devices() -> dict[str, Any]:
+    """Find the TPU of this VM, as a training program does first."""
+    tensorflow: Any = importlib.import_module("tensorflow")
+    resolver = tensorflow.distribute.cluster_resolver.TPUClusterResolver("local")
+    tensorflow.config.experimental_connect_to_cluster(resolver)
+    tensorflow.tpu.experimental.initialize_tpu_system(resolver)
+    return {"platform": "tpu", "local": len(tensorflow.config.list_logical_devices("TPU"))}
 
 
 def _torch_environment() -> dict[str, Any]:
@@ -136,11 +165,12 @@ STEPS: dict[str, tuple[Step, bool]] = {
     "libtpu.sdk": (_sdk, True),
     "import torch": (lambda: _version("torch"), False),
     "environment of PyTorch": (_torch_environment, False),
-    "import torch_xla": (lambda: _version("torch_xla"), False),
+    "import torch_xla": (_torch_xla_version, False),
     "devices of torch_xla": (_torch_xla_devices, True),
     "import torch_tpu": (lambda: _version("torch_tpu"), False),
     "devices of torch_tpu": (_torch_tpu_devices, True),
-    "import tensorflow": (lambda: _version("tensorflow"), False),
+    "import tensorflow": (_tensorflow_version, False),
+    "devices of tensorflow": (_tensorflow_devices, True),
 }
 """What can be asked: how, and whether that may start devices."""
 

@@ -32,9 +32,11 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "torch": ("import torch", "environment of PyTorch"),
     "torch_xla": ("import torch", "import torch_xla", "devices of torch_xla"),
     "torch_tpu": ("import torch", "import torch_tpu", "devices of torch_tpu"),
-    "tensorflow": ("import tensorflow",),
+    "tensorflow": ("import tensorflow", "devices of tensorflow"),
 }
 """What each framework is asked, in this order; the first that is not answered is the last."""
+ON_TPU = ("libtpu.sdk", "devices of tensorflow")
+"""Asked only where the plan is to use a TPU."""
 TITLES = {"jax": "JAX", "torch": "PyTorch", "torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU",
           "tensorflow": "TensorFlow"}  # fmt: skip
 POLL_S = 0.2
@@ -99,7 +101,7 @@ def _ask(framework: str, context: Context) -> Fields:
                     why = problem.what
             env = plan.run_env(run_plan, context.machine.env, folder, framework)
             steps = [step for step in STEPS[framework]
-                     if step != "libtpu.sdk" or run_plan.platform == "tpu"]  # fmt: skip
+                     if step not in ON_TPU or run_plan.platform == "tpu"]  # fmt: skip
             one = _run(steps, context, folder, env, hold, starts=not why)
     except Problem as problem:
         raise Unanswered(problem.what) from problem
@@ -196,7 +198,8 @@ def _facts(framework: str, one: Asked, platform: str, why: str) -> Fields:
             facts["version"] = told.get("version")
         facts |= {key: told[key] for key in ("platform", "kind", "local", "total", "processes",
                                              "platform_version", "sum_of_product", "metrics",
-                                             "environment_info")
+                                             "environment_info", "memory_bytes", "commits",
+                                             "built_from")
                   if key in told}  # fmt: skip
         if event["event"] == "failed":
             facts["error"] = event["error"]
@@ -252,5 +255,7 @@ _ALLOWED: Mapping[str, Shape] = {
     "kind": like(r"[A-Za-z][\w ./()-]{0,40}"), "local": figure, "total": figure,
     "processes": figure, "platform_version": text(6), "sum_of_product": figure,
     "metrics": pairs(dict.fromkeys(asked.METRICS, listed(like(r"[\w .:/%+-]{1,80}")))),
-    "environment_info": text(100), "error": text(40),
+    "environment_info": text(100), "error": text(40), "memory_bytes": figure,
+    "commits": pairs(dict.fromkeys(("torch", "torch_xla"), like(r"[0-9a-f]{7,40}"))),
+    "built_from": like(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
 }  # fmt: skip

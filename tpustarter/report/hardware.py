@@ -106,15 +106,21 @@ def metadata(context: Context) -> dict[str, Any]:
 
 
 def resources(context: Context) -> dict[str, Any]:
-    """Return memory, disk and the container."""
+    """Return processors, memory, disk and the container."""
     machine = context.machine
     container = host.container(machine)
     total = re.search(r"^MemTotal:\s+(\d+) kB", machine.text("/proc/meminfo") or "", re.MULTILINE)
     thp = machine.text("/sys/kernel/mm/transparent_hugepage/enabled") or ""
     chosen = re.search(r"\[(always|madvise|never)\]", thp)
+    model = re.search(r"^model name\s*: (.+)$", machine.text("/proc/cpuinfo") or "", re.MULTILINE)
+    uptime = re.match(r"\d{1,10}", machine.text("/proc/uptime") or "")
     return {
+        "cpu": " ".join(model[1].split()) if model else None,
+        "uptime_s": int(uptime[0]) if uptime else None,
         "memory_bytes": int(total[1]) * 1024 if total else None,
         "available_bytes": memory.available_bytes(machine),
+        "limit_bytes": memory.limit_bytes(machine),
+        "oom_kills": memory.oom_kills(machine),
         "shm_gib": host.shm_gib(machine),
         "huge_pages": chosen[1] if chosen else None,
         "container": container.kind if container else "none",
@@ -189,6 +195,8 @@ def _of(value: Any, cleaner: Any) -> str:
 
 GENERATION = one_of(*(row.name for row in GENERATIONS))
 _NODE = like(r"/dev/(accel\d+|vfio/\d+)")
+_CPU = like(r"(?:AMD|Intel\(R\))(?: (?:EPYC|Ryzen|Xeon\(R\)|Core\(TM\)|Platinum|Gold|Silver|Bronze|"
+            r"Processor|CPU|@|\d[\dA-Za-z.-]{0,11}))*")  # fmt: skip
 _BOUNDS = like(r"\d+(,\d+){0,3}")
 
 COLLECTORS = (
@@ -220,7 +228,9 @@ COLLECTORS = (
         "waits_for_other_hosts": figure, "host_bounds": _BOUNDS, "chips_per_host_bounds": _BOUNDS,
         "seconds": figure,
     }, limit_s=6.0),
-    Collector("resources", "Memory, disk and container", resources, {
+    Collector("resources", "Processors, memory, disk and container", resources, {
+        "cpu": _CPU, "uptime_s": figure,
+        "limit_bytes": figure, "oom_kills": figure,
         "memory_bytes": figure, "available_bytes": figure, "shm_gib": figure,
         "huge_pages": one_of("always", "madvise", "never"), "host_network": figure,
         "container": one_of("none", "docker", "podman", "kubernetes", "other"),

@@ -6,6 +6,8 @@ they are words, numbers or flags; of all others it is told that they are set.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import mmap
 import os
 import platform
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.report.collecting import Collector, Context, Unanswered
-from tpustarter.report.shapes import figure, like, listed, pairs, path, version
+from tpustarter.report.shapes import figure, like, listed, one_of, pairs, path, rows, version
 from tpustarter.version import __version__
 
 PACKAGES: tuple[str, ...] = (
@@ -25,6 +27,12 @@ PACKAGES: tuple[str, ...] = (
     "tensorflow-tpu", "keras", "transformers", "jax_cuda12_plugin", "jax_cuda13_plugin",
 )  # fmt: skip
 """Distributions whose versions are told."""
+FRAMEWORKS = ("jax", "jaxlib", "libtpu", "libtpu-nightly", "torch", "torch_xla", "torch_tpu",
+              "tensorflow", "tensorflow-tpu")  # fmt: skip
+"""Those of which maintainers ask how they came here."""
+INSTALLERS = ("pip", "uv", "conda", "poetry", "apt")
+OTHER_LIBTPU = ("/lib/libtpu.so", "/usr/lib/libtpu.so", "/usr/local/lib/libtpu.so")
+"""Where images of TPU VMs had a libtpu of their own, which some frameworks load."""
 _WORD = r"[A-Za-z0-9_,.:-]{1,40}"
 _SWITCH = r"(?i)[01]|true|false|yes|no|on|off"
 _COUNTS = r"\d{1,5}(,\d{1,5}){0,63}"
@@ -88,14 +96,24 @@ def python(context: Context) -> dict[str, Any]:
     if chosen is None:
         raise Unanswered("there is no Python to test on this machine")
     prefix = chosen.path.parent.parent
-    installed = packages(prefix, context.machine.env)
+    claimed = claims(prefix, context.machine.env)
+    installed = {name: _version(found[0]) for name, found in claimed.items()}
     context.found["packages"] = installed
+    ways = {name: _installed(claimed[name][0]) for name in FRAMEWORKS if name in claimed}
     library = next(iter(prefix.glob("lib/python3*/site-packages/libtpu/libtpu.so")), None)
     return {
         "path": str(chosen.path),
         "why": chosen.why,
         "python_version": python_version(prefix),
         "packages": installed,
+        "installed_by": {name: by for name, (by, _) in ways.items() if by},
+        "not_from_an_index": {name: source for name, (_, source) in ways.items() if source},
+        "hidden": [
+            {"name": name, "version": _version(other)}
+            for name, found in claimed.items()
+            for other in found[1:]
+        ],
+        "other_libtpu": [one for one in OTHER_LIBTPU if context.machine.path(one).is_file()],
         "libtpu_bytes": library.stat().st_size if library else None,
         "libtpu_build": _built(library) if library else None,
     }
@@ -103,6 +121,11 @@ def python(context: Context) -> dict[str, Any]:
 
 def packages(prefix: Path, env: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of known packages below a prefix, read from the names of folders."""
+    return {name: _version(found[0]) for name, found in claims(prefix, env).items()}
+
+
+def claims(prefix: Path, env: Mapping[str, str]) -> dict[str, list[Path]]:
+    """Return for each known package the folders that claim it; Python takes the first."""
     folders = [
         *prefix.glob("lib/python3*/site-packages"),
         *prefix.glob("lib/python3*/dist-packages"),
@@ -110,13 +133,37 @@ def packages(prefix: Path, env: Mapping[str, str]) -> dict[str, str]:
     if prefix in (Path("/usr"), Path("/usr/local")):
         folders += Path(env.get("HOME", "/nonexistent")).glob(".local/lib/python3*/site-packages")
         folders += Path("/usr/local/lib").glob("python3*/dist-packages")
-    versions: dict[str, str] = {}
-    for folder in folders:
+    found: dict[str, list[Path]] = {}
+    for folder in dict.fromkeys(folders):
         for name in PACKAGES:
             spelt = name.replace("-", "[-_]")
-            for found in folder.glob(f"{spelt}-*.dist-info"):
-                versions.setdefault(name, found.name.removesuffix(".dist-info").split("-")[-1])
-    return versions
+            if claiming := sorted(folder.glob(f"{spelt}-*.dist-info")):
+                found.setdefault(name, []).extend(claiming)
+    return found
+
+
+def _version(claim: Path) -> str:
+    return claim.name.removesuffix(".dist-info").split("-")[-1]
+
+
+def _installed(claim: Path) -> tuple[str | None, str | None]:
+    """Return what installed a package, and what it is from where no index has it.
+
+    Source: packaging.python.org/en/latest/specifications/direct-url-data-structure (read 2026-11).
+    """
+    with contextlib.suppress(OSError, ValueError):
+        by = (claim / "INSTALLER").read_bytes()[:40].decode("utf-8", "replace").strip().lower()
+        by = by if by in INSTALLERS else "another installer"
+        if not (claim / "direct_url.json").is_file():
+            return by, None
+        told: Any = json.loads((claim / "direct_url.json").read_bytes()[:65536])
+        if "vcs_info" in told:
+            return by, "a repository"
+        if "dir_info" in told:
+            return by, "a folder"
+        local = str(told.get("url", "")).startswith("file:")
+        return by, "a file" if local else "an address"
+    return None, None
 
 
 def python_version(prefix: Path) -> str | None:
@@ -197,6 +244,12 @@ COLLECTORS = (
     Collector("python", "Python under test and its packages", python, {
         "path": path, "why": like("|".join(map(re.escape, _WHYS))), "python_version": version,
         "packages": pairs(dict.fromkeys(PACKAGES, version)), "libtpu_bytes": figure,
+        "installed_by": pairs(
+            dict.fromkeys(FRAMEWORKS, one_of(*INSTALLERS, "another installer"))),
+        "not_from_an_index": pairs(dict.fromkeys(
+            FRAMEWORKS, one_of("a repository", "a folder", "a file", "an address"))),
+        "hidden": rows({"name": one_of(*PACKAGES), "version": version}),
+        "other_libtpu": listed(one_of(*OTHER_LIBTPU)),
         "libtpu_build": like(r"Built on [\w :()/]+"),
     }, limit_s=15.0),
     Collector("variables", "Environment variables", variables, {

@@ -1,0 +1,150 @@
+"""What a report tells of the machine and of how frameworks came to it, read from files alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.machines import lay_out
+from tests.support.stubs import make_python
+from tpustarter.checking.interpreters import Interpreter, installed
+from tpustarter.report import asking, collecting, hardware, software
+from tpustarter.report.cleaning import Cleaner
+from tpustarter.report.collecting import Collector, Context, Section
+from tpustarter.report.pseudonyms import Pseudonyms
+
+
+def told(collector: Collector, context: Context) -> Section:
+    """Ask one collector, as a report does."""
+    section, _ = collecting.run(collector, context, Cleaner(context.machine.env, Pseudonyms()))
+    return section
+
+
+def named(collectors: tuple[Collector, ...], name: str) -> Collector:
+    """Return a collector by its name."""
+    return next(one for one in collectors if one.name == name)
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    """Return a machine without chips and a Python with JAX."""
+    (tmp_path / "root/proc").mkdir(parents=True)
+    machine = lay_out(tmp_path / "root", None)
+    make_python(tmp_path / "v", jax="0.10.2", libtpu="0.0.50")
+    python = Interpreter(tmp_path / "v/bin/python", "--python", installed(tmp_path / "v"))
+    return Context(machine, tmp_path, python)
+
+
+def claim(context: Context, name: str) -> Path:
+    """Return the folder that claims a package."""
+    assert context.interpreter is not None
+    prefix = context.interpreter.path.parent.parent
+    return next(prefix.glob(f"lib/python3*/site-packages/{name}-*.dist-info"))
+
+
+@pytest.mark.parametrize(
+    ("origin", "shown"),
+    [
+        (None, None),
+        ({"url": "https://github.com/x/jax.git", "vcs_info": {"vcs": "git"}}, "a repository"),
+        ({"url": "file:///home/ada/jax", "dir_info": {"editable": True}}, "a folder"),
+        ({"url": "file:///home/ada/jax.whl", "archive_info": {}}, "a file"),
+        ({"url": "https://storage.googleapis.com/x.whl", "archive_info": {}}, "an address"),
+    ],
+)
+def test_a_package_that_no_index_has_is_told_apart(
+    origin: dict[str, Any] | None, shown: str | None, context: Context
+) -> None:
+    """A maintainer asks whether it is a build of one's own; its address is nobody's business."""
+    folder = claim(context, "jax")
+    (folder / "INSTALLER").write_text("uv\n")
+    if origin:
+        (folder / "direct_url.json").write_text(json.dumps(origin))
+    facts = told(named(software.COLLECTORS, "python"), context).facts
+
+    assert {"jax": "uv"} == facts["installed_by"]
+    assert ({"jax": shown} if shown else {}) == facts["not_from_an_index"]
+    assert "ada" not in json.dumps(facts)
+
+
+def test_a_package_that_two_folders_claim_is_told_with_both_versions(context: Context) -> None:
+    """That happens where an installation broke off, or beside `libtpu-nightly`."""
+    folder = claim(context, "libtpu").parent
+    (folder / "libtpu-0.0.17.dist-info").mkdir()
+    facts = told(named(software.COLLECTORS, "python"), context).facts
+
+    assert "0.0.17" == facts["packages"]["libtpu"]
+    assert [{"name": "libtpu", "version": "0.0.50"}] == facts["hidden"]
+
+
+def test_what_the_kernel_ended_for_want_of_memory_is_told(context: Context) -> None:
+    """So that nobody has to ask whether the host ran out, or the TPU."""
+    root = context.machine.root
+    (root / "proc/vmstat").write_text("nr_free_pages 1\noom_kill 3\n")
+    (root / "proc/uptime").write_text("7200.51 1.0\n")
+    (root / "proc/cpuinfo").write_text("processor : 0\nmodel name\t: AMD EPYC 7B13\n")
+    (root / "proc/self").mkdir(exist_ok=True)
+    (root / "proc/self/cgroup").write_text("0::/job\n")
+    for group, limit in (("", "max"), ("/job", "2147483648")):
+        (root / f"sys/fs/cgroup{group}").mkdir(parents=True, exist_ok=True)
+        (root / f"sys/fs/cgroup{group}/memory.max").write_text(f"{limit}\n")
+    facts = told(named(hardware.COLLECTORS, "resources"), context).facts
+
+    assert (3, 7200, "AMD EPYC 7B13", 1 << 31) == tuple(
+        facts[name] for name in ("oom_kills", "uptime_s", "cpu", "limit_bytes")
+    )
+
+
+@pytest.mark.parametrize(
+    "model", ["AMD EPYC of-ada", "Ada's own processor", "Intel(R) Xeon(R) CPU @ ada"]
+)
+def test_a_processor_of_another_name_is_not_told(model: str, context: Context) -> None:
+    """An emulator can call it anything."""
+    (context.machine.root / "proc/cpuinfo").write_text(f"model name : {model}\n")
+    facts = told(named(hardware.COLLECTORS, "resources"), context).facts
+
+    assert "cpu" not in facts
+
+
+TENSORFLOW = """
+from types import SimpleNamespace as S
+__version__ = "2.21.0"
+version = S(GIT_VERSION="{built}", VERSION="2.21.0")
+distribute = S(cluster_resolver=S(TPUClusterResolver=lambda where: where))
+config = S(experimental_connect_to_cluster=print, list_logical_devices=lambda kind: [kind] * 8)
+tpu = S(experimental=S(initialize_tpu_system=print))
+"""
+
+
+@pytest.mark.parametrize(
+    ("built", "shown"),
+    [("v2.21.0-rc1-2-g1ef0cafe99", "v2.21.0-rc1-2-g1ef0cafe99"), ("v2.9-ada-corp", None)],
+)
+def test_tensorflow_says_what_it_was_built_from(
+    built: str, shown: str | None, context: Context
+) -> None:
+    """As its form asks; on a machine without a TPU no TPU is looked for."""
+    packages = claim(context, "jax").parent
+    (packages / "tensorflow.py").write_text(TENSORFLOW.format(built=built))
+    (packages / "tensorflow-2.21.0.dist-info").mkdir()
+    facts = told(asking.collector("tensorflow", 8.0), context).facts
+
+    assert "2.21.0" == facts["version"]
+    assert shown == facts.get("built_from")
+    assert "not asked" == facts["steps"][1]["state"]
+
+
+def test_torch_xla_says_its_commits(context: Context, tmp_path: Path) -> None:
+    """Nightly builds are named by them."""
+    make_python(tmp_path / "t", torch_xla="2.9.0")
+    package = next((tmp_path / "t").glob("lib/python3*/site-packages/torch_xla"))
+    (package / "version.py").write_text(
+        "__torch_gitrev__ = '0123456789abcdef'\n__xla_gitrev__ = 'ada'\n"
+    )
+    context.interpreter = Interpreter(tmp_path / "t/bin/python", "--python", ("torch_xla",))
+    facts = told(asking.collector("torch_xla", 8.0), context).facts
+
+    assert {"torch": "0123456789abcdef", "torch_xla": "(not told)"} == facts["commits"]
