@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -83,37 +84,22 @@ def make(scan: Scan, *, looks: bool) -> Explanation:
         scan: What was found in the log.
         looks: Whether to look at this machine where something can be confirmed.
     """
-    from tpustarter.explain import known, ranking
-    from tpustarter.explain.explanation import Explanation, last_error
+    from tpustarter.explain import explaining
 
-    matches = ranking.rank(scan, known.read())
-    if looks and matches:
-        matches = _confirmed(matches)
-    return Explanation(tuple(matches), scan.lines, last_error(scan.last), _python())
+    found = explaining.from_log(scan)
+    return looked_at(found) if looks and explaining.can_look(found) else found
 
 
-def _confirmed(matches: list[Any]) -> list[Any]:
+def looked_at(found: Explanation) -> Explanation:
+    """Return an explanation with what this machine shows of it."""
     from tpustarter.explain import looking
 
-    if not looking.can_confirm(matches):
-        return matches
     try:
         machine = looking.look()
     except Problem as problem:
         click.echo(f"this machine was not looked at: {problem.what}", err=True)
-        return matches
-    return looking.confirmed(matches, machine)
-
-
-def _python() -> str:
-    """Return how the Python that is meant is started, as it is typed."""
-    from tpustarter.checking import interpreters
-
-    try:
-        chosen, _ = interpreters.choose(None, os.environ, Path.cwd())
-    except Problem:
-        return "python3"
-    return interpreters.shown(chosen.path, os.environ, Path.cwd())
+        return found
+    return replace(found, matches=tuple(looking.confirmed(found.matches, machine)))
 
 
 def redacted(value: Any) -> Any:

@@ -15,9 +15,10 @@ from tpustarter.terminal import Paint, cut, unpainted, visible, wrap
 
 SCHEMA = "tpustarter.explain/1"
 """Name of the document; `schema.json` is its shape."""
-INDENT = " " * 8
 OTHERS = 5
 """How many further failures are listed, each in a line."""
+VERBOSE = "export JAX_TRACEBACK_FILTERING=off TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
+"""Has frameworks say more."""
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
 _ERROR = re.compile(
@@ -34,7 +35,7 @@ class Explanation:
     matches: tuple[Match, ...]
     """The most likely root cause first."""
     lines: int
-    """How many lines the log has."""
+    """How many lines the log has; a sign behind them is how it ended."""
     last_error: str
     """The last line of the log that looks like an error; empty where there is none."""
     python: str
@@ -71,12 +72,46 @@ def _values(match: Match) -> dict[str, str]:
     return {name: value for name, value in found if _SAFE.fullmatch(value)}
 
 
+@dataclass(frozen=True)
+class Part:
+    """A piece of an explanation, which a command prints and the app lays out."""
+
+    text: str = ""
+    """Empty for an empty line."""
+    label: str = ""
+    """What stands before it, such as `line 4` or `do`; empty for a paragraph."""
+    is_literal: bool = False
+    """Whether it is to be copied: a command, an address."""
+    sure: str = ""
+    """How sure it is, where the text ends with that in brackets."""
+    indent: int = 0
+    """Columns before the label."""
+
+
 def text(one: Explanation, paint: Paint = unpainted) -> str:
     """Return the explanation for people: the first cause at length, the others in a line each."""
+    return "\n".join(line for part in parts(one) for line in _lines(part, paint))
+
+
+def _lines(part: Part, paint: Paint) -> list[str]:
+    if part.is_literal:  # never wrapped, so that it can be copied
+        return [f"{part.label:<7} {part.text}" if part.label else f"  {part.text}"]
+    width = 7 if not part.indent else 9
+    first = f"{' ' * part.indent}{part.label:<{width}} " if part.label else ""
+    lines = wrap(part.text, first, " " * len(first)) or [""]
+    if part.sure:
+        sure = f"({part.sure})"
+        lines = [line.replace(sure, f"({paint(part.sure, part.sure)})") for line in lines]
+    return lines
+
+
+def parts(one: Explanation) -> Iterator[Part]:
+    """Yield the explanation: the first cause at length, the others in a line each."""
     if not one.matches:
-        return "\n".join(_nothing(one))
+        yield from _nothing(one)
+        return
     first, *others = one.matches
-    lines = list(_at_length(first, one.python, paint))
+    yield from _at_length(first, one)
     groups = (
         ("Follows from it:", [o for o in others if o.explained_by == first.failure.id]),
         ("The log also shows:", [o for o in others if _is_other(o, first)]),
@@ -84,12 +119,12 @@ def text(one: Explanation, paint: Paint = unpainted) -> str:
     )
     for heading, group in groups:
         if group:
-            lines += ["", heading]
+            yield Part()
+            yield Part(heading)
             for match in group[:OTHERS]:
-                lines += _in_a_line(match, paint)
+                yield _in_a_line(match, one.lines)
             if len(group) > OTHERS:
-                lines.append(f"  and {len(group) - OTHERS} more (`--json` has them all)")
-    return "\n".join(lines)
+                yield Part(f"  and {len(group) - OTHERS} more (`--json` has them all)")
 
 
 def _is_notice(match: Match, first: Match) -> bool:
@@ -100,30 +135,29 @@ def _is_other(match: Match, first: Match) -> bool:
     return match.explained_by != first.failure.id and match.failure.role != "notice"
 
 
-def _at_length(match: Match, python: str, paint: Paint) -> Iterator[str]:
-    sure = paint(match.confidence, match.confidence)
-    *lines, last = wrap(visible(f"{title(match)} ({match.confidence})"))
-    yield from lines
-    yield last.replace(f"({match.confidence})", f"({sure})")
+def _at_length(match: Match, one: Explanation) -> Iterator[Part]:
+    yield Part(visible(f"{title(match)} ({match.confidence})"), sure=match.confidence)
     for sign in _telling(match):
-        yield from wrap(visible(sign.quote), f"{f'line {sign.line}':<7} ", INDENT)
+        yield Part(visible(sign.quote), _place(sign, one.lines))
     if match.here:
-        yield from wrap(visible(match.here), "here    ", INDENT)
-    yield ""
-    yield from wrap(match.failure.why)
-    yield ""
-    for number, fix in enumerate(fixes(match, python)):
-        label = "do" if not number else "or"
-        if known.is_command(fix):
-            yield f"{label:<7} {visible(fix)}"  # never wrapped, so that it can be copied
-        else:
-            yield from wrap(visible(fix), f"{label:<7} ", INDENT)
+        yield Part(visible(match.here), "here")
+    yield Part()
+    yield Part(match.failure.why)
+    yield Part()
+    for number, fix in enumerate(fixes(match, one.python)):
+        label = "or" if number else "do"
+        yield Part(visible(fix), label, is_literal=known.is_command(fix))
     if match.failure.never:
-        yield from wrap(match.failure.never, "don't   ", INDENT)
+        yield Part(match.failure.never, "don't")
     if match.failure.read:
-        yield f"read    tpustarter learn {match.failure.read}"
+        yield Part(f"tpustarter learn {match.failure.read}", "read", is_literal=True)
     for source in match.failure.sources[:2]:
-        yield f"source  {source}"
+        yield Part(source, "source", is_literal=True)
+
+
+def _place(sign: Sign, lines: int) -> str:
+    """Return where a sign stands: what comes behind the log tells how the command ended."""
+    return f"line {sign.line}" if sign.line <= lines else "end"
 
 
 def _telling(match: Match) -> list[Sign]:
@@ -131,33 +165,36 @@ def _telling(match: Match) -> list[Sign]:
     return list({sign.quote: sign for sign in reversed(match.signs)}.values())[:-4:-1]
 
 
-def _in_a_line(match: Match, paint: Paint) -> Iterator[str]:
-    sign = match.signs[0]
-    sure = paint(match.confidence, match.confidence)
-    line = f"line {sign.line}"
+def _in_a_line(match: Match, lines: int) -> Part:
     what = known.filled(match.failure.what, _values(match))
-    text = f"{what} ({match.confidence})"
-    for row in wrap(text, f"  {line:<9} ", " " * 12):
-        yield row.replace(f"({match.confidence})", f"({sure})")
+    where = _place(match.signs[0], lines)
+    return Part(f"{what} ({match.confidence})", where, sure=match.confidence, indent=2)
 
 
-def _nothing(one: Explanation) -> Iterator[str]:
+def _nothing(one: Explanation) -> Iterator[Part]:
     size = "1 line" if one.lines == 1 else f"{one.lines:,} lines"
     if not one.lines:
-        yield "The log is empty, so there is nothing to explain."
+        yield Part("The log is empty, so there is nothing to explain.")
         return
-    yield f"No known failure of a TPU matches in {size}."
+    yield Part(f"No known failure of a TPU matches in {size}.")
     if one.last_error:
-        yield from wrap(visible(cut(one.last_error, 300)), "last    ", INDENT)
-    yield ""
-    yield from wrap(
+        yield Part(visible(cut(one.last_error, 300)), "last")
+    yield Part()
+    yield from advice()
+
+
+def advice() -> Iterator[Part]:
+    """Yield what to collect where nothing known matches."""
+    yield Part(
         "If you expected one, the line that tells may be missing. On a slice the worker that fails "
         "first says why, and the others only say that it is gone, so collect the output of all of "
         "them. Frameworks say more with these variables set:"
     )
-    yield "  export JAX_TRACEBACK_FILTERING=off TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
-    yield from wrap("Then see whether this machine is sound:")
-    yield "  tpustarter check"
+    yield Part(VERBOSE, is_literal=True)
+    yield Part("Then see whether this machine is sound:")
+    yield Part("tpustarter check", is_literal=True)
+    yield Part("If it is, this collects what the maintainers of a framework ask for:")
+    yield Part("tpustarter report --log FILE", is_literal=True)
 
 
 def document(one: Explanation) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tpustarter.checking.selfcheck import Request, SelfCheck
 from tpustarter.checking.text import finding_line
 from tpustarter.explain.ranking import Match, in_order
+from tpustarter.machine import host
 
 _WRONG = ("warn", "fail")
 
@@ -27,7 +29,16 @@ class Machine:
 
 def look() -> Machine:
     """Run the host checks on this machine; raises Problem where no Python can run them."""
-    check = SelfCheck(Request(ids=("host.*",), level="static"))
+    return seen(host_checks())
+
+
+def host_checks(machine: host.Machine | None = None, checks: Path | None = None) -> SelfCheck:
+    """Return the host checks, to be run by `seen`; raises Problem where no Python can run them."""
+    return SelfCheck(Request(ids=("host.*",), level="static"), machine=machine, checks=checks)
+
+
+def seen(check: SelfCheck) -> Machine:
+    """Run the host checks to their end, and return what they found."""
     for _ in check.events():
         pass
     found = tuple(finding for result in check.run.results for finding in result.findings)

@@ -230,6 +230,15 @@ class BlockView(Vertical, can_focus=True):
         widget.update(Content(text))
         widget.display = bool(text)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it broke, or printed something else than the lesson says."""
+        result = self.result
+        if result is None or self._executed_code != self.exact_code:
+            return False
+        is_answer = self.block.is_try or self.is_edited
+        return result.status == "error" or (result.status == "fail" and not is_answer)
+
     def follow(self, *, has_run: bool) -> None:
         """Say whether the names it made are still there."""
         ended = self.result is not None and self.result.status in ("pass", "fail", "error")

@@ -74,6 +74,11 @@ class Live:
             return f"{session.target['platform'].upper()}: {session.holder}"
         return f"process {session.holder.rpartition(' ')[2]}"
 
+    @property
+    def owns_accelerator(self) -> bool:
+        """Whether a process of the app may have the accelerator."""
+        return not (self.holder or "process ").startswith("process ")
+
     def place(self, where: str) -> str:
         """Return what every heading says: the machine, or who holds its accelerator."""
         holder = self.holder

@@ -33,6 +33,8 @@ TPU_WORK = "tpu-work"
 """Creates, follows or deletes a TPU of Google Cloud."""
 TPU_RUN = "tpu-run"
 """Runs a command on the workers of a TPU."""
+EXPLAIN = "explain"
+"""Searches what a failure wrote, and looks at this machine."""
 RELEASE = "release"
 """Ends the lesson's process."""
 

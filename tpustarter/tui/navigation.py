@@ -12,6 +12,7 @@ from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import Request
+    from tpustarter.tui.failed import Failed
 
 
 class Navigation:
@@ -82,6 +83,14 @@ class Navigation:
             app.push_screen(NAME)
         while app.screen is not screen:
             app.pop_screen()
+
+    def to_explanation(self, failed: Failed, *, why_no_look: str = "") -> None:
+        """Explain a failure; that disturbs nothing that runs."""
+        from tpustarter.tui.screens.explained import Explained
+
+        if not why_no_look and self._app.live.owns_accelerator:
+            why_no_look = "a process of this app holds its TPU or GPU (`t` ends it)"
+        self._app.push_screen(Explained(failed, why_no_look=why_no_look))
 
     def to_tpus(self) -> None:
         """Show the TPUs of a project of Google Cloud; that asks Google."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import Request
     from tpustarter.cloud.client import Client
     from tpustarter.cloud.clock import Clock
+    from tpustarter.tui.failed import Failed
 
     Connect = Callable[[str, Clock], Client]
 
@@ -58,6 +59,9 @@ class Routes(Protocol):
 
     def to_rehearsal(self) -> None:
         """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""
+
+    def to_explanation(self, failed: Failed, *, why_no_look: str = "") -> None:
+        """Explain a failure; that disturbs nothing that runs."""
 
     def to_tpus(self) -> None:
         """Show the TPUs of a project of Google Cloud; that asks Google."""

@@ -21,6 +21,7 @@ from tpustarter.content import Check
 from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
+from tpustarter.tui import failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, word
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
@@ -42,6 +43,7 @@ Each line is one claim about this machine. Below stands what was found for the m
 
 * **Enter** gives the details the whole screen, and back. **g** shows what the check's process
   wrote instead.
+* **f** says why a check failed: it searches what the check wrote for failures that are known.
 * **o** opens the lesson that explains the check, **a** runs the marked one again, **s** shows
   the set-up plan where that is what helps.
 * **x** or **Esc** stops the run; what was not run is told as such.
@@ -50,6 +52,7 @@ Each line is one claim about this machine. Below stands what was found for the m
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
         Binding("a", "again", "again", tooltip="tpustarter check ID"),
         Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
@@ -262,6 +265,19 @@ Each line is one claim about this machine. Below stands what was found for the m
         self._shows_log = not self._shows_log
         self._show_details()
 
+    def action_explain(self) -> None:
+        """Say why the marked check failed, as far as that is known."""
+        result = self._failed_result()
+        if result:
+            run = self._run or (self._selfcheck and self._selfcheck.run)
+            platform = run.target.get("platform") if run else ""
+            why = "checks are running" if self._is_busy else ""
+            self.tutor.go.to_explanation(failed.check(result, platform), why_no_look=why)
+
+    def _failed_result(self) -> Result | None:
+        result = self._marked_result()
+        return result if result and result.status in ("fail", "error") else None
+
     def action_lesson(self) -> None:
         """Open the lesson that explains the marked check; go back to it where it is open."""
         lesson = self._lesson()
@@ -326,6 +342,8 @@ Each line is one claim about this machine. Below stands what was found for the m
             return bool(self._lesson())
         if action == "setup":
             return self._needs_setup()
+        if action == "explain":
+            return self._failed_result() is not None
         if action == "log":
             return self._marked_result() is not None
         return super().check_action(action, parameters)

@@ -23,7 +23,7 @@ from tpustarter.learning.output import Output
 from tpustarter.learning.quiz import MOST
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import opened
+from tpustarter.tui import failed, opened
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Holding, Inbox, Looked, feed
@@ -46,6 +46,7 @@ that `r` runs; Tab goes to the next one.
 * A block uses names of **the blocks above it**: those that have not run in the process as they
   stand run first, up to the first one that breaks.
 * **Esc** stops what runs, and ends the process.
+* **f** says why a block failed: it searches what the block printed for failures that are known.
 * A **question** is answered with the digit of an answer; each says why. A block that says **your
   turn** asks you to change it with `e`; its answer is folded below, and `o` opens it. **p** opens
   the lesson's exercise, a program with a gap.
@@ -61,6 +62,7 @@ that `r` runs; Tab goes to the next one.
         Binding("enter", "run", show=False),
         Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
         Binding("shift+tab", "choose(-1)", show=False),
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("e", "edit", "edit", tooltip="change the block's code here"),
         Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
         Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
@@ -304,6 +306,15 @@ that `r` runs; Tab goes to the next one.
             request = Request(ids=ids, devices=self.tutor.choices.devices)
             self.tutor.go.to_checks(request, "Checks of this lesson")
 
+    def action_explain(self) -> None:
+        """Say why the marked block failed, as far as that is known."""
+        view = self._page.marked
+        if self._opened and view and view.result:
+            number = self._page.views.index(view) + 1
+            shown = failed.block(number, view.result, self._opened.lesson, self.tutor.live.session)
+            why = "a block is running" if self._turn else ""
+            self.tutor.go.to_explanation(shown, why_no_look=why)
+
     def action_next(self) -> None:
         """Go to the next lesson."""
         opened_lesson = self._opened
@@ -368,6 +379,8 @@ that `r` runs; Tab goes to the next one.
             return bool(page.views) and not editing
         if action in ("run", "edit"):
             return bool(page.views) and not running
+        if action == "explain":
+            return bool(page.marked and page.marked.has_failed) and not editing
         if action == "reset":
             views = [page.marked] if page.marked else page.views
             return any(view.is_edited for view in views) and not running

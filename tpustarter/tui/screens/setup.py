@@ -17,6 +17,7 @@ from tpustarter.machine import host
 from tpustarter.problem import Problem
 from tpustarter.setup.run import Setup, Step, StepEnded, StepOutput, StepStarted
 from tpustarter.terminal import visible
+from tpustarter.tui import failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, word
 from tpustarter.tui.messages import SETUP, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
@@ -38,6 +39,7 @@ its reason, what it changes, and what it needs.
 
 * **y** runs the steps that are not done yet, in order, up to the first one that fails. What was
   done stays done: `y` goes on from there.
+* **f** says why the marked step failed: it searches the log for failures that are known.
 * **x** or **Esc** stops the command that runs.
 * **z** removes what set-up made, after asking.
 * **Enter** gives the details the whole screen, and back.
@@ -46,6 +48,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "run", "run these commands", tooltip="tpustarter setup jax --yes"),
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
         Binding("z", "undo", "undo", tooltip="tpustarter setup jax --undo"),
     ]
@@ -221,10 +224,17 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         return Row(step.id, label, f"{ended.seconds:.0f} s" if ended else "", below)
 
     @on(Rows.OptionHighlighted)
-    def _show_details(self) -> None:
-        setup = self._setup
+    def _highlighted(self) -> None:
+        self._show_details()
+        self.refresh_bindings()
+
+    def _marked_step(self) -> Step | None:
         chosen = self.query_one(Rows).chosen
-        step = next((step for step in setup.steps if step.id == chosen), None) if setup else None
+        steps = self._setup.steps if self._setup else ()
+        return next((step for step in steps if step.id == chosen), None)
+
+    def _show_details(self) -> None:
+        step = self._marked_step()
         if step is None:
             self.show_details("")
         elif step.id == self._running_step:
@@ -253,6 +263,19 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         self._tick()
         self.refresh_bindings()
 
+    def action_explain(self) -> None:
+        """Say why the marked step failed, as far as that is known."""
+        if ended := self._failed_step():
+            why = "a command of this set-up is running" if self._busy else ""
+            self.tutor.go.to_explanation(
+                failed.step(visible(ended.step.title), ended), why_no_look=why
+            )
+
+    def _failed_step(self) -> StepEnded | None:
+        step = self._marked_step()
+        ended = self._ended_steps.get(step.id) if step else None
+        return ended if ended and ended.step.state == "failed" else None
+
     def action_undo(self) -> None:
         """Ask, with what would be removed."""
         self._ask()
@@ -272,6 +295,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         states = {step.state for step in self._setup.steps} if self._setup else set[str]()
         if action == "run":
             return bool(states - {"done"}) and not self._busy
+        if action == "explain":
+            return self._failed_step() is not None
         if action == "undo":
             steps = (
                 [step for step in self._setup.steps if step.id != "python"] if self._setup else []

@@ -1,0 +1,251 @@
+"""A failed block, check or set-up step is explained by one key, the same on all three screens."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.support.fake_tools import behave, lay_tools
+from tests.support.machines import lay_out
+from tests.support.places import TESTS
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor
+from tpustarter.tui import failed
+from tpustarter.tui.live import Live
+from tpustarter.tui.screens.checks import Checks
+from tpustarter.tui.screens.explained import Command, Explained
+from tpustarter.tui.screens.reader import Reader
+
+KEY = "f why it failed"
+HELD = (
+    "Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid "
+    "4242. Not attempting to load libtpu.so in this process."
+)
+BREAKS = HELLO.replace(
+    'name = "you"', f'print("\\x1b[2J[b]not markup[/b]")\nraise RuntimeError({HELD!r})'
+)
+CHECK = '''"""{title}."""
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {{}}
+TIMEOUT_S = 20
+LESSON = "start/hello"
+SOURCE = "https://docs.python.org/3/"
+
+from tpustarter.probe.finding import Finding
+
+
+def run():
+    {body}
+'''
+HOLDS = (
+    'yield Finding("HOST-HOLDER-PROCESS", "holder of the TPU", "fail", "python, pid 4242", '
+    'hint="end it: `kill 4242`")'
+)
+
+
+def write_check(folder: Path, name: str, body: str) -> None:
+    """Write a check of the host that does something."""
+    path = folder / "checks/host" / f"{name}.py"
+    path.write_text(CHECK.format(title=name.title(), body=body))
+
+
+def whole(pilot: Pilot[None]) -> str:
+    """Return all of an explanation, also what is out of sight, as one line."""
+    widget = pilot.app.screen.query_one("#explained")
+    strips = widget.render_lines(widget.region.reset_offset)
+    return " ".join(" ".join(strip.text for strip in strips).split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (40, 12)])
+def test_a_block_that_broke_is_explained_and_the_way_back_leads_to_it(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    """Cause, how sure it is, the line, what to do, and then the same block in the same place."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size, lessons={"hello": BREAKS}) as pilot:
+            await press(pilot, "enter")
+            assert KEY not in on_screen(pilot.app)
+            await press(pilot, "r")
+            place = pilot.app.screen._page.scroll_offset
+            await press(pilot, "f")
+            said = whole(pilot)
+            assert "Another process of yours holds the TPU (likely)" in said
+            assert "line 4 raise RuntimeError" in said
+            assert "do ps -fp 4242 or kill 4242" in said
+            assert "don't Do not delete /tmp/libtpu_lockfile" in said
+            assert "read trouble/who-has-my-tpu (o)" in said
+            assert "source https://github.com/" in said
+            assert "it shows no sign of this" in " ".join(on_screen(pilot.app).split())
+
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Reader)
+            assert place == pilot.app.screen._page.scroll_offset
+            assert ["hello"] == [
+                view.block.id for view in pilot.app.screen._page.views if view.has_class("-current")
+            ]
+
+    run(journey)
+
+
+def test_only_what_failed_offers_it(tmp_path: Path) -> None:
+    """Not a block that passed, nor a check, nor one that has not run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            assert KEY not in await press(pilot, "enter", "r")
+            await press(pilot, "escape")
+            seen = await press(pilot, "c")
+            assert "> " not in seen
+            assert KEY in seen  # the worst stands first, and is marked
+            assert KEY not in await press(pilot, "end")
+            assert not isinstance((await press(pilot, "f")) and pilot.app.screen, Explained)
+
+    run(journey)
+
+
+def test_what_this_machine_shows_confirms_it(tmp_path: Path) -> None:
+    """The host checks say who holds the TPU: confirmed, with what they found."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), checks=("passes",)) as pilot:
+            write_check(tmp_path, "breaks", f"raise RuntimeError({HELD!r})\n    yield")
+            write_check(tmp_path, "holder", HOLDS)
+            seen = await press(pilot, "c", "home", "down")
+            assert isinstance(pilot.app.screen, Checks)
+            marked = pilot.app.screen.query_one("#rows").chosen
+            assert "host.breaks" == marked, seen
+            seen = await press(pilot, "f")
+            assert "Why host.breaks failed" in seen
+            assert "holds the TPU (confirmed)" in seen
+            assert "here    holder of the TPU: found python, pid 4242" in seen
+            assert "and it shows the same." in seen
+            await press(pilot, "escape")
+            assert marked == pilot.app.screen.query_one("#rows").chosen
+
+    run(journey)
+
+
+def test_nothing_known_is_said_with_what_to_collect(tmp_path: Path) -> None:
+    """A check that found something else than it should, and wrote nothing."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), checks=("fails",)) as pilot:
+            seen = await press(pilot, "c", "f")
+            assert "No known failure of a TPU matches" in seen
+            assert "This check wrote nothing, so there is only how it ended:" in seen
+            assert "ended   sum: found 2, expected 3" in seen
+            assert "tpustarter report" in seen
+            assert "o open lesson" not in seen
+
+    run(journey)
+
+
+def test_a_setup_step_that_failed_is_explained_from_its_log(tmp_path: Path) -> None:
+    """All of the log, not only its last lines; the machine is the one that is set up."""
+    for name in ("machine", "home"):
+        (tmp_path / name).mkdir()
+    tools = lay_tools(tmp_path / "tools", uv=True, python=True)
+    env = {"PATH": str(tools), "HOME": str(tmp_path / "home")}
+    machine = lay_out(tmp_path / "machine", env=env)
+    known = (
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device"
+    )
+    said = "\n".join(["Collecting jax[tpu]", known, *["that was all"] * 30])
+    behave(tools, pip={"say": said, "code": 1})
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, TESTS / "samples" / "machine_checks"
+            assert KEY not in await press(pilot, "s")
+            seen = await press(pilot, "y")
+            assert known[:30] not in seen
+            assert KEY in seen
+            seen = await press(pilot, "f")
+            assert "No space left on device" in whole(pilot)
+            assert "log     " in whole(pilot).replace("log ", "log     ")
+            assert "(likely)" in seen
+            seen = await press(pilot, "escape")
+            assert "failed  Install" in seen
+
+    run(journey)
+
+
+def test_while_something_runs_only_the_output_is_read(tmp_path: Path) -> None:
+    """The machine is looked at when that disturbs nothing, and the app says why it was not."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40)) as pilot:
+            pilot.app.live._check_holder = ("TPU: tpustarter check, pid 1", lambda: None)
+            one = failed.Failed(failed.CHECK, "one", f"[b]\x1b[2J {HELD}\n")
+            pilot.app.go.to_explanation(one)
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert "(likely)" in seen
+            assert "was not looked at, because a process of this app holds its TPU or GPU" in seen
+            assert "[b] The TPU" in seen or "[b]" in seen
+            assert "\x1b" not in seen
+
+    run(journey)
+
+
+def test_the_lesson_that_explains_it_is_one_key_away(tmp_path: Path) -> None:
+    """And Escape leads back to the explanation."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40)) as pilot:
+            pilot.app.lessons = None
+            pilot.app.go.to_explanation(failed.Failed(failed.CHECK, "one", HELD))
+            await settle(pilot)
+            seen = await press(pilot, "o")
+            assert isinstance(pilot.app.screen, Reader)
+            assert "trouble/who-has-my-tpu" == pilot.app.screen.lesson
+            seen = await press(pilot, "escape")
+            assert "holds the TPU" in seen
+
+    run(journey)
+
+
+def test_a_log_that_is_gone_is_one_error(tmp_path: Path) -> None:
+    """Such as that of a set-up which was ended and cleaned up meanwhile."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            gone = failed.Failed(failed.STEP, "Install", file=tmp_path / "gone.log")
+            pilot.app.go.to_explanation(gone)
+            await settle(pilot)
+            assert "its log cannot be read: No such file" in on_screen(pilot.app)
+
+    run(journey)
+
+
+SSH = "gcloud compute tpus tpu-vm ssh NAME --zone=ZONE --worker=all"
+COMMANDS = (
+    "ps -fp 4242",
+    f"{SSH} --command=\"pip freeze | grep -i -E 'jax|libtpu|torch' | sort | md5sum\"",
+    'curl -s -m 5 -H "Metadata-Flavor: Google" http://169.254.169.254/computeMetadata/v1/instance/',
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("width", [40, 78, 198])
+def test_a_command_is_copied_whole_from_any_screen(command: str, width: int) -> None:
+    """What a shell makes of the lines is what it makes of the command."""
+    lines = [line.plain[8:] for line in Command("do", command).lines(width)]
+    if max(len(word) for word in shlex.split(command)) + 16 < width:
+        assert shlex.split(command) == shlex.split("\n".join(lines).replace("\\\n", ""))
+        assert all(len(line) <= width - 8 for line in lines)
+
+
+def test_who_may_hold_the_accelerator_is_known(tmp_path: Path) -> None:
+    """A lesson's process on virtual devices locks nobody out."""
+    live = Live(lambda _: None)
+    assert not live.owns_accelerator
+    live.hold("TPU: tpustarter check, pid 7", print)
+    assert live.owns_accelerator
+    live.let_go(print)
+    assert not live.owns_accelerator

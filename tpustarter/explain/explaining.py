@@ -1,0 +1,39 @@
+"""Explains what a program wrote: what is known of it, and what this machine shows of that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tpustarter.checking import interpreters
+from tpustarter.explain import known, looking, ranking
+from tpustarter.explain.explanation import Explanation, last_error
+from tpustarter.explain.scanning import Scan
+from tpustarter.problem import Problem
+
+
+def from_log(scan: Scan, env: Mapping[str, str] | None = None) -> Explanation:
+    """Return the explanation of what a log shows; nothing is looked at.
+
+    Args:
+        scan: What was found in the log.
+        env: The environment in which the user's Python is looked for; null for this one.
+    """
+    matches = ranking.rank(scan, known.read())
+    return Explanation(tuple(matches), scan.lines, last_error(scan.last), _python(env))
+
+
+def can_look(one: Explanation) -> bool:
+    """Return whether a look at this machine may confirm something."""
+    return looking.can_confirm(one.matches)
+
+
+def _python(env: Mapping[str, str] | None) -> str:
+    """Return how the Python that is meant is started, as it is typed."""
+    env = os.environ if env is None else env
+    try:
+        chosen, _ = interpreters.choose(None, env, Path.cwd())
+    except Problem:
+        return "python3"
+    return interpreters.shown(chosen.path, env, Path.cwd())

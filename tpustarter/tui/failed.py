@@ -1,0 +1,101 @@
+"""What is there of a failure to explain: what was written, how it ended, where it ran."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tpustarter.checking import text
+from tpustarter.checking.results import Result
+
+if TYPE_CHECKING:
+    from tpustarter.content import Lesson
+    from tpustarter.explain.scanning import Scan
+    from tpustarter.learning.block_results import BlockResult
+    from tpustarter.learning.lesson_process import LessonSession
+    from tpustarter.setup.run import StepEnded
+
+BLOCK, CHECK, STEP = "block", "check", "step"
+
+
+@dataclass(frozen=True)
+class Failed:
+    """One check, block or step that failed."""
+
+    kind: str
+    """What it is: a block, a check or a step."""
+    name: str
+    log: str = ""
+    """What it wrote, as far as that was kept."""
+    file: Path | None = None
+    """Where all of it is; null where the log holds all there is."""
+    ended: tuple[str, ...] = ()
+    """How it ended, in lines."""
+    words: str = ""
+    """The framework and the platform, which a log often leaves out."""
+
+    def scan(self) -> Scan:
+        """Return what all of that shows; lines behind the log's own tell how it ended.
+
+        Raises:
+            OSError: its file is gone.
+        """
+        from tpustarter.explain import known, scanning
+
+        begun = scanning.Scanner(known.read()).begin()
+        lines = 0
+        with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
+            last = b""
+            while chunk := stream.read(1 << 16):
+                begun.take(chunk)
+                lines, last = lines + chunk.count(b"\n"), chunk
+        if last and not last.endswith(b"\n"):
+            begun.take(b"\n")
+            lines += 1
+        behind = "\n".join((*self.ended, self.words))
+        begun.take(f"{behind}\n".encode())
+        return replace(begun.end(), lines=lines)
+
+
+def check(result: Result, platform: object) -> Failed:
+    """Return what there is of a check that failed."""
+    return Failed(
+        CHECK, result.id, result.log, ended=tuple(_of_check(result)),
+        words=_words(result.framework, platform),
+    )  # fmt: skip
+
+
+def _of_check(result: Result) -> Iterable[str]:
+    if result.status != "fail" and not (result.detail and result.detail in result.log):
+        yield text.summary(result)
+    for finding in result.findings:
+        if finding["verdict"] in ("warn", "fail"):
+            yield text.finding_line(finding)
+            if finding["hint"]:
+                yield str(finding["hint"])
+
+
+def block(
+    number: int, result: BlockResult, lesson: Lesson, session: LessonSession | None
+) -> Failed:
+    """Return what there is of a block that failed, by its number in the lesson."""
+    reason = (result.reason or "").replace("-", " ")
+    ended = f"{reason}: {result.detail}" if reason else result.detail
+    is_said = bool(result.detail) and result.detail in result.output  # the end of a traceback
+    words = _words(lesson.framework, session and session.target["platform"])
+    told = () if is_said else (ended,)
+    return Failed(BLOCK, f"block {number}", result.output, ended=told, words=words)
+
+
+def step(name: str, ended: StepEnded) -> Failed:
+    """Return what there is of a set-up step that failed."""
+    log = "\n".join(ended.tail)
+    file = ended.log if ended.log.is_file() else None
+    return Failed(STEP, name, log, file, tuple(ended.step.note.splitlines()))
+
+
+def _words(*names: Any) -> str:
+    return " ".join(f"[{name}]" for name in names if name)

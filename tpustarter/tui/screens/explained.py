@@ -1,0 +1,224 @@
+"""Why something failed: the most likely cause, the line that shows it, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.problem import Problem
+from tpustarter.terminal import cut, visible
+from tpustarter.tui.failed import Failed
+from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, feed
+from tpustarter.tui.screens.page import Page
+
+if TYPE_CHECKING:
+    from tpustarter.checking.selfcheck import SelfCheck
+    from tpustarter.explain.explanation import Explanation, Part
+
+LABEL = 8
+"""Columns of what stands before a text."""
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")
+"""A word of a shell, with its quotes."""
+SURE = {"confirmed": "bold ansi_red", "likely": "bold ansi_yellow", "possible": "ansi_cyan"}
+
+
+class Explained(Page):
+    """Searches what a failure wrote for what is known, and looks at this machine."""
+
+    HELP = """
+What the failed check, block or step wrote was searched for failures that are known. The most likely
+cause stands first, with the line that shows it and how sure it is:
+
+* **confirmed**: this machine shows it too. **likely**: a line of the output says so.
+  **possible**: the signs are weak.
+* What stands behind **do** and **or** is for you to run; nothing is run from here. A line that ends
+  with `\\` goes on in the next one, so that both can be copied together.
+* **o** opens the lesson that explains it, **Esc** leads back to where you were.
+
+Nothing is sent anywhere. This machine is looked at by the host checks, which only read files.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+        Binding("space", "page_down", "read on", key_display="Space", tooltip="the next lines"),
+    ]
+
+    def __init__(self, failed: Failed, *, why_no_look: str = "") -> None:
+        """Take what failed.
+
+        Args:
+            failed: What failed.
+            why_no_look: Why this machine is better not looked at now; empty where it can be.
+        """
+        super().__init__(f"Why {visible(failed.name)} failed")
+        self._failed = failed
+        self._why_no_look = why_no_look
+        self._found: Explanation | None = None
+        self._inbox: Inbox[tuple[Explanation, str]] = Inbox()
+        self._checks: SelfCheck | None = None
+        self._is_left = False
+
+    def body(self) -> Iterable[Widget]:
+        """Return the explanation, empty at first, and the line below."""
+        with VerticalScroll(id="page"):
+            yield Static("", id="explained")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        """Begin: that is what the key that led here says."""
+        self.set_focus(self.query_one("#page"))
+        self._say("searching what it wrote")
+        self._work()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=EXPLAIN)
+    def _work(self) -> None:
+        feed(self, self._inbox, self._explanations())
+
+    def _explanations(self) -> Iterator[tuple[Explanation, str]]:
+        """Yield what the output says, then the same with what this machine shows."""
+        from tpustarter.explain import explaining, looking
+
+        app = self.tutor
+        try:
+            scan = self._failed.scan()
+        except OSError as error:
+            raise Problem(f"its log cannot be read: {error.strerror or error}") from error
+        found = explaining.from_log(scan, app.machine.env)
+        if not explaining.can_look(found):
+            yield found, ""
+        elif self._why_no_look:
+            yield found, f"This machine was not looked at, because {self._why_no_look}."
+        else:
+            yield found, "looking at this machine, without touching the TPU"
+            try:
+                self._checks = looking.host_checks(app.machine, app.checks)
+                if self._is_left:
+                    return
+                machine = looking.seen(self._checks)
+            except Problem as problem:
+                yield found, f"This machine was not looked at: {problem.what}."
+                return
+            matches = tuple(looking.confirmed(found.matches, machine))
+            shows = any(match.confidence == "confirmed" for match in matches)
+            result = "it shows the same" if shows else "it shows no sign of this"
+            yield replace(found, matches=matches), f"This machine was looked at, and {result}."
+
+    def on_arrived(self, message: Arrived) -> None:
+        """Show what is known by now."""
+        for found, note in message.inbox.take():
+            self._found = found
+            self.query_one("#explained", Static).update(Stack(self._pieces(found)))
+            self._say(visible(note))
+        self.call_after_refresh(self.refresh_bindings)
+
+    def _say(self, text: str) -> None:
+        line = self.query_one("#headline", Static)
+        line.update(Content(text))
+        line.display = bool(text)
+
+    def _pieces(self, found: Explanation) -> Iterator[Lines | Content]:
+        from tpustarter.explain import explanation
+
+        if found.matches:
+            for number, part in enumerate(explanation.parts(found)):
+                yield _piece(part, is_title=not number)
+        else:
+            yield Content.styled("No known failure of a TPU matches.", "bold")
+            yield from self._what_is_there(found.last_error)
+            yield Content("")
+            yield from (_piece(part) for part in explanation.advice())
+        if self._failed.file:
+            yield Content("")
+            yield Hanging(_label("log"), visible(str(self._failed.file)))
+
+    def _what_is_there(self, last_error: str) -> Iterator[Lines | Content]:
+        failed = self._failed
+        if not (failed.log or failed.file):
+            yield Content(f"This {failed.kind} wrote nothing, so there is only how it ended:")
+        elif last_error:
+            yield Hanging(_label("last"), visible(cut(last_error, 300)))
+        for line in failed.ended:
+            yield Hanging(_label("ended"), visible(line))
+
+    def action_lesson(self) -> None:
+        """Open the lesson that explains it; go back to it where it is open."""
+        lesson = self._lesson
+        if not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    @property
+    def _lesson(self) -> str:
+        matches = self._found.matches if self._found else ()
+        return matches[0].failure.read if matches else ""
+
+    def action_page_down(self) -> None:
+        """Read on."""
+        self.query_one("#page").scroll_page_down(animate=False)
+
+    def stop_work(self) -> bool:
+        """End the look at this machine; returns whether one went on. Esc leaves all the same."""
+        self._is_left = True
+        if self._checks:
+            self._checks.stop()
+        return False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works now."""
+        if action == "lesson":
+            return bool(self._lesson)
+        if action == "page_down":
+            return self.query_one("#page").max_scroll_y > 0
+        return super().check_action(action, parameters)
+
+
+def _label(text: str) -> Content:
+    return Content.styled(f"{text:<{LABEL}}", "dim")
+
+
+def _piece(part: Part, *, is_title: bool = False) -> Lines | Content:
+    if part.is_literal and part.label not in ("read", "source"):
+        return Command(part.label, part.text)
+    if part.label == "read":
+        return Hanging(_label("read"), f"{part.text.rpartition(' ')[2]} (o)")
+    text = Content.styled(part.text, "bold") if is_title else Content(part.text)
+    if part.sure:
+        head = part.text.removesuffix(f"({part.sure})")
+        style = "bold" if is_title else ""
+        text = Content.styled(head, style) + Content.styled(f"({part.sure})", SURE[part.sure])
+    if not part.label:
+        return text
+    return Hanging(_label(" " * part.indent + part.label).pad_right(bool(part.indent) * 4), text)
+
+
+class Command(Lines):
+    """A command that can be copied: it goes on behind a backslash, and never inside a quote."""
+
+    def __init__(self, label: str, command: str) -> None:
+        self._label = label
+        self._words = _WORD.findall(command)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the command over as many lines as it needs."""
+        room = width - LABEL - 2
+        rows: list[str] = []
+        for word in self._words:
+            if rows and len(rows[-1]) + 1 + len(word) <= room:
+                rows[-1] += f" {word}"
+            else:
+                rows.append(word)
+        texts = [f"{row} \\" for row in rows[:-1]] + rows[-1:]
+        first, *rest = texts or [""]
+        return [
+            line
+            for number, text in enumerate([first, *rest])
+            for line in (_label("" if number else self._label) + text).wrap(max(width, 1))
+        ]
