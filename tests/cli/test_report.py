@@ -60,7 +60,7 @@ def test_with_yes_the_files_are_there_and_the_text_is_what_was_shown(
     assert ["manifest.json", "report.json", "report.md"] == [n for n in written if "tar" not in n]
     assert 1 == len([name for name in written if name.endswith(".tar.gz")])
     assert markdown == done.stdout
-    assert "### Runtime version" in markdown
+    assert "### Product" in markdown
     jsonschema.validate(json.loads(next(out.rglob("report.json")).read_text()), SCHEMA)
 
 

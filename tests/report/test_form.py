@@ -13,27 +13,31 @@ from tests.support.machines import lay_out
 from tests.support.stubs import make_python
 from tpustarter.checking.interpreters import Interpreter, installed
 from tpustarter.problem import Problem
-from tpustarter.report import form, judging, making, trackers
+from tpustarter.report import form, judging, making, questions, summary, trackers
 from tpustarter.report.collecting import Context
+from tpustarter.report.view import View
 
 HELD = (
     "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by "
     "process with pid 4242. Not attempting to load libtpu.so in this process.\n"
 )
-HEADINGS = {
+LABELS = {
     "jax": ["### Description",
             "### System info (python version, jaxlib version, accelerator, etc.)"],
     "pytorch-xla": ["## 🐛 Bug", "## To Reproduce", "## Expected behavior", "## Environment",
-                    " - Reproducible on XLA backend [CPU/TPU]:", " - torch_xla version:",
                     "## Additional context"],
-    "torchtpu": ["## Description", "## Versions", "- torch_tpu:"],
+    "torchtpu": ["### Description", "### Versions"],
     "tensorflow": ["### Issue type", "### Have you reproduced the bug with TensorFlow Nightly?",
-                   "### TensorFlow version", "### OS platform and distribution",
-                   "### Python version", "### Current behavior?",
+                   "### Source", "### TensorFlow version", "### Custom code",
+                   "### OS platform and distribution", "### Mobile device", "### Python version",
+                   "### Bazel version", "### GCC/compiler version", "### CUDA/cuDNN version",
+                   "### GPU model and memory", "### Current behavior?",
                    "### Standalone code to reproduce the issue", "### Relevant log output"],
-    "cloud-tpu": ["### TPU", "### Zone", "### Runtime version", "### Project and TPU name"],
+    "cloud-tpu": ["### Time", "### Product", "### Location", "### Identifiers",
+                  "### Useful artifacts", "### Problem type"],
 }  # fmt: skip
-"""What the trackers' forms ask for, as read in 2026-11."""
+"""What the trackers' forms ask for, all of it and in this order, as read in 2026-11."""
+BEGINS = "<!-- The issue begins here. -->"
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +53,171 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return making.make(Context(machine, folder, python, log), asks=False).document
 
 
-@pytest.mark.parametrize("tracker", HEADINGS)
-def test_each_form_is_that_of_its_tracker(tracker: str, document: dict[str, Any]) -> None:
-    """In the order of its questions."""
-    one = copy.deepcopy(document)
-    one["first"]["tracker"] = tracker
-    text = form.markdown(one)
-    places = [text.find(f"\n{heading}") for heading in HEADINGS[tracker]]
+def issue(document: dict[str, Any], tracker: str = "jax") -> str:
+    """Return what goes into a tracker, without what the user reads before."""
+    document["first"]["tracker"] = tracker
+    before, _, text = form.markdown(document).partition(BEGINS)
+    assert before.startswith("## Before you file\n")
+    return text
 
-    assert places == sorted(places)
-    assert -1 not in places
-    assert text.startswith("## Before you file")
+
+def known_facts(document: dict[str, Any], **sections: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with other facts in some of its sections."""
+    one = copy.deepcopy(document)
+    there = {section["name"]: section for section in one["sections"]}
+    for name, facts in sections.items():
+        if name not in there:
+            there[name] = {"name": name, "title": name, "why": None, "seconds": 0, "facts": {}}
+            one["sections"].append(there[name])
+        there[name]["state"] = "answered"
+        there[name]["facts"] = {**there[name]["facts"], **facts}
+    return one
+
+
+@pytest.mark.parametrize("tracker", LABELS)
+def test_each_form_is_that_of_its_tracker(tracker: str, document: dict[str, Any]) -> None:
+    """Every field of it, in its order, and no other."""
+    text = issue(copy.deepcopy(document), tracker)
+
+    assert LABELS[tracker] == re.findall(r"^#{2,3} .*", text, re.MULTILINE)
     assert len(text) < form.LONGEST
+    assert 1 == text.count("<summary>Python under test")
+
+
+def test_what_belongs_to_a_field_stays_in_it(document: dict[str, Any]) -> None:
+    """TensorFlow's form fences its last two fields, so what is folded goes before them."""
+    text = issue(copy.deepcopy(document), "tensorflow")
+    behavior, code, log = re.split("### Standalone code.*|### Relevant log output", text)
+
+    assert "<details>" in behavior
+    assert "<details>" not in code + log
+    assert "already in use by process with pid 4242" in log
+    assert " - torch_xla version: " in issue(copy.deepcopy(document), "pytorch-xla")
+
+
+@pytest.mark.parametrize(("origin", "source"), [("a folder", "source"), ("a file", "binary")])
+def test_tensorflow_of_ones_own_is_told_as_source(
+    origin: str, source: str, document: dict[str, Any]
+) -> None:
+    """Its form has a field for that."""
+    one = known_facts(document, python={"not_from_an_index": {"tensorflow": origin}})
+
+    assert f"### Source\n\n{source}\n" in issue(one, "tensorflow")
+
+
+def test_what_the_user_reads_fits_a_terminal(document: dict[str, Any]) -> None:
+    """It is no part of the issue, where a line's end is a break."""
+    for tracker in LABELS:
+        one = copy.deepcopy(document)
+        one["first"]["tracker"] = tracker
+        before = form.markdown(one).partition(BEGINS)[0]
+
+        assert [] == [line for line in before.split("\n") if len(line) > 80 and " " in line.strip()]
+
+
+def test_only_questions_that_the_facts_leave_open_are_asked(document: dict[str, Any]) -> None:
+    """A runtime version, a container and other hosts decide what a maintainer still asks."""
+    metadata = {"runtime_version": "v2-alpha-tpuv5-lite", "hosts": 4}
+    known = known_facts(
+        document, metadata=metadata, resources={"container": "docker"}, changes={"since": "then"}
+    )
+    known["first"]["stale"] = []
+    asked = "\n".join(questions.yours(View(document)))
+    left = "\n".join(questions.yours(View(known)))
+
+    assert "with its runtime version" in asked
+    assert "newest jax and jaxlib" in asked
+    assert "and since when" in asked
+    assert "Which image" not in asked
+    assert "Which image" in left
+    assert "each of the 4 hosts" in left
+    for answered in ("runtime version", "newest", "since when"):
+        assert answered not in left
+
+
+@pytest.mark.parametrize("tracker", LABELS)
+def test_nothing_is_asked_twice(tracker: str, document: dict[str, Any]) -> None:
+    """Some forms have a field of their own for the code."""
+    text = issue(copy.deepcopy(document), tracker)
+
+    assert (0 if tracker == "cloud-tpu" else 1) == text.lower().count("the shortest code")
+
+
+def next_steps(document: dict[str, Any]) -> str:
+    """Return the commands that collect more."""
+    return "\n".join(questions.next_steps(View(document)))
+
+
+def test_what_a_maintainer_asks_next_fits_what_is_known(document: dict[str, Any]) -> None:
+    """A hang has no program to dump, and its native stack is missing without py-spy."""
+    hangs = copy.deepcopy(document)
+    hangs["first"]["hung"] = [
+        {"framework": "jax", "in": "jax.devices()", "seconds": 30.0, "likely": None}
+    ]
+    stack = known_facts(hangs, jax={"native_stack": "libtpu::Wait"})
+    hosts = known_facts(document, metadata={"waits_for_other_hosts": True})
+    confirmed = copy.deepcopy(document)
+    confirmed["first"]["known"][0]["confidence"] = "confirmed"
+
+    assert "TPU_STDERR_LOG_LEVEL=0" in next_steps(document)
+    assert "--xla_dump_to" in next_steps(document)
+    assert "--xla_dump_to" not in next_steps(hangs)
+    assert "py-spy" in next_steps(hangs)
+    assert "py-spy" not in next_steps(stack)
+    assert "tpustarter report --no-ask" in next_steps(hosts)
+    assert "" == next_steps(confirmed)
+
+
+def test_a_tracker_that_closes_says_so_before(document: dict[str, Any]) -> None:
+    """An archived repository takes no issue, so nobody should write one for it."""
+    one = copy.deepcopy(document)
+    one["first"]["tracker"] = "pytorch-xla"
+    before = " ".join(form.markdown(one).partition(BEGINS)[0].split())
+
+    assert "would be archived on 2026-11-15" in before
+    assert "`--for torchtpu`" in before
+
+
+def test_what_maintainers_ask_first_is_not_folded(document: dict[str, Any]) -> None:
+    """Each line answers one of their questions."""
+    one = known_facts(
+        document,
+        tpu={"lock": {"state": "live"}, "holders": [{"pid": 4242, "command": "python"}]},
+        metadata={"accelerator_type": "v5litepod-8", "worker": 0, "hosts": 2, "zone": "us-east1-c",
+                  "runtime_version": "v2-alpha-tpuv5-lite"},
+        python={"libtpu_build": "Built on Oct 1 2026", "installed_by": {"jax": "pip"},
+                "hidden": [{"name": "libtpu", "version": "0.0.50"}],
+                "other_libtpu": ["/lib/libtpu.so"], "not_from_an_index": {"jax": "a repository"}},
+        variables={"values": {"JAX_PLATFORMS": "tpu"}, "flags": ["XLA_FLAGS: --xla_x=1"],
+                   "set": ["LD_PRELOAD"]},
+        resources={"cpu": "AMD EPYC 7B13", "uptime_s": 7200, "container": "docker",
+                   "host_network": False, "memory_bytes": 200 << 30, "limit_bytes": 16 << 30,
+                   "oom_kills": 2},
+        jax={"steps": [{"step": "import jax", "state": "answered"}], "platform": "tpu",
+             "kind": "TPU v5 lite", "local": 8, "total": 16,
+             "metrics": {"ici_link_health": ["0"], "tpu_throttle_score": ["1"]}},
+        torch_xla={"steps": [{"step": "import torch_xla", "state": "failed"}]},
+        changes={"versions": [{"name": "libtpu", "before": "0.0.17", "now": "0.0.50"}]},
+    )  # fmt: skip
+    told = "\n".join(summary.lines(View(one)))
+
+    for line in (
+        "device: 8 TPU chips (v5e), 8 reachable",
+        "slice: v5litepod-8, worker 0 of 2, runtime version v2-alpha-tpuv5-lite, us-east1-c",
+        "in use: pid 4242 (python); libtpu's lock is live",
+        "libtpu: Built on Oct 1 2026; also /lib/libtpu.so; also libtpu 0.0.50 in another folder",
+        "installed: by pip; jax from a repository",
+        "jax: answers with 8 of 16 TPU v5 lite devices",
+        "link health: 0",
+        "throttling: 1",
+        "torch_xla: failed in `import torch_xla`",
+        "variables: JAX_PLATFORMS=tpu, XLA_FLAGS: --xla_x=1; set: LD_PRELOAD",
+        "memory: 200 GiB in all, 16 GiB allowed, the kernel ended 2 processes",
+        "since the last good run: libtpu 0.0.17 became 0.0.50",
+    ):
+        assert line in told
+    assert "AMD EPYC 7B13, " in told
+    assert "up 2.0 h, in a container (docker, not the host's network)" in told
 
 
 def test_what_is_first_says_stale_versions_a_known_failure_and_where(
@@ -69,7 +226,7 @@ def test_what_is_first_says_stale_versions_a_known_failure_and_where(
     """The three things that save a maintainer an answer."""
     before = form.markdown(document).partition("### Description")[0]
 
-    assert "**Stale version**: jax 0.4.34" in before
+    assert "**Stale version**: jax and jaxlib 0.4.34" in before
     assert "`tpu-in-use-by-pid`" in before
     assert "github.com/jax-ml/jax/issues/new" in before
 

@@ -1,67 +1,116 @@
-"""The report as Markdown, in the form of a tracker: what the form asks for, then all the facts.
+"""The report as Markdown: what to know before filing, then a tracker's form with all the facts.
 
-Facts stand in fenced blocks, so nothing in them is markup.
+Facts stand in fenced blocks, so nothing in them is markup. The first part is for the user and
+stays out of the issue; it has lines that fit a terminal, because a line's end is a break in an
+issue and the rest has none to spare.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
+from typing import cast
 
-from tpustarter.report import forms, listing, trackers
-from tpustarter.report.view import Fields, View
+from tpustarter.report import forms, listing, questions, summary, trackers
+from tpustarter.report.view import Fields, View, plain
 
 LONGEST = 60_000
 """Characters of an issue, somewhat fewer than GitHub takes: facts beyond are in report.json."""
+WIDTH = 79
+"""Columns of what the user reads first."""
+SHORT = 160
+"""Characters of an error in one line."""
 
 
 def markdown(document: Fields, limit: int = LONGEST) -> str:
     """Return the report in the form of its tracker, of at most about so many characters."""
     view = View(document)
-    tracker = trackers.named(view.first["tracker"])
-    head = [*_before(view, tracker), *forms.FORMS[tracker.id](view)]
-    text = "\n".join(head)
+    before, _, after = "\n".join([*_before(view), *forms.filled(view)]).partition(forms.FACTS)
+    text, room = before.rstrip() + "\n", limit - len(after)
     for block in listing.blocks(view):
-        if len(text) + len(block) > limit:
+        if len(text) + len(block) > room:
             title = re.search(r"<summary>(.*?)</summary>", block)
             text += f"\n{title[1] if title else 'More'}: too long for an issue, see report.json.\n"
             continue
         text += f"\n{block}"
-    return text.rstrip() + "\n"
+    return f"{text.rstrip()}\n{after}".rstrip() + "\n"
 
 
-def _before(view: View, tracker: trackers.Tracker) -> Iterator[str]:
-    """Yield what is to be seen first."""
-    first = view.first
+def _before(view: View) -> Iterator[str]:
+    """Yield what the user is to see first; none of it belongs to the issue."""
+    tracker = trackers.named(view.first["tracker"])
     yield "## Before you file"
     yield ""
-    for one in first["stale"]:
-        yield (
-            f"- **Stale version**: {one['name']} {one['found']} is installed, {one['newest']} is "
-            "out. Try that first, because its maintainers will ask."
-        )
-    if not first["stale"]:
-        yield "- **Versions**: none of those installed is known to be stale."
-    for one in first["known"]:
-        yield (
-            f"- **Known failure** ({one['confidence']}): {one['title']} (`{one['id']}`, seen in "
-            f"{one['from']}). Read {one['sources'][0]} before you file."
-        )
-    if not first["known"]:
-        searched = view.fact("known", "searched", [])
-        none = f"none matches what was searched ({', '.join(searched)})."
-        yield "- **Known failures**: " + (
-            none if searched else "there was no text to search; `--log FILE` gives one."
-        )
-    for one in first["hung"]:
-        yield (
-            f"- **Hang**: {one['framework']} did not come back from `{one['in']}` within "
-            f"{one['seconds']:g} s"
-            + (f", and {one['likely']}" if one.get("likely") else "")
-            + ". Its stack is below."
-        )
-    yield (
-        f"- **Where**: {tracker.title}, {first['file_at']} ({first['why_there']}). Search "
-        f"{first['search_at']} first."
+    where = (
+        f"**Where**: {tracker.title}, {view.first['file_at']} ({view.first['why_there']}). Search "
+        f"{view.first['search_at']} first."
     )
+    note = [f"**Note**: {tracker.note}"] if tracker.note else []
+    how = f"**How**: {tracker.how} Answer what `Yours to write` asks."
+    for point in (*_happens(view), *_known(view), _stale(view), where, *note, how):
+        yield from textwrap.wrap(point, WIDTH, initial_indent="- ", subsequent_indent="  ",
+                                 break_long_words=False, break_on_hyphens=False)  # fmt: skip
     yield ""
+    yield from questions.next_steps(view)
+    yield "<!-- The issue begins here. -->"
+    yield ""
+    yield "---"
+    yield ""
+
+
+def _happens(view: View) -> Iterator[str]:
+    """Yield what goes wrong: what the user's log says, unless it hangs here and now."""
+    for one in view.first["hung"]:
+        likely = f", and {one['likely']}" if one.get("likely") else ""
+        yield (f"**Hang**: {one['framework']} did not come back from `{one['in']}` within "
+               f"{one['seconds']:g} s{likely}. Its stack is below.")  # fmt: skip
+    if not view.first["hung"]:
+        yield f"**What happens**: {next(_errors(view))}"
+
+
+def _errors(view: View) -> Iterator[str]:
+    """Yield what failed, the most telling first; then that nothing did."""
+    if last := view.fact("known", "last_error", ""):
+        yield f"the log ends in {_short(last)}"
+    for name in summary.FRAMEWORKS:
+        if error := str(view.fact(name, "error", "")).strip():
+            yield f"{name} fails with {_short(error.splitlines()[-1])}"
+        elif ended := view.fact(name, "ended", ""):
+            yield f"{name} ends by {plain(ended)}."
+    for one in cast("list[Fields]", view.fact("checks", "findings", [])):
+        if one["verdict"] == "fail":
+            yield f"the check {one['check']} fails, because {_short(one['what'])}"
+    yield ("nothing failed while this report was made, so the description has to say what does, "
+           "or `--log FILE` does.")  # fmt: skip
+
+
+def _short(text: str) -> str:
+    """Return an error as code of one line."""
+    line = " ".join(text.replace("`", "'").split())
+    return f"`{line if len(line) <= SHORT else f'{line[:SHORT]} ...'}`."
+
+
+def _known(view: View) -> Iterator[str]:
+    """Yield the known failures that match, or what was searched for them."""
+    for one in view.first["known"]:
+        yield (f"**Known failure** ({one['confidence']}): {one['title']} (`{one['id']}`, seen in "
+               f"{one['from']}). Read {one['sources'][0]} before you file.")  # fmt: skip
+    if not view.first["known"]:
+        searched = view.fact("known", "searched", [])
+        yield "**Known failures**: " + (
+            f"none matches what was searched ({', '.join(searched)})." if searched
+            else "there was no text to search; `--log FILE` gives one."
+        )  # fmt: skip
+
+
+def _stale(view: View) -> str:
+    """Return which versions are stale, those together that are together out of date."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for one in view.first["stale"]:
+        together.setdefault((one["found"], one["newest"]), []).append(one["name"])
+    if not together:
+        return "**Versions**: none of those installed is known to be stale."
+    told = ", ".join(f"{' and '.join(names)} {found} (the newest for this Python is {newest})"
+                     for (found, newest), names in together.items())  # fmt: skip
+    return f"**Stale version**: {told}. Try the newest first, because its maintainers will ask."

@@ -1,156 +1,60 @@
-"""The forms of the trackers, each filled in as far as the facts go."""
+"""The forms of the trackers as data: the headings of each, and what fills in what is below them.
+
+Labels are those of the public forms, letter for letter, because the trackers' robots and
+maintainers read them; each form names where it was read. Forms were read in 2026-11.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
+from typing import NamedTuple, cast
 
+from tpustarter.report import questions, summary
 from tpustarter.report.view import Fields, View, fenced
 
 YOURS = "<!-- Yours to write: {} -->"
+NO_RESPONSE = "_No response_"
+"""What GitHub puts where a field that may stay empty is empty."""
+FACTS = "\0facts"
+"""Stands where all the facts go."""
 _PLATFORM = ("system", "kernel", "architecture")
 
+Fill = Callable[[View], Iterator[str]]
 
-def _jax(view: View) -> Iterator[str]:
-    """Fill in JAX's form: a description, and what print_environment_info() says."""
-    yield "### Description"
+
+class Field(NamedTuple):
+    """One heading of a form, and what goes below it."""
+
+    heading: str
+    fill: Fill
+
+
+def filled(view: View) -> Iterator[str]:
+    """Yield the form of the report's tracker, line by line, with `FACTS` in their place."""
+    for field in FORMS[view.first["tracker"]]:
+        yield field.heading
+        yield ""
+        yield from field.fill(view)
+        yield ""
+
+
+def _told(text: Callable[[View], str]) -> Fill:
+    """Return what fills in one line."""
+    return lambda view: iter((text(view),))
+
+
+def _word(text: str) -> Fill:
+    return _told(lambda _: text)
+
+
+def described(view: View) -> Iterator[str]:
+    """Yield what the user is asked to describe, then what was seen."""
+    yield questions.prompt(questions.yours(view))
     yield ""
-    yield YOURS.format("what you ran, what happened, and what you expected, with code to reproduce")
-    yield ""
-    yield from _symptoms(view)
-    yield "### System info (python version, jaxlib version, accelerator, etc.)"
-    yield ""
-    yield from fenced(_environment(view))
-    yield ""
+    yield from symptoms(view)
 
 
-def _environment(view: View) -> str:
-    """Return what `jax.print_environment_info()` said, or the same as far as files tell it."""
-    said = view.fact("jax", "environment_info", "")
-    if said:
-        return str(said)
-    hung = view.fact("jax", "hung_in", "")
-    why = f"did not answer: `{hung}` hung" if hung else "was not told"
-    values = cast("Fields", view.fact("variables", "values", {}))
-    lines = [
-        *(f"{name}: {view.package(name)}" for name in ("jax", "jaxlib", "libtpu", "numpy")),
-        f"python: {view.fact('python', 'python_version')}",
-        f"device info: {why}; on PCI: {_chips(view)}",
-        f"platform: {', '.join(str(view.fact('program', name)) for name in _PLATFORM)}",
-        *(f"{name}={value}" for name, value in values.items() if name.startswith(("JAX_", "XLA_"))),
-    ]
-    return "\n".join(["(print_environment_info() gave no answer; read from files)", *lines])
-
-
-def _pytorch_xla(view: View) -> Iterator[str]:
-    yield "## 🐛 Bug"
-    yield ""
-    yield YOURS.format("what the bug is")
-    yield ""
-    yield from _symptoms(view)
-    yield "## To Reproduce"
-    yield ""
-    yield YOURS.format("steps, and code that needs no data set")
-    yield ""
-    yield "## Expected behavior"
-    yield ""
-    yield YOURS.format("what you expected")
-    yield ""
-    yield "## Environment"
-    yield ""
-    yield f" - Reproducible on XLA backend [CPU/TPU]: {_platform(view, 'torch_xla')}"
-    yield f" - torch_xla version: {view.package('torch_xla')}"
-    yield f" - torch {view.package('torch')}, libtpu {view.package('libtpu')}, Python " + str(
-        view.fact("python", "python_version")
-    )
-    yield f" - {_chips(view)}, runtime version {view.fact('metadata', 'runtime_version')}"
-    yield ""
-    yield "## Additional context"
-    yield ""
-
-
-def _torchtpu(view: View) -> Iterator[str]:
-    yield "## Description"
-    yield ""
-    yield YOURS.format("what you ran, what happened, and what you expected, with code to reproduce")
-    yield ""
-    yield from _symptoms(view)
-    yield "## Versions"
-    yield ""
-    yield from (f"- {name}: {view.package(name)}" for name in ("torch_tpu", "torch", "libtpu"))
-    yield f"- Python: {view.fact('python', 'python_version')}"
-    yield f"- TPU: {_chips(view)}, runtime version {view.fact('metadata', 'runtime_version')}"
-    yield ""
-
-
-def _tensorflow(view: View) -> Iterator[str]:
-    tensorflow = view.package("tensorflow")
-    if tensorflow == "not installed":
-        tensorflow = view.package("tensorflow-tpu")
-    answers = {
-        "Issue type": "Bug",
-        "Have you reproduced the bug with TensorFlow Nightly?": YOURS.format("yes or no"),
-        "Source": "binary",
-        "TensorFlow version": tensorflow,
-        "Custom code": YOURS.format("yes or no"),
-        "OS platform and distribution": f"{view.fact('program', 'system')}, kernel "
-        f"{view.fact('program', 'kernel')}",
-        "Mobile device": "none",
-        "Python version": str(view.fact("python", "python_version")),
-        "Bazel version": "not built from source",
-        "GCC/compiler version": "not built from source",
-        "CUDA/cuDNN version": "none",
-        "GPU model and memory": f"none; {_chips(view)}",
-        "Current behavior?": YOURS.format("what happens, and what you expected"),
-        "Standalone code to reproduce the issue": YOURS.format("the least code that shows it"),
-    }
-    for question, answer in answers.items():
-        yield from (f"### {question}", "", answer, "")
-    yield from ("### Relevant log output", "")
-    yield from _symptoms(view)
-
-
-def _cloud_tpu(view: View) -> Iterator[str]:
-    answers = {
-        "Problem and impact": YOURS.format("since when, how many TPUs, what cannot be done"),
-        "TPU": f"{view.fact('metadata', 'accelerator_type')}, {_chips(view)}",
-        "Zone": str(view.fact("metadata", "zone")),
-        "Runtime version": str(view.fact("metadata", "runtime_version")),
-        "Worker of the slice": f"{view.fact('metadata', 'worker')} of "
-        f"{view.fact('metadata', 'hosts')}",
-        "Time of this report (UTC)": str(view.document["made"]),
-        "Project and TPU name": YOURS.format(
-            "support needs the real ones: give them in the case, which is private, and not here"
-        ),
-    }
-    for question, answer in answers.items():
-        yield from (f"### {question}", "", answer, "")
-    yield from ("### What was seen", "")
-    yield from _symptoms(view)
-
-
-FORMS: Mapping[str, Callable[[View], Iterator[str]]] = {
-    "jax": _jax,
-    "pytorch-xla": _pytorch_xla,
-    "torchtpu": _torchtpu,
-    "tensorflow": _tensorflow,
-    "cloud-tpu": _cloud_tpu,
-}
-
-
-def _chips(view: View) -> str:
-    count = view.fact("tpu", "chips", 0)
-    if not count:
-        return "no TPU chip on PCI"
-    kinds = "/".join(view.fact("tpu", "generation", [])) or "unknown"
-    return f"{count} TPU chips ({kinds}), {view.fact('tpu', 'reachable_chips')} reachable"
-
-
-def _platform(view: View, framework: str) -> str:
-    return str(view.fact(framework, "platform", "not asked")).upper()
-
-
-def _symptoms(view: View) -> Iterator[str]:
+def symptoms(view: View) -> Iterator[str]:
     """Yield what went wrong, as far as the log, the frameworks or the checks showed it."""
     for one in view.first["known"]:
         yield f"Seen in {one['from']}, line {one['line']}:"
@@ -159,7 +63,7 @@ def _symptoms(view: View) -> Iterator[str]:
     if last and not any(one["quote"] == last for one in view.first["known"]):
         yield "The last line of the log that looks like an error:"
         yield from fenced(last)
-    for name in ("jax", "torch", "torch_xla", "torch_tpu", "tensorflow"):
+    for name in summary.FRAMEWORKS:
         error = str(view.fact(name, "error", "")).strip()
         hung = view.fact(name, "hung_in", "")
         if error:
@@ -171,4 +75,165 @@ def _symptoms(view: View) -> Iterator[str]:
     for one in cast("list[Fields]", view.fact("checks", "findings", [])):
         if one["verdict"] == "fail":
             yield f"- {one['check']} fails: {one['what']}"
+
+
+def collected(view: View) -> Iterator[str]:
+    """Yield what maintainers ask first, then the place of all the facts."""
+    yield "Collected by tpustarter, and told in full in the folded parts below:"
+    yield from fenced("\n".join(summary.lines(view)))
     yield ""
+    yield FACTS
+
+
+def _jax_system(view: View) -> Iterator[str]:
+    """Yield what `jax.print_environment_info()` said, or the same as far as files tell it."""
+    yield from fenced(_environment(view))
+    yield ""
+    yield from collected(view)
+
+
+def _environment(view: View) -> str:
+    said = view.fact("jax", "environment_info", "")
+    if said:
+        return str(said)
+    hung = view.fact("jax", "hung_in", "")
+    why = f"did not answer: `{hung}` hung" if hung else "was not told"
+    values = cast("Fields", view.fact("variables", "values", {}))
+    lines = [
+        *(f"{name}: {view.package(name)}" for name in ("jax", "jaxlib", "numpy")),
+        f"python: {view.fact('python', 'python_version')}",
+        f"device info: {why}; on PCI: {summary.tpu(view)}",
+        f"platform: {', '.join(str(view.fact('program', name)) for name in _PLATFORM)}",
+        *(f"{name}={value}" for name, value in values.items() if name.startswith(("JAX_", "XLA_"))),
+    ]
+    return "\n".join(["(print_environment_info() gave no answer; read from files)", *lines])
+
+
+def _steps(view: View) -> Iterator[str]:
+    yield "Steps to reproduce the behavior:"
+    yield ""
+    yield from reproducer(view)
+
+
+def reproducer(_: View) -> Iterator[str]:
+    """Yield the code that shows the failure."""
+    yield YOURS.format("the shortest code that shows it, with data that it makes itself")
+
+
+def _xla_environment(view: View) -> Iterator[str]:
+    cpu = YOURS.format("CPU, TPU or both; `PJRT_DEVICE=CPU` runs it without the TPU")
+    yield f" - Reproducible on XLA backend [CPU/TPU]: {cpu}"
+    yield f" - torch_xla version: {view.package('torch_xla')}"
+
+
+def _versions(view: View) -> Iterator[str]:
+    yield from (f"- {name}: {view.package(name)}" for name in ("torch_tpu", "torch", "libtpu"))
+    yield f"- Python: {view.fact('python', 'python_version')}"
+    yield ""
+    yield from collected(view)
+
+
+def _tensorflow_version(view: View) -> str:
+    version = view.package("tensorflow")
+    if version == "not installed":
+        version = view.package("tensorflow-tpu")
+    built = view.fact("tensorflow", "built_from", "")
+    return f"{version} ({built})" if built else version
+
+
+def _tensorflow_source(view: View) -> str:
+    built = cast("Fields", view.fact("python", "not_from_an_index", {}))
+    own = {"a repository", "a folder"} & {str(one) for name, one in built.items()
+                                          if name.startswith("tensorflow")}  # fmt: skip
+    return "source" if own else "binary"
+
+
+def _tensorflow_behavior(view: View) -> Iterator[str]:
+    yield questions.prompt(questions.yours(view))
+    yield ""
+    yield from collected(view)
+
+
+def _log(view: View) -> Iterator[str]:
+    """Yield lines as the form sets them: it fences them by itself."""
+    seen = [line for line in symptoms(view) if line and not line.startswith("```")]
+    yield from fenced("\n".join(seen) or "no error was seen while this report was made", "shell")
+
+
+def _time(view: View) -> Iterator[str]:
+    yield YOURS.format("from when to when, with date and time zone as in the next line")
+    yield ""
+    yield f"This report was made at {view.document['made']}."
+
+
+def _product(view: View) -> str:
+    kind = view.fact("metadata", "accelerator_type", "")
+    where = "GKE" if view.fact("resources", "container", "") == "kubernetes" else "Cloud TPU"
+    version = view.fact("metadata", "runtime_version", "")
+    return ", ".join(filter(None, (
+        where, kind, summary.tpu(view), f"runtime version {version}" if version else "",
+    )))  # fmt: skip
+
+
+def _location(view: View) -> str:
+    return str(view.fact("metadata", "zone", "")) or YOURS.format("the zone")
+
+
+def _artifacts(view: View) -> Iterator[str]:
+    yield from described(view)
+    yield ""
+    yield from collected(view)
+
+
+FORMS: Mapping[str, tuple[Field, ...]] = {
+    # github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
+    "jax": (
+        Field("### Description", described),
+        Field("### System info (python version, jaxlib version, accelerator, etc.)", _jax_system),
+    ),
+    # github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md
+    "pytorch-xla": (
+        Field("## 🐛 Bug", described),
+        Field("## To Reproduce", _steps),
+        Field("## Expected behavior", _word(YOURS.format("what you expected"))),
+        Field("## Environment", _xla_environment),
+        Field("## Additional context", collected),
+    ),
+    # No form is public: these are the two parts that PyTorch's own form has.
+    # github.com/pytorch/pytorch/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
+    "torchtpu": (Field("### Description", described), Field("### Versions", _versions)),
+    # Labels as in issues of 2025-11, such as github.com/tensorflow/tensorflow/issues/104982; the
+    # file is .github/ISSUE_TEMPLATE/tensorflow_issue_template.yaml.
+    "tensorflow": (
+        Field("### Issue type", _word("Bug")),
+        Field("### Have you reproduced the bug with TensorFlow Nightly?",
+              _word(YOURS.format("Yes or No"))),
+        Field("### Source", _told(_tensorflow_source)),
+        Field("### TensorFlow version", _told(_tensorflow_version)),
+        Field("### Custom code", _word(YOURS.format("Yes or No"))),
+        Field("### OS platform and distribution",
+              _told(lambda view: f"{view.fact('program', 'system')}, kernel "
+                                 f"{view.fact('program', 'kernel')}")),
+        Field("### Mobile device", _word(NO_RESPONSE)),
+        Field("### Python version", _told(lambda view: str(view.fact("python", "python_version")))),
+        Field("### Bazel version", _word(NO_RESPONSE)),
+        Field("### GCC/compiler version", _word(NO_RESPONSE)),
+        Field("### CUDA/cuDNN version", _word(NO_RESPONSE)),
+        Field("### GPU model and memory", _told(lambda view: f"no GPU; {summary.tpu(view)}")),
+        Field("### Current behavior?", _tensorflow_behavior),
+        Field("### Standalone code to reproduce the issue", reproducer),
+        Field("### Relevant log output", _log),
+    ),
+    # The parts of a case that Google's support asks for, in its order.
+    # cloud.google.com/support/docs/best-practice
+    "cloud-tpu": (
+        Field("### Time", _time),
+        Field("### Product", _told(_product)),
+        Field("### Location", _told(_location)),
+        Field("### Identifiers", _word(YOURS.format(
+            "project, TPU or node pool, and host; give them in the case, which is private, because "
+            "this file has none"))),
+        Field("### Useful artifacts", _artifacts),
+        Field("### Problem type", _word(YOURS.format("intermittent, transient or consistent"))),
+    ),
+}  # fmt: skip

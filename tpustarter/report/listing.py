@@ -7,11 +7,17 @@ from typing import Any, cast
 
 from tpustarter.report.view import Fields, View, fenced, plain
 
+ORDER = ("known", "jax", "torch_xla", "torch_tpu", "tensorflow", "torch", "tpu", "logs", "metadata",
+         "checks", "changes", "python", "variables", "resources", "limits", "program",
+         "last_run")  # fmt: skip
+"""Sections by how often they answer a maintainer."""
+LONG = 240
+"""Characters of a row; the fields of a longer one have a line each."""
+
 
 def blocks(view: View) -> Iterator[str]:
     """Yield each section as a folded block, then what is missing."""
-    yield "## Facts, collected by tpustarter\n"
-    for one in view.sections:
+    for one in sorted(view.sections, key=_place):
         if one["state"] == "answered" and one["facts"]:
             inside = "\n".join(fenced("\n".join(_lines(one["facts"]))))
             yield (f"<details><summary>{one['title']}</summary>\n\n{inside}\n\n</details>\n")
@@ -30,6 +36,11 @@ def blocks(view: View) -> Iterator[str]:
         f"Made by tpustarter {view.document['tool']['version']} at {view.document['made']} in "
         f"{view.document['seconds']:g} s. Names are replaced by pseudonyms ({told}).\n"
     )
+
+
+def _place(section: Fields) -> int:
+    """Return where a section stands; one that has no place yet stands after the others."""
+    return ORDER.index(section["name"]) if section["name"] in ORDER else len(ORDER)
 
 
 def _lines(value: Any, name: str = "") -> Iterator[str]:
@@ -53,7 +64,8 @@ def _row(item: Any, name: str) -> Iterator[str]:
     fields = cast("Fields", item) if isinstance(item, dict) else {}
     if fields and not any("\n" in str(one) or isinstance(one, dict) for one in fields.values()):
         shown = (f"{key}={_told(one)}" for key, one in fields.items() if one not in (None, []))
-        yield f"{name}: {', '.join(shown)}"
+        line = f"{name}: {', '.join(shown)}"
+        yield from [line] if len(line) <= LONG else _lines(item, name)
     else:
         yield from _lines(item, name)
 

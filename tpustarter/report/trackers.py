@@ -20,27 +20,49 @@ class Tracker:
     search_at: str
     form: str
     """Where its form was read; empty where none is public."""
+    how: str
+    """How a report gets into it."""
+    note: str = ""
+    """What to know of it before."""
 
 
+_ONE_TEXT = "The issue is one text, so paste everything below the line."
 TRACKERS = (
-    Tracker("jax", ("libtpu", "xla"), "JAX",
-            "https://github.com/jax-ml/jax/issues/new?template=bug-report.yml",
-            "https://github.com/jax-ml/jax/issues?q=is%3Aissue",
-            "https://github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml"),
-    Tracker("pytorch-xla", ("torch_xla", "pytorch/xla", "xla-torch"), "PyTorch/XLA",
-            "https://github.com/pytorch/xla/issues/new?template=bug-report.md",
-            "https://github.com/pytorch/xla/issues?q=is%3Aissue",
-            "https://github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md"),
-    Tracker("torchtpu", ("torch_tpu", "torch-tpu"), "TorchTPU",
-            "https://github.com/google-pytorch/torch_tpu/issues/new",
-            "https://github.com/google-pytorch/torch_tpu/issues?q=is%3Aissue", ""),
-    Tracker("tensorflow", ("tf",), "TensorFlow",
-            "https://github.com/tensorflow/tensorflow/issues/new/choose",
-            "https://github.com/tensorflow/tensorflow/issues?q=is%3Aissue",
-            "https://github.com/tensorflow/tensorflow/blob/master/.github/ISSUE_TEMPLATE/"
-            "tensorflow_issue_template.yaml"),
-    Tracker("cloud-tpu", ("google-cloud", "gcp", "cloud"), "Cloud TPU support",
-            "https://cloud.google.com/support-hub", "https://status.cloud.google.com", ""),
+    Tracker(
+        "jax", ("libtpu", "xla"), "JAX",
+        "https://github.com/jax-ml/jax/issues/new?template=bug-report.yml",
+        "https://github.com/jax-ml/jax/issues?q=is%3Aissue",
+        "https://github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml",
+        "The form has two fields, `Description` and `System info`. Paste what is below each "
+        "heading into its field, and the folded facts at the end with `System info`."),
+    Tracker(
+        "pytorch-xla", ("torch_xla", "pytorch/xla", "xla-torch"), "PyTorch/XLA",
+        "https://github.com/pytorch/xla/issues/new?template=bug-report.md",
+        "https://github.com/pytorch/xla/issues?q=is%3Aissue",
+        "https://github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md",
+        _ONE_TEXT,
+        # Source: docs.cloud.google.com/tpu/docs/troubleshooting/trouble-pytorch (read 2026-11)
+        "Google announced that this repository would be archived on 2026-11-15, and an archived "
+        "one takes no new issues. Then search it for a workaround, and report to TorchTPU "
+        "(`--for torchtpu`) what fails there too."),
+    Tracker(
+        "torchtpu", ("torch_tpu", "torch-tpu"), "TorchTPU",
+        "https://github.com/google-pytorch/torch_tpu/issues/new",
+        "https://github.com/google-pytorch/torch_tpu/issues?q=is%3Aissue", "", _ONE_TEXT),
+    Tracker(
+        "tensorflow", ("tf",), "TensorFlow",
+        "https://github.com/tensorflow/tensorflow/issues/new/choose",
+        "https://github.com/tensorflow/tensorflow/issues?q=is%3Aissue",
+        "https://github.com/tensorflow/tensorflow/blob/master/.github/ISSUE_TEMPLATE/"
+        "tensorflow_issue_template.yaml",
+        "Each heading is a field of the form, and the folded facts belong to `Current behavior?`. "
+        "The form fences code and logs by itself, so leave those fences out."),
+    Tracker(
+        "cloud-tpu", ("google-cloud", "gcp", "cloud"), "Cloud TPU support",
+        "https://cloud.google.com/support-hub", "https://status.cloud.google.com",
+        "https://cloud.google.com/support/docs/best-practice",
+        "A case is a text and a few fields. Paste everything below the line, attach the archive, "
+        "and add the names that this report leaves out."),
 )  # fmt: skip
 """Forms were read in 2026-11."""
 

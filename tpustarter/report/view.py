@@ -33,10 +33,10 @@ def plain(text: Any) -> str:
     return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(str(text).split()))
 
 
-def fenced(text: Any) -> Iterator[str]:
+def fenced(text: Any, language: str = "text") -> Iterator[str]:
     """Yield a block whose fence is longer than any row of backticks in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", str(text))), default=2)
     fence = "`" * (longest + 1)
-    yield f"{fence}text"
+    yield f"{fence}{language}"
     yield str(text)
     yield fence
