@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from importlib import resources
@@ -11,7 +12,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support.places import SUPPORT
+from tests.support.sessions import SAMPLES
 from tests.support.terminal import terminal
+from tpustarter.cli.endings import explaining
 from tpustarter.terminal import WIDTH
 
 SCHEMA = json.loads(resources.files("tpustarter.explain").joinpath("schema.json").read_text())
@@ -51,6 +55,45 @@ def test_a_log_is_explained_with_its_line_and_what_to_do(tmp_path: Path) -> None
     ]
     assert done.stdout == typed("explain", log="".join(HELD)).stdout
     assert done.stdout == typed("explain", "-", log=HELD).stdout
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (("host.raises",), 'raise RuntimeError("no TPU for you")'),
+        (("host.segfaults", "--isolate"), "Fatal Python error: Segmentation fault"),
+    ],
+)
+def test_a_check_without_a_verdict_says_how_its_log_is_explained(
+    ids: tuple[str, ...], expected: str
+) -> None:
+    """The command is true: the log is there, and holds what the check wrote."""
+    drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", *ids)
+    done = subprocess.run([sys.executable, *drive], capture_output=True, text=True, check=False)
+    command = done.stderr.splitlines()[-1].partition("why: `tpustarter ")[2].removesuffix("`")
+    log = Path(shlex.split(command)[-1]).expanduser()
+
+    assert expected in log.read_text()
+    assert typed("explain", log).returncode in (0, 5)
+
+
+@pytest.mark.parametrize("name", ["passes", "fails"])
+def test_a_check_with_a_verdict_says_nothing_of_that(name: str) -> None:
+    """What it found stands in the report."""
+    drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", f"host.{name}")
+    done = subprocess.run([sys.executable, *drive], capture_output=True, text=True, check=False)
+
+    assert "explain" not in done.stderr
+
+
+def test_a_path_is_typed_as_a_shell_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the home's short name where that is whole, and quotes where they are needed."""
+    monkeypatch.setenv("HOME", "/home/me")
+
+    assert "tpustarter explain ~/a.log" == explaining([Path("/home/me/a.log")])
+    assert "tpustarter explain '/home/me/a b.log'" == explaining([Path("/home/me/a b.log")])
+    logs = [Path("/x/logs/1/a.log"), Path("/x/logs/1/b.log")]
+    assert "cat /x/logs/1/* | tpustarter explain" == explaining(logs)
 
 
 def test_a_document_says_the_same() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -98,7 +99,14 @@ def test_a_failed_step_exits_1_with_its_lines_and_log(machine: host.Machine) -> 
     assert "        | No space left on device\n" in done.stdout
     assert "FAIL    install" in done.stdout
     assert "the disk is full: `df -h ~/tpu`" in done.stdout
-    assert "setup-" in done.stdout.splitlines()[-1]
+    *_, log, why = done.stdout.splitlines()
+    assert log.startswith("        log  ")
+    explained = subprocess.run(
+        [sys.executable, "-m", *shlex.split(why.partition("why  ")[2])],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "No space left on device" in explained.stdout
+    assert 0 == explained.returncode
     assert done.stderr.startswith("exit 1: install: ended with exit code 1; next: `")
     assert "\x1b" not in done.stdout + done.stderr
 

@@ -78,6 +78,8 @@ class SelfCheck:
         )
         self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None
+        self.logs: list[Path] = []
+        """What was kept of a run that failed: all that its processes wrote."""
         self.run = Run(
             __version__,
             datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -115,6 +117,7 @@ class SelfCheck:
         )
         with run_folder.of_run(self._redact, self._has_failed) as folder:
             yield from self._groups(run_plan, folder)
+        self.logs = run_folder.kept_logs(folder)
 
     def _has_failed(self) -> bool:
         return any(result.status in ("fail", "error") for result in self.run.results)

@@ -17,7 +17,7 @@ from tpustarter.checking import plan, text, verdict
 from tpustarter.checking.results import SCHEMA, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
-from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.cli.endings import explaining, json_even_if_it_breaks, stopped_by_signals
 from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
@@ -118,7 +118,8 @@ def check(
     with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
         with _error_in(junit):
-            run = _run(request, ndjson=ndjson, quiet=as_json or ndjson)
+            selfcheck = _run(request, ndjson=ndjson, quiet=as_json or ndjson)
+            run = selfcheck.run
         not_written = _write_junit(run, junit)
         comparison = _compare(run, *earlier) if earlier else None
         _report(run, comparison, verbose=verbose, as_json=as_json, ndjson=ndjson)
@@ -129,6 +130,8 @@ def check(
     code = verdict.exit_code(run)
     if code != ExitCode.OK:
         click.echo(visible(_explain_exit(run, code)), err=True)
+    if selfcheck.logs and any(result.status == "error" for result in run.results):
+        click.echo(f"why: `{explaining(selfcheck.logs)}`", err=True)
     sys.exit(code)
 
 
@@ -163,7 +166,7 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
     return None
 
 
-def _run(request: Request, *, ndjson: bool, quiet: bool) -> Run:
+def _run(request: Request, *, ndjson: bool, quiet: bool) -> SelfCheck:
     """Run the checks, tell every event, and remember how it ended."""
     from tpustarter.learning import progress  # not needed to list checks
 
@@ -173,7 +176,7 @@ def _run(request: Request, *, ndjson: bool, quiet: bool) -> Run:
             platform = str(selfcheck.run.target.get("platform"))
             _show(event, platform=platform, ndjson=ndjson, quiet=quiet)
     progress.remember_check(selfcheck.run)
-    return selfcheck.run
+    return selfcheck
 
 
 def _read_earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 
 import click
 
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
 
 
 @contextlib.contextmanager
@@ -41,6 +45,21 @@ def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+def explaining(logs: Sequence[Path]) -> str:
+    """Return the command that explains the logs of a run that failed."""
+    if len(logs) == 1:
+        return f"tpustarter explain {_typed(logs[0])}"
+    return f"cat {_typed(logs[0].parent)}/* | tpustarter explain"
+
+
+def _typed(path: Path) -> str:
+    """Return a path as it is typed; the home's name is left out, as everywhere."""
+    quoted = shlex.quote(str(path))
+    home = os.environ.get("HOME", "").rstrip("/")
+    is_plain = quoted == str(path) and home and quoted.startswith(f"{home}/")
+    return visible(f"~{quoted[len(home) :]}" if is_plain else quoted)
 
 
 @contextlib.contextmanager

@@ -373,4 +373,7 @@ def _run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
         click.echo(visible(message), err=True)
     if code != ExitCode.OK:
         click.echo(lesson_run.why(practice, code), err=True)
+    if broken := next((one for one in practice.run.results if one.status == "error"), None):
+        command = f"tpustarter learn {broken.lesson} --run 2>&1 | tpustarter explain"
+        click.echo(f"why: `{command}`", err=True)
     sys.exit(code)

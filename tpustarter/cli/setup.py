@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.cli.endings import explaining, json_even_if_it_breaks, stopped_by_signals
 from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
 from tpustarter.setup.steps import Step
 from tpustarter.terminal import paint_for, visible, wrap
@@ -153,6 +153,7 @@ def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
     yield from _format_note(step)
     if step.state == "failed":
         yield f"{_INDENT}log  {visible(plan.short(event.log))}"
+        yield f"{_INDENT}why  {explaining([event.log])}"
 
 
 def _format_row(step: Step, text: str) -> str:

@@ -75,6 +75,14 @@ def keep_logs(folder: Path, redact: Redactor) -> None:
     remove(folder)
 
 
+def kept_logs(folder: Path) -> list[Path]:
+    """Return what was kept of a run that failed, by its folder, which is gone by now."""
+    with contextlib.suppress(OSError, Problem):
+        kept = locations.state() / "logs" / folder.name
+        return sorted(path for path in kept.iterdir() if path.is_file())
+    return []
+
+
 def _logs(folder: Path) -> list[Path]:
     """Return what the probe and libtpu logged, see `plan.own_folders`."""
     paths = [*folder.glob("probe-*.log"), *(folder / "tpu_logs").rglob("*")]
