@@ -134,13 +134,34 @@ def test_nothing_known_is_said_with_what_to_collect(tmp_path: Path) -> None:
     """A check that found something else than it should, and wrote nothing."""
 
     async def journey() -> None:
-        async with tutor(tmp_path, size=(100, 40), checks=("fails",)) as pilot:
-            seen = await press(pilot, "c", "f")
+        async with tutor(tmp_path, size=(100, 40), checks=("passes",)) as pilot:
+            write_check(tmp_path, "adds", 'yield Finding("SUM-OF-TWO", "sum", "fail", 2, 3)')
+            seen = await press(pilot, "c", "home", "f")
             assert "No known failure of a TPU matches" in seen
             assert "This check wrote nothing, so there is only how it ended:" in seen
             assert "ended   sum: found 2, expected 3" in seen
             assert "tpustarter report" in seen
             assert "o open lesson" not in seen
+
+    run(journey)
+
+
+def test_a_check_that_advises_is_taken_at_its_word(tmp_path: Path) -> None:
+    """Where no failure is known to match, what it found and its hint are the explanation."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), checks=("passes",)) as pilot:
+            found = '"SPARE-WHEELS", "wheels", "fail", 3, 4, hint="mount the fourth"'
+            write_check(tmp_path, "wheels", f"yield Finding({found})")
+            await press(pilot, "c", "home")
+            seen = await press(pilot, "f")
+            assert "The check itself says what is wrong." in seen
+            assert "found   wheels: found 3, expected 4" in seen
+            assert "do      Mount the fourth." in seen
+            assert "read    start/hello (o)" in seen
+            assert "No known failure" not in seen
+            await press(pilot, "o")
+            assert isinstance(pilot.app.screen, Reader)
 
     run(journey)
 

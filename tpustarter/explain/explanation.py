@@ -62,8 +62,13 @@ def title(match: Match) -> str:
 def fixes(match: Match, python: str) -> list[str]:
     """Return what to do: what this machine needs first, then what helps anywhere, filled in."""
     values = {"PYTHON": python} | _values(match)
-    hint = [match.hint[0].upper() + match.hint[1:].removesuffix(".") + "."] if match.hint else []
+    hint = [sentence(match.hint)] if match.hint else []
     return [*hint, *(known.filled(fix, values) for fix in match.failure.fix)]
+
+
+def sentence(hint: str) -> str:
+    """Return a hint, a clause in lowercase, as a sentence."""
+    return hint[:1].upper() + hint[1:].removesuffix(".") + "."
 
 
 def _values(match: Match) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +33,10 @@ class Failed:
     """Where all of it is; null where the log holds all there is."""
     ended: tuple[str, ...] = ()
     """How it ended, in lines."""
+    advice: tuple[str, ...] = ()
+    """What it says itself is to be done: the hints of a check's findings."""
+    lesson: str = ""
+    """The lesson that explains it; empty where none is named."""
     words: str = ""
     """The framework and the platform, which a log often leaves out."""
 
@@ -55,27 +58,22 @@ class Failed:
         if last and not last.endswith(b"\n"):
             begun.take(b"\n")
             lines += 1
-        behind = "\n".join((*self.ended, self.words))
+        behind = "\n".join((*self.ended, *self.advice, self.words))
         begun.take(f"{behind}\n".encode())
         return replace(begun.end(), lines=lines)
 
 
 def check(result: Result, platform: object) -> Failed:
     """Return what there is of a check that failed."""
+    wrong = [one for one in result.findings if one["verdict"] in ("warn", "fail")]
+    ended = [text.finding_line(one) for one in wrong]
+    if result.status != "fail" and not (result.detail and result.detail in result.log):
+        ended.insert(0, text.summary(result))
     return Failed(
-        CHECK, result.id, result.log, ended=tuple(_of_check(result)),
+        CHECK, result.id, result.log, ended=tuple(ended), lesson=result.lesson,
+        advice=tuple(str(one["hint"]) for one in wrong if one["hint"]),
         words=_words(result.framework, platform),
     )  # fmt: skip
-
-
-def _of_check(result: Result) -> Iterable[str]:
-    if result.status != "fail" and not (result.detail and result.detail in result.log):
-        yield text.summary(result)
-    for finding in result.findings:
-        if finding["verdict"] in ("warn", "fail"):
-            yield text.finding_line(finding)
-            if finding["hint"]:
-                yield str(finding["hint"])
 
 
 def block(

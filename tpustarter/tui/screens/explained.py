@@ -131,6 +131,8 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
         if found.matches:
             for number, part in enumerate(explanation.parts(found)):
                 yield _piece(part, is_title=not number)
+        elif self._failed.advice:
+            yield from self._what_it_says()
         else:
             yield Content.styled("No known failure of a TPU matches.", "bold")
             yield from self._what_is_there(found.last_error)
@@ -149,6 +151,21 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
         for line in failed.ended:
             yield Hanging(_label("ended"), visible(line))
 
+    def _what_it_says(self) -> Iterator[Lines | Content]:
+        """Yield what the check itself found and advises: there is nothing else to explain."""
+        from tpustarter.explain import explanation
+
+        failed = self._failed
+        yield Content.styled("The check itself says what is wrong.", "bold")
+        for line in failed.ended:
+            yield Hanging(_label("found"), visible(line))
+        yield Content("")
+        for number, line in enumerate(failed.advice):
+            text = explanation.sentence(visible(line))
+            yield Hanging(_label("and" if number else "do"), text)
+        if failed.lesson:
+            yield Hanging(_label("read"), f"{visible(failed.lesson)} (o)")
+
     def action_lesson(self) -> None:
         """Open the lesson that explains it; go back to it where it is open."""
         lesson = self._lesson
@@ -158,6 +175,8 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
     @property
     def _lesson(self) -> str:
         matches = self._found.matches if self._found else ()
+        if not matches and self._failed.advice:
+            return self._failed.lesson
         return matches[0].failure.read if matches else ""
 
     def action_page_down(self) -> None:
