@@ -32,8 +32,8 @@ troubleshooting), read 2026-11.
 """
 DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 DUMPS = {
-    "jax": "JAX_DUMP_IR_TO=/tmp/ir ",
-    "pytorch-xla": "XLA_SAVE_TENSORS_FMT=hlo XLA_SAVE_TENSORS_FILE=/tmp/hlo.txt ",
+    "jax": "JAX_DUMP_IR_TO=/tmp/ir",
+    "pytorch-xla": "XLA_SAVE_TENSORS_FMT=hlo XLA_SAVE_TENSORS_FILE=/tmp/hlo.txt",
     "tensorflow": "",
 }
 """What writes the program as the compiler got it.
@@ -98,7 +98,8 @@ def next_steps(view: View) -> Iterator[str]:
     if not hung and tracker in DUMPS and _devices_start(view):
         yield "- Where numbers are wrong, compilation fails or memory runs out, the program as"
         yield "  the compiler got it:"
-        yield from _shell(f"{DUMP} \\", f"  {DUMPS[tracker]}python your_program.py")
+        more = [f"  {DUMPS[tracker]} \\"] if DUMPS[tracker] else []
+        yield from _shell(f"{DUMP} \\", *more, "  python your_program.py")
     if any(not view.fact(one["framework"], "native_stack", "") for one in hung):
         yield "- The native stack of the hang, which a report takes where py-spy is installed:"
         yield from _shell("python -m pip install py-spy && tpustarter report")
