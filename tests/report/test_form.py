@@ -168,6 +168,20 @@ def test_what_a_maintainer_asks_next_fits_what_is_known(document: dict[str, Any]
     assert "" == next_steps(confirmed)
 
 
+def test_the_inner_frames_of_a_hang_are_not_folded(document: dict[str, Any]) -> None:
+    """They are what a maintainer looks at first; the native ones tell more."""
+    python = {"hung_in": "jax.devices()", "waited_s": 30, "python_stack": "File x\n" * 40}
+    native = {**python, "native_stack": "\n".join(f"libtpu::Wait{n}" for n in range(99))}
+
+    def description(facts: dict[str, Any]) -> str:
+        return issue(known_facts(document, jax=facts)).partition("### System info")[0]
+
+    assert "hung in `jax.devices()`" in description(python)
+    assert "File x" in description(python)
+    assert "libtpu::Wait9" in description(native)
+    assert "libtpu::Wait50" not in description(native)
+
+
 def test_a_tracker_that_closes_says_so_before(document: dict[str, Any]) -> None:
     """An archived repository takes no issue, so nobody should write one for it."""
     one = copy.deepcopy(document)
@@ -205,8 +219,8 @@ def test_what_maintainers_ask_first_is_not_folded(document: dict[str, Any]) -> N
         "device: 8 TPU chips (v5e), 8 reachable",
         "slice: v5litepod-8, worker 0 of 2, runtime version v2-alpha-tpuv5-lite, us-east1-c",
         "in use: pid 4242 (python); libtpu's lock is live",
-        "libtpu: Built on Oct 1 2026; also /lib/libtpu.so; also libtpu 0.0.50 in another folder",
-        "installed: by pip; jax from a repository",
+        "libtpu: Built on Oct 1 2026; also /lib/libtpu.so",
+        "installed: by pip; jax from a repository; libtpu 0.0.50 is claimed too",
         "jax: answers with 8 of 16 TPU v5 lite devices",
         "link health: 0",
         "throttling: 1",

@@ -17,6 +17,8 @@ NO_RESPONSE = "_No response_"
 """What GitHub puts where a field that may stay empty is empty."""
 FACTS = "\0facts"
 """Stands where all the facts go."""
+FRAMES = 14
+"""Lines of a stack that are not folded."""
 _PLATFORM = ("system", "kernel", "architecture")
 
 Fill = Callable[[View], Iterator[str]]
@@ -71,10 +73,19 @@ def symptoms(view: View) -> Iterator[str]:
             yield from fenced("\n".join(error.splitlines()[-3:]))
         if hung:
             yield f"{name} hung in `{hung}` for {view.fact(name, 'waited_s')} s, and was ended."
-            yield ""
+            yield from _stack(view, name)
     for one in cast("list[Fields]", view.fact("checks", "findings", [])):
         if one["verdict"] == "fail":
             yield f"- {one['check']} fails: {one['what']}"
+
+
+def _stack(view: View, name: str) -> Iterator[str]:
+    """Yield the innermost frames of a hang, the native ones where there are any."""
+    stack = str(view.fact(name, "native_stack", "") or view.fact(name, "python_stack", ""))
+    if stack:
+        yield "It waited in (innermost frame first):"
+        yield from fenced("\n".join(stack.splitlines()[:FRAMES]))
+    yield ""
 
 
 def collected(view: View) -> Iterator[str]:

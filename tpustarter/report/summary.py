@@ -74,23 +74,20 @@ def _packages(view: View) -> str:
 
 def _libtpu(view: View) -> str:
     """Return the build of libtpu, and others that may be loaded in its place."""
-    hidden = cast("list[Fields]", view.fact("python", "hidden", []))
-    return "; ".join(
-        [
-            *([str(built)] if (built := view.fact("python", "libtpu_build", "")) else []),
-            *(f"also {one}" for one in view.fact("python", "other_libtpu", [])),
-            *(f"also {one.get('name')} {one.get('version')} in another folder" for one in hidden
-              if str(one.get("name")).startswith("libtpu")),
-        ]
-    )  # fmt: skip
+    built = view.fact("python", "libtpu_build", "")
+    others = [f"also {one}" for one in view.fact("python", "other_libtpu", [])]
+    return "; ".join(filter(None, (str(built), *others)))
 
 
 def _installed(view: View) -> str:
-    """Return what installed the frameworks, and which of them no index has."""
+    """Return what installed the frameworks, which no index has, and which are claimed twice."""
     ways = set(cast("Fields", view.fact("python", "installed_by", {})).values())
     built = cast("Fields", view.fact("python", "not_from_an_index", {}))
-    by = f"by {' and '.join(sorted(map(str, ways)))}" if ways else ""
-    return "; ".join(filter(None, (by, *(f"{name} from {one}" for name, one in built.items()))))
+    hidden = cast("list[Fields]", view.fact("python", "hidden", []))
+    parts = [f"by {' and '.join(sorted(map(str, ways)))}"] if ways else []
+    parts += [f"{name} from {one}" for name, one in built.items()]
+    parts += [f"{one.get('name')} {one.get('version')} is claimed too" for one in hidden]
+    return "; ".join(parts)
 
 
 def _asked(view: View) -> Iterator[tuple[str, str]]:
