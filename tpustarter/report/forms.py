@@ -6,6 +6,7 @@ maintainers read them; each form names where it was read. Forms were read in 202
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
 
@@ -17,6 +18,8 @@ NO_RESPONSE = "_No response_"
 """What GitHub puts where a field that may stay empty is empty."""
 FACTS = "\0facts"
 """Stands where all the facts go."""
+COLUMNS = 100
+"""Width of a fenced line that GitHub shows without a scroll bar."""
 FRAMES = 14
 """Lines of a stack that are not folded."""
 _PLATFORM = ("system", "kernel", "architecture")
@@ -91,9 +94,15 @@ def _stack(view: View, name: str) -> Iterator[str]:
 def collected(view: View) -> Iterator[str]:
     """Yield what maintainers ask first, then the place of all the facts."""
     yield "Collected by tpustarter, and told in full in the folded parts below:"
-    yield from fenced("\n".join(summary.lines(view)))
+    lines = (part for line in summary.lines(view) for part in _wrapped(line))
+    yield from fenced("\n".join(lines))
     yield ""
     yield FACTS
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, COLUMNS, subsequent_indent="    ", break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
 
 
 def _jax_system(view: View) -> Iterator[str]:
@@ -113,7 +122,7 @@ def _environment(view: View) -> str:
     lines = [
         *(f"{name}: {view.package(name)}" for name in ("jax", "jaxlib", "numpy")),
         f"python: {view.fact('python', 'python_version')}",
-        f"device info: {why}; on PCI: {summary.tpu(view)}",
+        f"device info: {why}; {summary.tpu(view)}",
         f"platform: {', '.join(str(view.fact('program', name)) for name in _PLATFORM)}",
         *(f"{name}={value}" for name, value in values.items() if name.startswith(("JAX_", "XLA_"))),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -18,23 +19,34 @@ LONG = 240
 def blocks(view: View) -> Iterator[str]:
     """Yield each section as a folded block, then what is missing."""
     for one in sorted(view.sections, key=_place):
-        if one["state"] == "answered" and one["facts"]:
+        if one["state"] == "answered" and any(_has(value) for value in one["facts"].values()):
             inside = "\n".join(fenced("\n".join(_lines(one["facts"]))))
-            yield (f"<details><summary>{one['title']}</summary>\n\n{inside}\n\n</details>\n")
+            yield _folded(one["title"], inside)
     missing = [one for one in view.sections if one["state"] != "answered"]
     if missing:
         rows = [f"- {one['title']}, after {one['seconds']:g} s: {plain(one['why'])}"
                 for one in missing]  # fmt: skip
-        yield "What gave no answer:\n\n" + "\n".join(rows) + "\n"
+        yield _folded(f"What gave no answer ({len(rows)})", "\n".join(rows))
     fields = [one for one in view.document["left_out"] if "." in one["what"]]
     if fields:
         rows = [f"- {plain(one['what'])}: {plain(one['why'])}" for one in fields]
-        yield "What was left out:\n\n" + "\n".join(rows) + "\n"
+        yield _folded(f"What was left out ({len(rows)})", "\n".join(rows))
     counts = view.document["replacements"]
     told = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count) or "none"
     yield (
         f"Made by tpustarter {view.document['tool']['version']} at {view.document['made']} in "
         f"{view.document['seconds']:g} s. Names are replaced by pseudonyms ({told}).\n"
+    )
+
+
+def _folded(title: str, inside: str) -> str:
+    return f"<details><summary>{html.escape(title, quote=False)}</summary>\n\n{inside}\n\n</details>\n"
+
+
+def _has(value: Any) -> bool:
+    """Return whether a value says something; no, none and nothing do not."""
+    return (
+        any(map(_has, cast("Fields", value).values())) if isinstance(value, dict) else bool(value)
     )
 
 
