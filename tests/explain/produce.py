@@ -160,8 +160,9 @@ def line(one: Produced) -> str:
     row, said = one.row, one.said
     if one.broken:
         return f"| {row['id']} | {row['how']} | **not produced**: {' '.join(one.broken.split())[-200:]} | | | |"
-    place = {1: "first", 0: f"**not at all**: {', '.join(said['all']) or 'nothing'}"}
-    explained = place.get(said["rank"], f"**{said['rank']}.**, after {said['all'][0]}")
+    others = ", ".join(name for name in said["all"] if name != row["id"]) or "nothing"
+    place = {1: "first", 0: f"**not at all**: {others}"}
+    explained = place.get(said["rank"], f"**{said['rank']}.** of {others}")
     sure = said["seen"] if said["seen"] == said["read"] else f"{said['read']} → **{said['seen']}**"
     if said["seen"] != "confirmed":
         sure += f" ({row.get('unconfirmed', 'no host check looks at it')})"
