@@ -20,8 +20,9 @@ import pytest
 
 from tests.support.fake_tpu_vm import AS_NOBODY
 from tests.support.needs import FAKED_VM, LIBTPU, LIBTPU_PYTHON
-from tests.support.places import REPOSITORY, SUPPORT
+from tests.support.places import SUPPORT
 from tests.support.stubs import make_python
+from tpustarter import locations
 
 STARTED_S = 60.0
 """A run that starts libtpu on such a machine takes minutes; one that does not takes seconds, and a
@@ -124,7 +125,7 @@ def test_a_tpu_that_does_not_start_is_quoted(spec: str, words: str) -> None:
 @pytest.mark.parametrize("spec", ["v5e:8", "v5e:8,mdshang"])
 def test_a_start_that_hangs_ends_in_time_with_its_stack(spec: str, tmp_path: Path) -> None:
     """Where libtpu hangs, the check ends at its limit, shows the stack, and leaves nothing."""
-    shutil.copytree(REPOSITORY / "checks", tmp_path / "checks")
+    shutil.copytree(locations.content("checks"), tmp_path / "checks")
     check = tmp_path / "checks" / "jax" / "devices_visible.py"
     check.write_text(check.read_text().replace("TIMEOUT_S = 120", "TIMEOUT_S = 12"))
     seen = check_on(spec, str(LIBTPU_PYTHON), "--json", checks=str(tmp_path / "checks"))

@@ -1,10 +1,10 @@
-"""Produces real failures of TPU work without a TPU, has them explained, mends them, and looks again.
+"""Produces real failures of TPU work without a TPU: explained, mended, and looked at again.
 
     python -m tests.explain.produce [ID ...] [--list] [--only needs] [--verbose]
 
 The rows are in `produced/*.yml`. Each is a real program that fails for the real reason, on this
 machine, on a machine faked with namespaces (`tests/support/fake_tpu_vm.py`) or in an environment
-that is made for it. Prints a table; ends with 1 where a failure is not explained first or not mended.
+that is made for it. Prints a table; ends with 1 where one is not explained first or not mended.
 
 What a row needs: `jax` (the Python that runs this), `libtpu` (TPUSTARTER_LIBTPU_PYTHON, with
 jax[tpu]), `torch_xla` (TPUSTARTER_TORCH_XLA_PYTHON), `root` (with Linux namespaces), `index` (uv,
@@ -28,9 +28,11 @@ from typing import Any
 
 import yaml
 
+from tests.support.needs import can_fake
+from tests.support.places import REPOSITORY, SUPPORT
+
 FOLDER = Path(__file__).with_name("produced")
-REPOSITORY = Path(__file__).parents[2]
-FAKE_VM = REPOSITORY / "tests" / "support" / "fake_tpu_vm.py"
+FAKE_VM = SUPPORT / "fake_tpu_vm.py"
 VARIABLES = {"libtpu": "TPUSTARTER_LIBTPU_PYTHON", "torch_xla": "TPUSTARTER_TORCH_XLA_PYTHON"}
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "UV_", "PIP_", "SSL_", "PYENV_", "http", "https", "no_p")
 """What of the caller's variables a row sees, by how their names begin."""
@@ -59,7 +61,9 @@ class Produced:
 
 def read(folder: Path = FOLDER) -> list[Row]:
     """Return all rows, those of one file together."""
-    return [row for file in sorted(folder.glob("*.yml")) for row in yaml.safe_load(file.read_text())]
+    return [
+        row for file in sorted(folder.glob("*.yml")) for row in yaml.safe_load(file.read_text())
+    ]
 
 
 def missing(row: Row) -> str:
@@ -74,13 +78,6 @@ def missing(row: Row) -> str:
         if need in ("gcloud", "ssh") and not shutil.which(need):
             return f"It runs {need}, which is not on PATH."
     return ""
-
-
-def can_fake() -> bool:
-    """Return whether this process may make namespaces."""
-    from tests.test_fake_tpu_vm import can_fake as can
-
-    return can()
 
 
 def python_for(row: Row, folder: Path) -> Path:
@@ -159,7 +156,8 @@ def line(one: Produced) -> str:
     """Return a row of the table."""
     row, said = one.row, one.said
     if one.broken:
-        return f"| {row['id']} | {row['how']} | **not produced**: {' '.join(one.broken.split())[-200:]} | | | |"
+        why = " ".join(one.broken.split())[-200:]
+        return f"| {row['id']} | {row['how']} | **not produced**: {why} | | | |"
     others = ", ".join(name for name in said["all"] if name != row["id"]) or "nothing"
     place = {1: "first", 0: f"**not at all**: {others}"}
     explained = place.get(said["rank"], f"**{said['rank']}.** of {others}")
@@ -179,7 +177,9 @@ def _mended(row: Row, said: Mapping[str, Any]) -> tuple[str, str]:
         return fixed["did"], f"**still fails**: {fixed['code']}, {fixed['then'] or 'nothing known'}"
     if fixed["works"] and row["fix"].get("then"):
         return fixed["did"], f"it is gone; without chips the next thing is {fixed['then']}"
-    return fixed["did"], "the program runs" if fixed["works"] else "the check says it is no longer so"
+    return fixed["did"], "the program runs" if fixed[
+        "works"
+    ] else "the check says it is no longer so"
 
 
 def selected(names: list[str], only: str) -> Iterator[Row]:

@@ -40,6 +40,11 @@ def environment(row: Mapping[str, Any]) -> dict[str, str]:
     return made
 
 
+def prefix(row: Mapping[str, Any]) -> list[str]:
+    """Return what the program and `explain` are started through, to have fewer rights."""
+    return str(row.get("as", "")).split()
+
+
 def run(row: Mapping[str, Any], log: Path, before: str = "") -> int:
     """Run the program of a row as a user does, into a log; return how it ended."""
     folder = Path(row["folder"])
@@ -47,8 +52,9 @@ def run(row: Mapping[str, Any], log: Path, before: str = "") -> int:
     shell = f"{row.get('setup', '')}\n{before}\n{row.get('run', '$PYTHON train.py')}"
     with log.open("wb") as out:
         started = subprocess.Popen(
-            ["sh", "-c", shell], cwd=folder, env=environment(row), stdin=subprocess.DEVNULL,
-            stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+            [*prefix(row), "sh", "-c", shell], cwd=folder, env=environment(row),
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+            start_new_session=True,
         )  # fmt: skip
         try:
             return started.wait(row.get("limit_s", 60))
@@ -68,7 +74,7 @@ def run(row: Mapping[str, Any], log: Path, before: str = "") -> int:
 def explained(row: Mapping[str, Any], log: Path, *options: str) -> dict[str, Any]:
     """Return what `explain` says of a log."""
     done = subprocess.run(
-        [*EXPLAIN, str(log), "--json", *options],
+        [*prefix(row), *EXPLAIN, str(log), "--json", *options],
         cwd=row["folder"], env=environment(row), capture_output=True, text=True, check=False,
     )  # fmt: skip
     return json.loads(done.stdout)
@@ -122,6 +128,9 @@ def follow(row: dict[str, Any], match: Mapping[str, Any], log: Path) -> dict[str
         assert shown, f"{row['id']}: no printed fix holds {says!r}:\n{said}"
         before = command_in(shown) if by == "command" else ""
         done = {"did": f"{by}: {before or shown}"}
+        if before.startswith("sudo "):  # this is root already, whatever the program may
+            subprocess.run(["sh", "-c", before.removeprefix("sudo ")], check=True)
+            before = ""
     changed = row | {name: fix[name] for name in CHANGES if name in fix}
     again = log.with_name("again.log")
     code = run(changed, again, before)

@@ -111,7 +111,7 @@ def own_dev(generation: str, count: int) -> None:
     """Give /dev the nodes of `count` chips, as plain files everybody may open."""
     dev = WORK / "dev"
     dev.mkdir()
-    for name in ("null", "zero", "full", "random", "urandom", "tty"):
+    for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx"):
         (dev / name).touch()
         mount("--bind", f"/dev/{name}", dev / name)
     for name in ("pts", "shm"):

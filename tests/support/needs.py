@@ -12,7 +12,7 @@ LIBTPU_PYTHON = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
 """A Python that has jax and libtpu."""
 
 
-def _can_fake() -> bool:
+def can_fake() -> bool:
     """Return whether this process may make namespaces."""
     tools = all(shutil.which(tool) for tool in ("unshare", "ip", "setpriv", "mount"))
     if not tools or os.geteuid() != 0:
@@ -24,7 +24,7 @@ def _can_fake() -> bool:
 FAKED_VM = [
     pytest.mark.root,
     pytest.mark.skipif(
-        not _can_fake(),
+        not can_fake(),
         reason="Faking a TPU VM from outside needs root and Linux namespaces, and they are not "
         "to be had here.",
     ),

@@ -1,0 +1,70 @@
+"""Real failures: produced here, explained, and gone once what is said was done.
+
+`python -m tests.explain.produce` prints the whole table; these are the rows that take a second
+each. With `TPUSTARTER_LIBTPU_PYTHON`, as root, some of those that need the real libtpu run too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.explain import produce, staged
+from tests.support.needs import FAKED_VM, LIBTPU
+from tpustarter.explain import known
+
+ROWS = {row["id"]: row for row in produce.read()}
+QUICK = ("jax-platforms-typo", "python-if-in-jit", "distributed-init-no-cluster")
+"""Rows that need nothing but the JAX of the tests."""
+ON_A_FAKED_VM = ("libtpu-lockfile-held", "tpu-in-use-other-user", "tpu-load-library-0")
+
+
+def assert_right(one: produce.Produced) -> None:
+    """See that a row failed, was explained first, and was mended."""
+    assert not one.broken, one.broken
+    assert 1 == one.said["rank"], one.said["all"]
+    assert one.is_right, one.said["fixed"]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_failure_is_explained_and_mended(name: str) -> None:
+    """The program fails for the real reason, and runs after the fix."""
+    assert_right(produce.produce(ROWS[name]))
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[*FAKED_VM, LIBTPU]) for name in ON_A_FAKED_VM]
+)
+def test_a_failure_of_the_real_libtpu_is_confirmed_and_mended(name: str) -> None:
+    """A look at the machine confirms it; without chips the next failure is that there are none."""
+    one = produce.produce(ROWS[name])
+
+    assert_right(one)
+    assert "confirmed" == one.said["seen"]
+
+
+def test_the_rows_can_be_run_and_are_known() -> None:
+    """Each failure has a row in `failures.yml`, says what it needs, and how it ends."""
+    assert len(ROWS) >= 30
+    assert not ROWS.keys() - {one.id for one in known.read()}
+    for row in ROWS.values():
+        assert row["how"], row["id"]
+        assert ("fix" in row) != ("unfixed" in row), row["id"]
+        assert {"program", "run"} & row.keys(), row["id"]
+        assert row.get("fix", {"by": "command"})["by"] in ("--fix", "command", "sentence")
+
+
+def test_a_program_that_still_fails_is_told(tmp_path: Path) -> None:
+    """A fix that does not help is no fix."""
+    row = {**ROWS["jax-platforms-typo"], "fix": {"by": "sentence", "says": "unset"}}
+    one = produce.produce(row)
+
+    assert not one.is_right
+    assert "**still fails**" in produce.line(one)
+
+
+def test_the_command_of_a_fix_is_taken_out_of_its_sentence() -> None:
+    """Or it is a command by itself."""
+    assert "unset JAX_PLATFORMS" == staged.command_in("Run `unset JAX_PLATFORMS`.")
+    assert "unset JAX_PLATFORMS" == staged.command_in("unset JAX_PLATFORMS")
