@@ -13,6 +13,8 @@ from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report import trackers
 
 Fields = dict[str, Any]
+NAMED = "you named it with `--for`"
+"""Why a tracker is the right one where the user said so."""
 
 
 def first(facts: Mapping[str, Fields], unanswered: Sequence[Fields], wanted: str | None) -> Fields:
@@ -91,7 +93,7 @@ def _where(
     facts: Mapping[str, Fields], packages: Mapping[str, str], wanted: str | None
 ) -> tuple[str, str]:
     if wanted:
-        return trackers.named(wanted).id, "you named it with `--for`"
+        return trackers.named(wanted).id, NAMED
     tpu, checks = facts.get("tpu", {}), facts.get("checks", {})
     found = cast("list[Fields]", checks.get("findings") or [])
     fails = [str(one["code"]) for one in found if one["verdict"] == "fail"]

@@ -16,7 +16,9 @@ MOST = 6
 """Matches of one text that are told; the root cause is the first."""
 LOG_S = 120.0
 """Longest that a user's log is read."""
-_FROM_LOG, _FROM_CHECKS = "the log", "failing checks"
+FROM_LOG, FROM_LAST, FROM_CHECKS = "the log", "the last error of the log", "failing checks"
+SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, "jax", "torch", "torch_xla", "torch_tpu", "tensorflow")
+"""Where a known failure was seen. A report that is opened again has the log's last error alone."""
 
 
 def match(context: Context) -> dict[str, Any]:
@@ -28,10 +30,10 @@ def match(context: Context) -> dict[str, Any]:
         with stream:
             scan = scanner.scan(stream)
         facts["searched"].append(source)
-        if source == _FROM_LOG:
+        if source == FROM_LOG:
             facts |= {"lines": scan.lines, "last_error": explanation.last_error(scan.last) or None}
         found = looking.confirmed(ranking.rank(scan, known.read()), machine)
-        facts["matches"] += [_fields(one, source) for one in found[:MOST]]
+        facts["matches"] += [fields(one, source) for one in found[:MOST]]
     if not facts["searched"]:
         raise Unanswered("there is no text to search; `--log FILE` gives one")
     return facts
@@ -39,7 +41,7 @@ def match(context: Context) -> dict[str, Any]:
 
 def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
     if context.log is not None:
-        yield _FROM_LOG, opened(context)
+        yield FROM_LOG, opened(context)
     for framework, output in context.found.get("outputs", {}).items():
         if output.strip():
             yield framework, io.BytesIO(output.encode())
@@ -47,7 +49,7 @@ def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
     results = cast("list[dict[str, Any]]", fresh["results"])
     logs = "\n".join(one["log"] for one in results if one["status"] in ("fail", "error"))
     if logs.strip():
-        yield _FROM_CHECKS, io.BytesIO(logs.encode())
+        yield FROM_CHECKS, io.BytesIO(logs.encode())
 
 
 def opened(context: Context) -> IO[bytes]:
@@ -61,7 +63,8 @@ def opened(context: Context) -> IO[bytes]:
     raise Problem(f"`{context.log}` cannot be read: {why}", code=ExitCode.USAGE)
 
 
-def _fields(one: ranking.Match, source: str) -> dict[str, Any]:
+def fields(one: ranking.Match, source: str) -> dict[str, Any]:
+    """Return a failure as a report tells it."""
     failure, sign = one.failure, one.signs[0]
     return {
         "id": failure.id,
@@ -80,7 +83,7 @@ def _fields(one: ranking.Match, source: str) -> dict[str, Any]:
 
 
 _ID = like(r"[a-z0-9][a-z0-9._-]{1,80}")
-_SOURCE = one_of(_FROM_LOG, _FROM_CHECKS, "jax", "torch", "torch_xla", "torch_tpu", "tensorflow")
+_SOURCE = one_of(*SOURCES)
 
 COLLECTORS = (
     Collector("known", "Known failures that match", match, {

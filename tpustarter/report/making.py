@@ -70,14 +70,14 @@ def make(
     sections, unproved = _proved(sections, cleaner)
     left_out += unproved
     facts = {one.name: one.facts for one in sections}
-    unanswered = [_fields(one) for one in sections if one.state != "answered"]
+    unanswered = [fields(one) for one in sections if one.state != "answered"]
     document = {
         "schema": SCHEMA,
         "tool": {"version": __version__},
         "made": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - began, 1),
         "first": judging.first(facts, unanswered, wanted),
-        "sections": [_fields(one) for one in sections],
+        "sections": [fields(one) for one in sections],
         "replacements": {kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
         "left_out": [{"what": one.what, "why": one.why} for one in left_out],
         "exit_code": 0,
@@ -137,7 +137,8 @@ def texts(value: Any) -> Iterable[str]:
             yield from texts(item)
 
 
-def _fields(one: Section) -> dict[str, Any]:
+def fields(one: Section) -> dict[str, Any]:
+    """Return a section as the document has it."""
     return {
         "name": one.name,
         "title": one.title,

@@ -140,6 +140,16 @@ def replaced(text: str, replace: Replace) -> str:
     return text
 
 
+def is_pseudonym(text: str) -> bool:
+    """Return whether a text is what stands for a name."""
+    return _MADE.fullmatch(text) is not None
+
+
+def has_pseudonym(text: str) -> bool:
+    """Return whether something in a text stands for a name."""
+    return _MADE.search(text) is not None
+
+
 def path(name: str, replace: Replace) -> str:
     """Return a path as it may be told: public, with a public end, or as a pseudonym."""
     trimmed = name.rstrip(".,:;")

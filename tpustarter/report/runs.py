@@ -186,7 +186,7 @@ def _counts(value: Any, cleaner: Any) -> Any:
 _FRAMEWORKS = tuple(frameworks.DISTRIBUTIONS)
 _VERDICT = one_of("healthy", "degraded", "unhealthy", "inconclusive")
 _ID = like(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}")
-_TIME = like(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
+TIME = like(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
 _STATUS = one_of(*STATUSES)
 _NAME = like(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
 _VALUE = like(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
@@ -195,7 +195,7 @@ _CHANGED = rows({"name": _NAME, "before": _VALUE, "now": _VALUE})
 
 COLLECTORS = (
     Collector("last_run", "Last run of the self-check", last_run, {
-        "when": _TIME, "level": one_of("static", "quick", "full", "soak"), "verdict": _VERDICT,
+        "when": TIME, "level": one_of("static", "quick", "full", "soak"), "verdict": _VERDICT,
         "verified_on": one_of(*KINDS), "headline": text(3), "counts": _counts,
     }),
     Collector("checks", "Host checks, run now", fresh, {
@@ -207,7 +207,7 @@ COLLECTORS = (
                         "log": text(30)}),
     }, limit_s=FRESH_S),
     Collector("changes", "What changed since the last good run", changes, {
-        "since": _TIME, "verdict_then": _VERDICT, "verified_on_then": one_of(*KINDS),
+        "since": TIME, "verdict_then": _VERDICT, "verified_on_then": one_of(*KINDS),
         "versions": _CHANGED, "machine": _CHANGED, "settings": listed(_NAME),
         "results": rows({"id": _ID, "change": like(r"[a-z]{2,12}"), "before": _STATUS,
                          "now": _STATUS}),

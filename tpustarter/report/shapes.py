@@ -95,11 +95,12 @@ def ours(value: Any, cleaner: Cleaner) -> Any:
 
 
 def rows(fields: Mapping[str, Shape]) -> Shape:
-    """Tell a list of things with fields."""
+    """Tell a list of things with fields; each has all of them, null where one is missing."""
 
     def told(value: Any, cleaner: Cleaner) -> Any:
         given = cast("list[dict[str, Any]]", list(value)[:MOST])
-        return [_told_or_not(row, fields, cleaner) for row in given]
+        shown = (_told_or_not(row, fields, cleaner) for row in given)
+        return [row | {name: None for name in fields if name not in row} for row in shown]
 
     return told
 

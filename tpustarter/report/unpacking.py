@@ -1,0 +1,183 @@
+"""Reads a bundle of somebody else in memory: nothing is extracted, and everything is bounded.
+
+A bundle is an archive, the folder that came of it, or its report.json alone. What its manifest says
+of the files is told in sentences; a file that was changed is shown all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import state
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.report.untar import MOST_BYTES, MOST_MEMBERS, Refused, inflated, is_name, members
+from tpustarter.terminal import cut, visible
+
+MOST_JSON_BYTES = 4_000_000
+"""Bytes of one JSON file; a report of ours has a tenth of that."""
+REPORT, MANIFEST = "report.json", "manifest.json"
+_HINT = "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The files of a report, as they were given."""
+
+    name: str
+    """What the user called it, without folders, safe to show."""
+    files: dict[str, bytes]
+    """By their names below the report's folder."""
+    notes: tuple[str, ...] = ()
+    """What the manifest says of them, in sentences."""
+
+
+def read(path: Path) -> Bundle:
+    """Return the files of a report; raises Problem for what is none."""
+    name = visible(path.name or str(path))
+    try:
+        found = _folder(path) if path.is_dir() else _file(path)
+        if REPORT not in found:
+            raise Refused(f"there is no {REPORT} in it")
+        return Bundle(cut(name, 60), found, tuple(_notes(found)))
+    except (Refused, OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        code = ExitCode.USAGE if isinstance(error, OSError) else ExitCode.CONFIGURATION
+        raise Problem(f"cannot open `{cut(name, 60)}`: {why}", hint=_HINT, code=code) from error
+
+
+def parsed(data: bytes, name: str) -> dict[str, Any]:
+    """Return a JSON object; raises ValueError, with words that are safe to show."""
+    if len(data) > MOST_JSON_BYTES:
+        raise ValueError(f"{name} has {len(data):,} bytes, expected {MOST_JSON_BYTES:,} at most")
+    try:
+        value = state.parse(data.decode("utf-8-sig"))
+    except ValueError as error:
+        raise ValueError(f"{name} is not JSON") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is no JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def _file(path: Path) -> dict[str, bytes]:
+    data = _bytes(path)
+    if data.startswith(b"\x1f\x8b"):
+        data = inflated(data)
+    elif data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return {REPORT: data}
+    if data[257:262] != b"ustar":
+        raise Refused("it is neither an archive of tpustarter's nor a report.json")
+    return _below_one_folder(members(data))
+
+
+def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return a file; never a pipe or a device, which may have no end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused("it is no regular file")
+        if status.st_size > most:
+            raise Refused(f"it has {status.st_size:,} bytes, expected {most:,} at most")
+        return stream.read(most)
+
+
+def _below_one_folder(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[str, bytes]:
+    """Return the files of the folder that has the report, by their names below it."""
+    given: dict[tuple[str, ...], bytes] = {}
+    for parts, data in archive:
+        if parts in given:
+            raise Refused(f"it has two files called `{'/'.join(parts)}`")
+        given[parts] = data
+    reports = sorted((parts for parts in given if parts[-1] == REPORT), key=len)
+    if len(reports) > 1 and len(reports[0]) == len(reports[1]):
+        raise Refused("it has two reports")
+    above = reports[0][:-1] if reports else ()
+    return {
+        "/".join(parts[len(above) :]): data
+        for parts, data in given.items()
+        if parts[: len(above)] == above
+    }
+
+
+def _folder(path: Path) -> dict[str, bytes]:
+    """Return the files of a folder: the report, and what its manifest names; never a link."""
+    found: dict[str, bytes] = {}
+    names, left = [REPORT, MANIFEST], MOST_BYTES
+    while names:
+        name = names.pop(0)
+        place = path / name
+        if name in found or not os.path.lexists(place):
+            continue
+        if place.resolve() != path.resolve() / name:
+            raise Refused(f"`{name}` in it is a link, expected a file")
+        found[name] = _bytes(place, left)
+        left -= len(found[name])
+        if name == MANIFEST:
+            names += [one for one, _ in _listed(found)]
+    return found
+
+
+def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
+    """Return the names of the files that the manifest lists, each with its SHA-256."""
+    try:
+        rows = parsed(files[MANIFEST], MANIFEST).get("files")
+    except (KeyError, ValueError):
+        return []
+    listed: list[tuple[str, str]] = []
+    for row in cast("list[Any]", rows)[:MOST_MEMBERS] if isinstance(rows, list) else ():
+        fields = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
+        name, digest = fields.get("name"), fields.get("sha256")
+        if isinstance(name, str) and isinstance(digest, str):
+            parts = name.split("/")
+            if is_name(tuple(parts)):
+                listed.append((name, digest))
+    return listed
+
+
+def _notes(files: dict[str, bytes]) -> Iterator[str]:
+    """Yield what the manifest says of the files, a sentence for each kind of thing."""
+    if MANIFEST not in files:
+        yield "There is no manifest, so nothing shows whether the report was changed afterwards."
+        return
+    listed = _listed(files)
+    if REPORT not in dict(listed):
+        yield (
+            "The manifest cannot be used, so nothing shows whether the report was changed "
+            "afterwards."
+        )
+        return
+    changed = [
+        name
+        for name, digest in listed
+        if name in files and hashlib.sha256(files[name]).hexdigest() != digest
+    ]
+    missing = [name for name, _ in listed if name not in files]
+    more = files.keys() - {name for name, _ in listed} - {MANIFEST}
+    if changed:
+        yield (
+            f"{_names(changed)} changed after the report was made: the SHA-256 is not the one in "
+            "the manifest."
+        )
+    if missing:
+        yield f"{_names(missing)} {_are(missing)} missing: the manifest names {_it(missing)}."
+    if more:
+        yield f"{_names(sorted(more))} {_are(more)} not in the manifest, and not shown."
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+
+
+def _are(names: Sized) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _it(names: Sized) -> str:
+    return "it" if len(names) == 1 else "them"
