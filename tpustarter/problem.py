@@ -105,6 +105,8 @@ def schema_of(words: Sequence[str]) -> str:
     name = SCHEMAS.get(command, "report")
     if command == "tpu":
         name = VERB_SCHEMAS.get("".join(words[words.index(command) + 1 :][:1]), name)
+    if command == "report" and "--compare" in words:
+        name = "bug-report-comparison"
     return f"tpustarter.{name}/1"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support.places import TESTS
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
 
@@ -139,3 +140,61 @@ def test_without_any_python_there_is_a_report(tmp_path: Path) -> None:
 
     assert 0 == done.returncode
     assert json.loads(done.stdout)["sections"]
+
+
+SAMPLES = TESTS / "samples/reports"
+GOOD, HANGS = str(SAMPLES / "good"), str(SAMPLES / "hangs")
+
+
+def test_a_report_is_opened_as_it_would_be_shown(tmp_path: Path) -> None:
+    """What is different today stands above it; nothing is asked and nothing is written."""
+    done = typed("--open", HANGS, folder=tmp_path)
+    document = json.loads(typed("--open", HANGS, "--json", folder=tmp_path).stdout)
+
+    assert 0 == done.returncode
+    assert done.stdout.startswith("`hangs` was made by tpustarter 0.1.0 at 2026-11-22 ")
+    assert "\n## Before you file\n" in done.stdout
+    assert "" == done.stderr
+    jsonschema.validate(document, SCHEMA)
+    assert "hangs" == document["opened"]["name"]
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_two_reports_are_compared_and_differences_do_not_change_the_exit_code(
+    tmp_path: Path,
+) -> None:
+    """As with `check --compare`."""
+    differ = typed("--compare", GOOD, HANGS, folder=tmp_path)
+    same = typed("--compare", GOOD, GOOD, folder=tmp_path)
+    document = json.loads(typed("--compare", GOOD, HANGS, "--json", folder=tmp_path).stdout)
+
+    assert (0, 0) == (differ.returncode, same.returncode)
+    assert "Host checks fail in B alone." in differ.stdout
+    assert "nothing differs" in same.stdout
+    assert "tpustarter.bug-report-comparison/1" == document["schema"]
+
+
+UNREADABLE = {
+    "another file": (("--open", __file__), 78, "neither an archive"),
+    "no file": (("--open", "none.tar.gz"), 2, "cannot open `none.tar.gz`: No such file"),
+    "one of two": (("--compare", GOOD, "none"), 2, "cannot open `none`"),
+    "both": (("--open", GOOD, "--compare", GOOD, HANGS), 2, "--open and --compare exclude each"),
+    "options of making": (("--open", GOOD, "--yes", "--log", "x"), 2,
+                          "--log and --yes make a report, and --open reads one"),
+    "an option of making": (("--compare", GOOD, GOOD, "--wait", "30"), 2,
+                            "--wait makes a report, and --compare reads two"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_opened_is_one_error(name: str, tmp_path: Path) -> None:
+    """As text, and as JSON of the document that was asked for."""
+    arguments, code, what = UNREADABLE[name]
+    done = typed(*arguments, folder=tmp_path)
+    as_json = json.loads(typed(*arguments, "--json", folder=tmp_path).stdout)
+    kind = "bug-report-comparison" if "--compare" in arguments else "bug-report"
+
+    assert code == done.returncode
+    assert what in done.stderr
+    assert "" == done.stdout
+    assert (f"tpustarter.{kind}/1", code) == (as_json["schema"], as_json["exit_code"])

@@ -30,7 +30,17 @@ from tests.support.places import TESTS
 from tpustarter.explain import known as failures
 from tpustarter.explain import scanning
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import again, bundle, making, name_shapes, opening, trackers, unpacking
+from tpustarter.report import (
+    again,
+    bundle,
+    comparing,
+    comparing_text,
+    making,
+    name_shapes,
+    opening,
+    trackers,
+    unpacking,
+)
 from tpustarter.report.cleaning import Cleaner
 from tpustarter.report.pseudonyms import Pseudonyms
 
@@ -39,6 +49,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 SAMPLES = TESTS / "samples/reports"
 HANGS = SAMPLES / "hangs"
 DOCUMENT: dict[str, Any] = json.loads((HANGS / "report.json").read_text())
+GOOD_HOST = opening.read(SAMPLES / "good")
 FILES = {one.name: one.read_bytes() for one in sorted(HANGS.iterdir())}
 GIB = 1 << 30
 EVIL = "\x1b]0;x\x07\x1b[31m<script>`*\u202etxt.exe\u2066"
@@ -77,6 +88,9 @@ def sound(document: dict[str, Any]) -> str:
         shown = opening.text(one, 1 << 30)
         assert all(line.isprintable() for line in shown.split("\n"))
     json.dumps(document, allow_nan=False)
+    for pair in ((document, document), (GOOD_HOST, document), (document, GOOD_HOST)):
+        told = comparing_text.render(comparing.compare(*pair))
+        assert all(line.isprintable() for line in told.split("\n"))
     return shown
 
 
@@ -186,7 +200,9 @@ def test_every_known_failure_is_found_again_in_what_a_report_quotes_of_it() -> N
     second = scanner.scan(io.BytesIO("\n".join(quotes).encode())).seen
     found = {name for name, one in second.items() if {"shows", "suggests"} & one.signs.keys()}
     hidden = {
-        name for name, quote in zip(owners, quotes, strict=True) if name_shapes.has_pseudonym(quote)
+        name
+        for name, quote in zip(owners, quotes, strict=True)
+        if name_shapes.PSEUDONYM.search(quote)
     }
 
     assert len(set(owners)) > 150

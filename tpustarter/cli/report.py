@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.problem import ExitCode, Problem
@@ -36,7 +37,21 @@ SCHEMA = "tpustarter.bug-report/1"
 @click.option("--no-ask", is_flag=True, help="Read files only, and start no framework.")
 @click.option("--out", default=".", metavar="FOLDER", help="Where the files go (here).")
 @click.option("--yes", is_flag=True, help="Write without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print report.json, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, write nothing.")
+@click.option(
+    "--open",
+    "opened",
+    metavar="FILE",
+    help="Show a report of any machine, judged by today's rules: a .tar.gz, its folder or its "
+    "report.json.",
+)
+@click.option(
+    "--compare",
+    nargs=2,
+    metavar="A B",
+    help="Show what differs between two reports, most suspicious first. Differences don't change "
+    "the exit code.",
+)
 def report(**options: Any) -> None:
     """Collect what maintainers ask for, also while the TPU hangs.
 
@@ -45,6 +60,9 @@ def report(**options: Any) -> None:
     become pseudonyms, and secrets are taken out. You see the exact text before anything is
     written, and nothing is sent.
     """
+    if options["opened"] is not None or options["compare"]:
+        _read(options)
+        return
     from tpustarter.report import making, trackers
 
     with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
@@ -57,6 +75,47 @@ def report(**options: Any) -> None:
             click.echo(document.line(made.document))
             return
     _show_and_write(made, Path(options["out"]).expanduser(), yes=options["yes"])
+
+
+def _read(options: dict[str, Any]) -> None:
+    """Show a report that is there, or what differs between two of them."""
+    _refuse_what_makes_a_report(click.get_current_context())
+    from tpustarter.report import opening
+
+    if options["compare"]:
+        from tpustarter.report import comparing, comparing_text
+
+        schema = comparing.SCHEMA
+        with json_even_if_it_breaks(schema, wanted=options["as_json"]):
+            a, b = (opening.read(Path(name).expanduser()) for name in options["compare"])
+            document = comparing.compare(a, b)
+            shown = "" if options["as_json"] else comparing_text.render(document)
+    else:
+        with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
+            document = opening.read(Path(options["opened"]).expanduser())
+            shown = "" if options["as_json"] else opening.text(document, sys.maxsize)
+    if options["as_json"]:
+        from tpustarter.checking.document import line
+
+        shown = line(document)
+    click.echo(shown.removesuffix("\n"))
+
+
+def _refuse_what_makes_a_report(context: click.Context) -> None:
+    """Raise UsageError where options that make a report stand beside one that reads a report."""
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    ]
+    reads = [name for name in given if name in ("--open", "--compare")]
+    makes = [name for name in given if name not in ("--open", "--compare", "--json")]
+    if len(reads) > 1:
+        raise click.UsageError("--open and --compare exclude each other")
+    if makes:
+        what = "makes" if len(makes) == 1 else "make"
+        reading = "reads one" if reads == ["--open"] else "reads two"
+        raise click.UsageError(f"{' and '.join(makes)} {what} a report, and {reads[0]} {reading}")
 
 
 def _context(options: dict[str, Any]) -> Context:

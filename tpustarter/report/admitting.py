@@ -44,7 +44,7 @@ class _Kept(Pseudonyms):
 
     def of(self, kind: str, name: str) -> str:
         bare = name.strip("/")
-        return bare if name_shapes.is_pseudonym(bare) else super().of(kind, name)
+        return bare if name_shapes.PSEUDONYM.fullmatch(bare) else super().of(kind, name)
 
 
 class Reader(Cleaner):
@@ -102,9 +102,11 @@ def sections(given: Any, reader: Reader) -> tuple[list[Section], list[LeftOut], 
     return list(made.values()), left_out, sorted(set(strange))
 
 
-def _section(fields: Mapping[str, Any], asked: Collector, reader: Reader) -> tuple[Section, list[LeftOut]]:
+def _section(
+    fields: Mapping[str, Any], asked: Collector, reader: Reader
+) -> tuple[Section, list[LeftOut]]:
     given_state = fields.get("state")
-    state: State = next((one for one in _STATES if one == given_state), "unanswered")
+    state: State = next((one for one in _STATES if one == given_state), _STATES[1])
     raw = fields.get("facts")
     given = cast("Fields", raw) if isinstance(raw, dict) and state == "answered" else {}
     facts, left_out = admitted(given, asked.allowed, reader, f"{asked.name}.")

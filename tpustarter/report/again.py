@@ -103,7 +103,7 @@ def _with_then(scan: Scan, text: _Text) -> list[ranking.Match]:
         if row is None or signs.get("unless"):
             continue
         shown = [*signs.get("shows", ()), *signs.get("suggests", ())]
-        if not shown and name_shapes.has_pseudonym(str(row["quote"])):
+        if not shown and name_shapes.PSEUDONYM.search(str(row["quote"])):
             # What it was recognised by may be behind a pseudonym, so nothing speaks against it.
             shown = [Sign("", _line(row), str(row["quote"]))]
         if not shown:

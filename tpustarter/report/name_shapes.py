@@ -116,7 +116,8 @@ _RELATIVE = re.compile(
     rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+(?:/{_CHARACTER}+)*\.(?:{_FILES})(?!\(|[\w-]|\.\w)|"
     rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+/{_CHARACTER}+\.(?:{_FILES})(?![\w-])"
 )
-_MADE = re.compile(r"(?:project|host|user|email|bucket|address|path)-\d+(?:\.\w+)?")
+PSEUDONYM = re.compile(r"(?:project|host|user|email|bucket|address|path)-\d+(?:\.\w+)?")
+"""What stands for a name, with the suffix of a file."""
 _KEPT_ADDRESSES = ("169.254.169.254",)
 """Google's metadata server, the same on every machine."""
 
@@ -140,16 +141,6 @@ def replaced(text: str, replace: Replace) -> str:
     return text
 
 
-def is_pseudonym(text: str) -> bool:
-    """Return whether a text is what stands for a name."""
-    return _MADE.fullmatch(text) is not None
-
-
-def has_pseudonym(text: str) -> bool:
-    """Return whether something in a text stands for a name."""
-    return _MADE.search(text) is not None
-
-
 def path(name: str, replace: Replace) -> str:
     """Return a path as it may be told: public, with a public end, or as a pseudonym."""
     trimmed = name.rstrip(".,:;")
@@ -158,14 +149,14 @@ def path(name: str, replace: Replace) -> str:
 
 
 def _path(name: str, replace: Replace) -> str:
-    if _PUBLIC_FOLDERS.fullmatch(name) or _KEPT_FILES.fullmatch(name) or _MADE.fullmatch(name):
+    if _PUBLIC_FOLDERS.fullmatch(name) or _KEPT_FILES.fullmatch(name) or PSEUDONYM.fullmatch(name):
         return name
     if _FRAME_OF_PACKAGE.fullmatch(name):
         return name
     parts = _PYTHON.fullmatch(name)
     if parts and (end := _public_end(parts["rest"])):
         prefix = parts["prefix"]
-        known = not prefix or _PUBLIC_FOLDERS.fullmatch(prefix) or _MADE.fullmatch(prefix)
+        known = not prefix or _PUBLIC_FOLDERS.fullmatch(prefix) or PSEUDONYM.fullmatch(prefix)
         start = prefix if known else replace("path", prefix)
         return f"{start}/{parts['lib']}/{end}"
     suffix = _SUFFIX.search(name)
@@ -227,6 +218,6 @@ def _said(name: str, replace: Replace) -> str:
 
 def _host(name: str, replace: Replace) -> str:
     bare = name.rstrip(":")
-    if _SITES.fullmatch(bare) or _MADE.fullmatch(bare):
+    if _SITES.fullmatch(bare) or PSEUDONYM.fullmatch(bare):
         return name
     return replace("host", bare) + name[len(bare) :]
