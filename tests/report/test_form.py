@@ -170,7 +170,9 @@ def test_what_a_maintainer_asks_next_fits_what_is_known(document: dict[str, Any]
 
 def test_the_inner_frames_of_a_hang_are_not_folded(document: dict[str, Any]) -> None:
     """They are what a maintainer looks at first; the native ones tell more."""
-    python = {"hung_in": "jax.devices()", "waited_s": 30, "python_stack": "File x\n" * 40}
+    imports = "<frozen importlib._bootstrap>, line 1\n"
+    stack = imports * 40 + "File x\n" * 40
+    python = {"hung_in": "jax.devices()", "waited_s": 30, "python_stack": stack}
     native = {**python, "native_stack": "\n".join(f"libtpu::Wait{n}" for n in range(99))}
 
     def description(facts: dict[str, Any]) -> str:
@@ -180,6 +182,44 @@ def test_the_inner_frames_of_a_hang_are_not_folded(document: dict[str, Any]) -> 
     assert "File x" in description(python)
     assert "libtpu::Wait9" in description(native)
     assert "libtpu::Wait50" not in description(native)
+    assert "importlib" not in description(python)
+
+
+def test_one_hang_is_told_once_and_an_import_may_only_be_slow(document: dict[str, Any]) -> None:
+    """Two frameworks import the same one, from a disk that is cold."""
+    one = known_facts(document, torch={"hung_in": "import torch", "waited_s": 60.0},
+                      torch_xla={"hung_in": "import torch", "waited_s": 60.0})  # fmt: skip
+    one["first"]["hung"] = [
+        {"framework": name, "in": "import torch", "seconds": 60.0, "likely": None}
+        for name in ("torch", "torch_xla")
+    ]
+    text = form.markdown(one)
+
+    assert 1 == text.count("**Hang**")
+    assert 1 == text.count("hung in `import torch` for")
+    assert "may only be slow" in " ".join(text.split())
+
+
+def test_what_was_asked_on_the_cpu_says_so(document: dict[str, Any]) -> None:
+    """Without a TPU that can be used, JAX is asked what it says on the CPU."""
+    said = {"environment_info": "jax: 0.10.2\ndevice info: cpu-8"}
+
+    assert "asked by tpustarter on the CPU" in issue(
+        known_facts(document, jax={**said, "planned_platform": "cpu"})
+    )
+    assert "asked by tpustarter on the CPU" not in issue(
+        known_facts(document, jax={**said, "planned_platform": "tpu"})
+    )
+
+
+def test_only_versions_that_the_tracker_asks_for_are_stale(document: dict[str, Any]) -> None:
+    """JAX's maintainers have no use for the version of torch."""
+    one = copy.deepcopy(document)
+    one["first"]["stale"] = [{"name": "torch", "found": "2.9.0", "newest": "2.15.0"}]
+
+    assert "Stale version" not in form.markdown(one)
+    one["first"]["tracker"] = "torchtpu"
+    assert "Stale version**: torch 2.9.0" in form.markdown(one)
 
 
 def test_a_tracker_that_closes_says_so_before(document: dict[str, Any]) -> None:

@@ -114,7 +114,10 @@ def _ask(framework: str, context: Context) -> Fields:
             *(str(event.get("error", "")) for event in one.events),
         ]
     )
-    return _facts(framework, one, run_plan.platform, why)
+    facts = _facts(framework, one, run_plan.platform, why)
+    if said := facts.get("environment_info"):
+        facts["environment_info"] = _allowed_variables(said, context.machine.env)
+    return facts
 
 
 def _run(
@@ -203,18 +206,21 @@ def _facts(framework: str, one: Asked, platform: str, why: str) -> Fields:
                   if key in told}  # fmt: skip
         if event["event"] == "failed":
             facts["error"] = event["error"]
-    if said := facts.get("environment_info"):
-        facts["environment_info"] = _allowed_variables(said)
     return facts
 
 
-def _allowed_variables(said: str) -> str:
-    """Return what a framework says of its environment, with values that are told elsewhere too."""
+def _allowed_variables(said: str, env: Mapping[str, str]) -> str:
+    """Return what a framework says of its environment, with values that are told elsewhere too.
+
+    Variables that this program set for the process are left out: they are not the user's.
+    """
     lines: list[str] = []
     for line in said.splitlines():
         name, equals, value = line.partition("=")
         if not (equals and name.startswith(("JAX_", "XLA_"))):
             lines.append(line)
+        elif env.get(name) != value:
+            continue
         elif name in software.FLAGS:
             lines.append(f"{name}={' '.join(software.flags(value))}")
         elif form := software.VARIABLES.get(name):

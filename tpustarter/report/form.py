@@ -61,10 +61,15 @@ def _before(view: View) -> Iterator[str]:
 
 def _happens(view: View) -> Iterator[str]:
     """Yield what goes wrong: what the user's log says, unless it hangs here and now."""
+    told: set[str] = set()
     for one in view.first["hung"]:
         likely = f", and {one['likely']}" if one.get("likely") else ""
-        yield (f"**Hang**: {one['framework']} did not come back from `{one['in']}` within "
-               f"{one['seconds']:g} s{likely}. Its stack is below.")  # fmt: skip
+        slow = " A first import may only be slow, which `--wait 300` shows."
+        if one["in"] not in told:
+            yield (f"**Hang**: {one['framework']} did not come back from `{one['in']}` within "
+                   f"{one['seconds']:g} s{likely}. Its stack is below."
+                   + (slow if one["in"].startswith("import ") else ""))  # fmt: skip
+        told.add(one["in"])
     if not view.first["hung"]:
         yield f"**What happens**: {next(_errors(view))}"
 
@@ -107,10 +112,10 @@ def _known(view: View) -> Iterator[str]:
 def _stale(view: View) -> str:
     """Return which versions are stale, those together that are together out of date."""
     together: dict[tuple[str, str], list[str]] = {}
-    for one in view.first["stale"]:
+    for one in questions.stale(view):
         together.setdefault((one["found"], one["newest"]), []).append(one["name"])
     if not together:
-        return "**Versions**: none of those installed is known to be stale."
+        return "**Versions**: none that its maintainers ask for is known to be stale."
     told = ", ".join(f"{' and '.join(names)} {found} (the newest for this Python is {newest})"
                      for (found, newest), names in together.items())  # fmt: skip
     return f"**Stale version**: {told}. Try the newest first, because its maintainers will ask."

@@ -68,13 +68,15 @@ def symptoms(view: View) -> Iterator[str]:
     if last and not any(one["quote"] == last for one in view.first["known"]):
         yield "The last line of the log that looks like an error:"
         yield from fenced(last)
+    told: set[str] = set()
     for name in summary.FRAMEWORKS:
         error = str(view.fact(name, "error", "")).strip()
         hung = view.fact(name, "hung_in", "")
         if error:
             yield f"{name} said:"
             yield from fenced("\n".join(error.splitlines()[-3:]))
-        if hung:
+        if hung and hung not in told:
+            told.add(hung)
             yield f"{name} hung in `{hung}` for {view.fact(name, 'waited_s')} s, and was ended."
             yield from _stack(view, name)
     for one in cast("list[Fields]", view.fact("checks", "findings", [])):
@@ -85,9 +87,10 @@ def symptoms(view: View) -> Iterator[str]:
 def _stack(view: View, name: str) -> Iterator[str]:
     """Yield the innermost frames of a hang, the native ones where there are any."""
     stack = str(view.fact(name, "native_stack", "") or view.fact(name, "python_stack", ""))
-    if stack:
+    frames = [line for line in stack.splitlines() if "<frozen importlib" not in line]
+    if frames:
         yield "It waited in (innermost frame first):"
-        yield from fenced("\n".join(stack.splitlines()[:FRAMES]))
+        yield from fenced("\n".join(frames[:FRAMES]))
     yield ""
 
 
@@ -115,7 +118,9 @@ def _jax_system(view: View) -> Iterator[str]:
 def _environment(view: View) -> str:
     said = view.fact("jax", "environment_info", "")
     if said:
-        return str(said)
+        on = view.fact("jax", "planned_platform", "tpu")
+        ours = "(asked by tpustarter on the CPU, because no TPU can be used here)\n"
+        return f"{ours if on == 'cpu' else ''}{said}"
     hung = view.fact("jax", "hung_in", "")
     why = f"did not answer: `{hung}` hung" if hung else "was not told"
     values = cast("Fields", view.fact("variables", "values", {}))

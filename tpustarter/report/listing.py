@@ -40,7 +40,9 @@ def blocks(view: View) -> Iterator[str]:
 
 
 def _folded(title: str, inside: str) -> str:
-    return f"<details><summary>{html.escape(title, quote=False)}</summary>\n\n{inside}\n\n</details>\n"
+    return (
+        f"<details><summary>{html.escape(title, quote=False)}</summary>\n\n{inside}\n\n</details>\n"
+    )
 
 
 def _has(value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from tpustarter.report import trackers
 from tpustarter.report.view import Fields, View
 
 ELSEWHERE = {
@@ -48,7 +49,7 @@ def yours(view: View) -> list[str]:
     tracker = view.first["tracker"]
     hosts = view.fact("metadata", "hosts", 1)
     has_tpu = view.fact("tpu", "chips", 0)
-    stale = " and ".join(one["name"] for one in view.first["stale"])
+    old = " and ".join(one["name"] for one in stale(view))
     since = "" if view.fact("changes", "since", "") else ", and since when: a version that worked"
     asked: dict[str, tuple[Any, str]] = {
         "what": (True, "What you ran, what happened, and what you expected instead."),
@@ -59,7 +60,7 @@ def yours(view: View) -> list[str]:
             isinstance(hosts, int) and hosts > 1,
             f"Whether you started it on each of the {hosts} hosts, with the same versions on all.",
         ),
-        "stale": (stale, f"Whether it fails with the newest {stale} too."),
+        "stale": (old, f"Whether it fails with the newest {old} too."),
         "image": (
             view.fact("resources", "container", "none") != "none",
             "Which image the container is from, and the options it was started with.",
@@ -72,6 +73,13 @@ def yours(view: View) -> list[str]:
     }
     elsewhere = ELSEWHERE.get(tracker, ())
     return [text for name, (applies, text) in asked.items() if applies and name not in elsewhere]
+
+
+def stale(view: View) -> list[Fields]:
+    """Return the stale packages that the tracker's maintainers ask for."""
+    wanted = trackers.named(view.first["tracker"]).packages
+    found = cast("list[Fields]", view.first["stale"])
+    return [one for one in found if not wanted or one["name"] in wanted]
 
 
 def prompt(asked: list[str]) -> str:

@@ -22,6 +22,8 @@ class Tracker:
     """Where its form was read; empty where none is public."""
     how: str
     """How a report gets into it."""
+    packages: tuple[str, ...] = ()
+    """Whose versions its maintainers ask for; empty for all."""
     note: str = ""
     """What to know of it before."""
 
@@ -34,13 +36,14 @@ TRACKERS = (
         "https://github.com/jax-ml/jax/issues?q=is%3Aissue",
         "https://github.com/jax-ml/jax/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml",
         "The form has two fields, `Description` and `System info`. Paste what is below each "
-        "heading into its field, and the folded facts at the end with `System info`."),
+        "heading into its field, and the folded facts at the end with `System info`.",
+        ("jax", "jaxlib")),
     Tracker(
         "pytorch-xla", ("torch_xla", "pytorch/xla", "xla-torch"), "PyTorch/XLA",
         "https://github.com/pytorch/xla/issues/new?template=bug-report.md",
         "https://github.com/pytorch/xla/issues?q=is%3Aissue",
         "https://github.com/pytorch/xla/blob/master/.github/ISSUE_TEMPLATE/bug-report.md",
-        _ONE_TEXT,
+        _ONE_TEXT, ("torch_xla", "torch"),
         # Source: docs.cloud.google.com/tpu/docs/troubleshooting/trouble-pytorch (read 2026-11)
         "Google announced that this repository would be archived on 2026-11-15, and an archived "
         "one takes no new issues. Then search it for a workaround, and report to TorchTPU "
@@ -48,7 +51,8 @@ TRACKERS = (
     Tracker(
         "torchtpu", ("torch_tpu", "torch-tpu"), "TorchTPU",
         "https://github.com/google-pytorch/torch_tpu/issues/new",
-        "https://github.com/google-pytorch/torch_tpu/issues?q=is%3Aissue", "", _ONE_TEXT),
+        "https://github.com/google-pytorch/torch_tpu/issues?q=is%3Aissue", "", _ONE_TEXT,
+        ("torch_tpu", "torch")),
     Tracker(
         "tensorflow", ("tf",), "TensorFlow",
         "https://github.com/tensorflow/tensorflow/issues/new/choose",
@@ -56,7 +60,8 @@ TRACKERS = (
         "https://github.com/tensorflow/tensorflow/blob/master/.github/ISSUE_TEMPLATE/"
         "tensorflow_issue_template.yaml",
         "Each heading is a field of the form, and the folded facts belong to `Current behavior?`. "
-        "The form fences code and logs by itself, so leave those fences out."),
+        "The form fences code and logs by itself, so leave those fences out.",
+        ("tensorflow", "tensorflow-tpu")),
     Tracker(
         "cloud-tpu", ("google-cloud", "gcp", "cloud"), "Cloud TPU support",
         "https://cloud.google.com/support-hub", "https://status.cloud.google.com",
