@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 EXPLAIN = [sys.executable, "-m", "tpustarter", "explain"]
-CHANGES = ("env", "program", "run", "setup")
+CHANGES = ("env", "limit_s", "program", "run", "setup")
 """What of a row its fix may have otherwise."""
 COMMAND = re.compile(r"`([^`]+)`")
 ANSWERS = 5
@@ -107,10 +107,10 @@ def fix_by_explain(row: Mapping[str, Any], log: Path) -> str:
     return said.decode("utf-8", "replace")
 
 
-def command_in(fix: str) -> str:
-    """Return the command of a printed fix."""
-    found = COMMAND.search(fix)
-    return found[1] if found else fix
+def command_in(fix: str, says: str = "") -> str:
+    """Return the command of a printed fix that says this."""
+    found = [command for command in COMMAND.findall(fix) if says in command]
+    return found[0] if found else fix
 
 
 def follow(row: dict[str, Any], match: Mapping[str, Any], log: Path) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def follow(row: dict[str, Any], match: Mapping[str, Any], log: Path) -> dict[str
         said = "\n".join(match["fix"])
         shown = next((one for one in match["fix"] if says in one), "")
         assert shown, f"{row['id']}: no printed fix holds {says!r}:\n{said}"
-        before = command_in(shown) if by == "command" else ""
+        before = command_in(shown, says) if by == "command" else ""
         done = {"did": f"{by}: {before or shown}"}
         if before.startswith("sudo "):  # this is root already, whatever the program may
             subprocess.run(["sh", "-c", before.removeprefix("sudo ")], check=True)

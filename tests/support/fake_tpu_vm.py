@@ -111,13 +111,14 @@ def own_dev(generation: str, count: int) -> None:
     """Give /dev the nodes of `count` chips, as plain files everybody may open."""
     dev = WORK / "dev"
     dev.mkdir()
-    for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx"):
+    for name in ("null", "zero", "full", "random", "urandom", "tty"):
         (dev / name).touch()
         mount("--bind", f"/dev/{name}", dev / name)
     for name in ("pts", "shm"):
         (dev / name).mkdir()
         if Path(f"/dev/{name}").is_dir():
             mount("--bind", f"/dev/{name}", dev / name)
+    (dev / "ptmx").symlink_to("pts/ptmx")
     for name in ("fd", "stdin", "stdout", "stderr"):
         (dev / name).symlink_to(f"/proc/self/fd/{name}" if name != "fd" else "/proc/self/fd")
     accel = generation in ("v2", "v3", "v4")
