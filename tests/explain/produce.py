@@ -90,8 +90,10 @@ def python_for(row: Row, folder: Path) -> Path:
     base = base_python(row.get("version", "3.12"))
     uv = shutil.which("uv") or "uv"
     commands = [[uv, "venv", "-q", "--python", base, str(made)]]
-    into = [uv, "pip", "install", "-q", "--python", str(made / "bin" / "python")]
-    commands += [[*into, *words.split()] for words in row["packages"]]
+    into = ["-q", "--python", str(made / "bin" / "python")]
+    for words in row["packages"]:
+        verb = "uninstall" if words.startswith("uninstall ") else "install"
+        commands.append([uv, "pip", verb, *into, *words.removeprefix("uninstall ").split()])
     for command in commands:
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S)
     return made / "bin" / "python"

@@ -34,7 +34,7 @@ def environment(row: Mapping[str, Any]) -> dict[str, str]:
     made = {**os.environ, "PYTHON": str(python), "VIRTUAL_ENV": str(python.parent.parent)}
     made["PATH"] = f"{python.parent}:{made['PATH']}"
     for name, value in row.get("env", {}).items():
-        made[name] = str(value)
+        made[name] = str(value).replace("$WORK", row["folder"])
         if value in (None, ""):
             del made[name]
     return made
