@@ -181,6 +181,35 @@ def test_a_command_that_fails_is_explained_on_stderr() -> None:
     assert b"Nothing in its output" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("sh", "-c", "kill -9 $$"), ("bash", "-c", "sh -c 'kill -9 $$'; exit $?")],
+    ids=["itself", "in a shell"],
+)
+def test_a_signal_is_explained_whoever_tells_it(command: tuple[str, ...]) -> None:
+    """A shell says 137 where the command itself is told to have been killed."""
+    done = typed("run", "--", *command)
+
+    assert 137 == done.returncode
+    assert b"the command was killed by SIGKILL (exit code 137)" in done.stderr
+    assert b"oom_kill" in done.stderr
+
+
+def test_a_signal_that_was_handed_on_needs_no_explanation() -> None:
+    """Whoever ended `tpustarter run` knows why its command ended."""
+    ready = "import signal, time; print('ready', flush=True); time.sleep(60)"
+    with subprocess.Popen(
+        [*TPUSTARTER, "run", "--", sys.executable, "-c", ready],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        process.stdout.readline()
+        process.terminate()
+        _, stderr = process.communicate(timeout=60)
+
+    assert (143, b"") == (process.returncode, stderr)
+
+
 def test_a_command_that_cannot_be_started_ends_as_in_a_shell(tmp_path: Path) -> None:
     """127 and 126."""
     plain = tmp_path / "plain"

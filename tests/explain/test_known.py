@@ -79,6 +79,9 @@ _SOUND = fields("one", shows=["a sign"])
     [
         ([_SOUND | {"role": "culprit"}], "its role is 'culprit'"),
         ([_SOUND | {"shows": []}], "neither `shows` nor `suggests`"),
+        ([_SOUND | {"exit_codes": [0]}], "its `exit_codes` are [0]"),
+        ([_SOUND | {"exit_codes": [True]}], "its `exit_codes` are [True]"),
+        ([_SOUND | {"exit_codes": "137"}], "its `exit_codes` are '137'"),
         ([_SOUND | {"shows": "a sign"}], "expected a list of texts"),
         ([_SOUND | {"sings": ["a sign"]}], "unknown field 'sings'"),
         ([_SOUND, _SOUND], "two rows called `one`"),

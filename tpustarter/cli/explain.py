@@ -17,6 +17,7 @@ from tpustarter.redact import Redactor
 from tpustarter.terminal import paint_for, visible
 
 if TYPE_CHECKING:
+    from tpustarter.explain.explaining import End
     from tpustarter.explain.explanation import Explanation
     from tpustarter.explain.scanning import Scan
 
@@ -77,16 +78,17 @@ def _mend(found: Explanation) -> None:
         click.echo(f"{ended}{state}", err=True)
 
 
-def make(scan: Scan, *, looks: bool) -> Explanation:
+def make(scan: Scan, *, looks: bool, end: End | None = None) -> Explanation:
     """Return the explanation of what a log shows, after a look at this machine.
 
     Args:
         scan: What was found in the log.
         looks: Whether to look at this machine where something can be confirmed.
+        end: How the command ended, where that is known.
     """
     from tpustarter.explain import explaining
 
-    found = explaining.from_log(scan)
+    found = explaining.from_log(scan, end=end)
     return looked_at(found) if looks and explaining.can_look(found) else found
 
 

@@ -21,8 +21,9 @@ _SETTINGS = {
 }
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 """What a shell ends with for a command that cannot be started."""
-_ON_PURPOSE = (ExitCode.OK, ExitCode.INTERRUPTED, ExitCode.PIPE, ExitCode.TERMINATED)
-"""Ends that need no explanation: the user, or whoever read the output, wanted them."""
+_ON_PURPOSE = (ExitCode.OK, ExitCode.INTERRUPTED, ExitCode.PIPE)
+"""Ends that need no explanation: the user, or whoever read the output, wanted them. So is one by
+a signal that was sent to this program and handed on."""
 
 
 @click.command(context_settings=_SETTINGS, epilog="Example: tpustarter run -- python train.py")
@@ -35,32 +36,38 @@ def run(command: tuple[str, ...]) -> None:
     knows. The explanation goes to stderr.
     """
     from tpustarter.explain import known, scanning
+    from tpustarter.machine import machine, memory
     from tpustarter.running import passthrough
 
     seen = scanning.Scanner(known.read()).begin()
+    handed: list[int] = []
+    before = memory.kills(machine.Machine())
     try:
-        code = passthrough.run(command, os.environ, seen.take)
+        code = passthrough.run(command, os.environ, seen.take, handed.append)
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         why = "there is no such command" if is_missing else str(error.strerror)
         click.echo(str(Problem(f"`{visible(command[0])}` cannot be started: {why}")), err=True)
         sys.exit(_NOT_FOUND if is_missing else _NOT_EXECUTABLE)
-    if code not in _ON_PURPOSE:
-        _explain(seen, code)
+    if code not in _ON_PURPOSE and code - 128 not in handed:
+        after = memory.kills(machine.Machine())
+        kills = {place: count - before.get(place, count) for place, count in after.items()}
+        _explain(seen, code, kills)
     sys.exit(code)
 
 
-def _explain(seen: Pass, code: int) -> None:
+def _explain(seen: Pass, code: int, kills: dict[str, int]) -> None:
     """Say on stderr why it failed, as far as that is known."""
     from tpustarter.cli import explain
-    from tpustarter.explain import explanation
+    from tpustarter.explain import ending, explanation
+    from tpustarter.explain.explaining import End
 
     try:
-        found = explain.make(seen.end(), looks=True)
+        found = explain.make(seen.end(), looks=True, end=End(code, kills))
     except Problem as problem:
         click.echo(str(problem), err=True)
         return
-    click.echo(f"\n-- tpustarter: the command ended with exit code {code}", err=True)
+    click.echo(f"\n-- tpustarter: {ending.in_words(code)}", err=True)
     if found.matches:
         click.echo(explain.redacted(explanation.text(found)), err=True)
     else:

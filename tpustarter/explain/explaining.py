@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tpustarter.checking import interpreters
-from tpustarter.explain import known, looking, ranking
+from tpustarter.explain import ending, known, looking, ranking
 from tpustarter.explain.explanation import Explanation, last_error
 from tpustarter.explain.scanning import Scan
 from tpustarter.problem import Problem
 
 
-def from_log(scan: Scan, env: Mapping[str, str] | None = None) -> Explanation:
+@dataclass(frozen=True)
+class End:
+    """How a command ended."""
+
+    code: int
+    """Its exit code, as a shell tells it."""
+    kills: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many processes the kernel ended for lack of memory meanwhile, by where it counts."""
+
+
+def from_log(
+    scan: Scan, env: Mapping[str, str] | None = None, end: End | None = None
+) -> Explanation:
     """Return the explanation of what a log shows; nothing is looked at.
 
     Args:
         scan: What was found in the log.
         env: The environment in which the user's Python is looked for; null for this one.
+        end: How the command ended, where that is known.
     """
-    matches = ranking.rank(scan, known.read())
+    failures = known.read()
+    matches = ranking.rank(scan, failures)
+    if end:
+        matches = ending.with_exit_code(matches, scan, failures, end.code)
+        matches = ending.with_kills(matches, scan, failures, end.kills)
     return Explanation(tuple(matches), scan.lines, last_error(scan.last), _python(env))
 
 

@@ -61,6 +61,8 @@ class Failure:
     """Patterns that exclude it, wherever in the log they stand."""
     needs: tuple[str, ...]
     """Patterns of which the log must have one."""
+    exit_codes: tuple[int, ...]
+    """What a command ends with that this ended, as a shell tells it: 137 for SIGKILL."""
     explains: tuple[str, ...]
     """Ids of failures that are its consequences."""
     confirm: tuple[str, ...]
@@ -118,7 +120,8 @@ def made(fields: Mapping[str, Any]) -> Failure:
             *("explains", "confirm", "examples"),
         )
     }
-    if not lists["shows"] and not lists["suggests"]:
+    codes = _exit_codes(fields.get("exit_codes", []))
+    if not lists["shows"] and not lists["suggests"] and not codes:
         raise ValueError("it has neither `shows` nor `suggests`")
     return Failure(
         id=rows.text(fields, "id"),
@@ -130,9 +133,17 @@ def made(fields: Mapping[str, Any]) -> Failure:
         read=rows.text(fields, "read", ""),
         versions=rows.text(fields, "versions", ""),
         sources=rows.texts(fields, "sources"),
+        exit_codes=codes,
         google=_google(fields.get("google")),
         **lists,
     )
+
+
+def _exit_codes(value: Any) -> tuple[int, ...]:
+    codes = cast("list[Any]", value) if isinstance(value, list) else [value]
+    if not all(type(code) is int and 0 < code < 256 for code in codes):
+        raise ValueError(f"its `exit_codes` are {value!r}, expected numbers from 1 to 255")
+    return tuple(codes)
 
 
 def _google(value: Any) -> Google | None:

@@ -45,6 +45,22 @@ def oom_kills(machine: Machine) -> int | None:
     return int(match[1]) if match else None
 
 
+def kills(machine: Machine) -> dict[str, int]:
+    """Return how many processes the kernel has ended so far, by the file that counts them.
+
+    The control group of this process comes first: what it counts happened in here, while the whole
+    machine may hold other containers.
+    """
+    counts: dict[str, int] = {}
+    for name, path in _groups(machine):
+        file = "memory.oom_control" if name else "memory.events"
+        place = f"{f'{_GROUPS[name][0]}{path}'.rstrip('/')}/{file}"
+        if match := re.search(r"^oom_kill (\d+)$", machine.text(place) or "", re.M):
+            counts[place] = int(match[1])
+    total = oom_kills(machine)
+    return counts if total is None else {**counts, "/proc/vmstat": total}
+
+
 def _groups(machine: Machine) -> Iterator[tuple[str, PurePosixPath]]:
     """Yield the controllers of memory, and the control group that this process is in."""
     for line in (machine.text("/proc/self/cgroup") or "").splitlines():

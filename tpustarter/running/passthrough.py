@@ -39,13 +39,19 @@ class _Output:
     is_terminal: bool
 
 
-def run(command: Sequence[str], env: Mapping[str, str], see: Callable[[bytes], None]) -> int:
+def run(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    see: Callable[[bytes], None],
+    handed: Callable[[int], object] = lambda _: None,
+) -> int:
     """Run a command to its end; return its exit code, 128 and the number for a signal.
 
     Args:
         command: The program and its arguments.
         env: Its environment.
         see: Is given what it writes, both outputs in the order in which they were read.
+        handed: Is told each signal that was handed on.
 
     Raises:
         OSError: it cannot be started.
@@ -66,7 +72,7 @@ def run(command: Sequence[str], env: Mapping[str, str], see: Callable[[bytes], N
         for one in outputs:
             os.close(one.ours)
         raise
-    with _handing_on(process, outputs):
+    with _handing_on(process, outputs, handed):
         _pass_on(process, outputs, see)
         code = process.wait()
     return code if code >= 0 else 128 - code
@@ -103,12 +109,15 @@ def _same_size(ours: int, terminal: int) -> None:
 
 
 @contextlib.contextmanager
-def _handing_on(process: subprocess.Popen[bytes], outputs: Sequence[_Output]) -> Generator[None]:
+def _handing_on(
+    process: subprocess.Popen[bytes], outputs: Sequence[_Output], handed: Callable[[int], object]
+) -> Generator[None]:
     """Hand signals on to the command, and the size of the terminal to its own."""
 
     def hand_on(number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():
             return  # the terminal has sent it to the command as well
+        handed(number)
         with contextlib.suppress(OSError):
             process.send_signal(number)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from tpustarter.learning.lesson_process import LessonSession
     from tpustarter.setup.run import StepEnded
 
+_SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 BLOCK, CHECK, STEP = "block", "check", "step"
 
 
@@ -37,8 +40,16 @@ class Failed:
     """What it says itself is to be done: the hints of a check's findings."""
     lesson: str = ""
     """The lesson that explains it; empty where none is named."""
+    is_crash: bool = False
+    """Whether it says of a process how that ended."""
     words: str = ""
     """The framework and the platform, which a log often leaves out."""
+
+    @property
+    def code(self) -> int:
+        """Its exit code, as a shell tells it; 0 where none is told."""
+        found = _SIGNAL.search("\n".join(self.ended)) if self.is_crash else None
+        return 128 + signal.Signals[found[1]] if found else 0
 
     def scan(self) -> Scan:
         """Return what all of that shows; lines behind the log's own tell how it ended.
@@ -72,6 +83,7 @@ def check(result: Result, platform: object) -> Failed:
     return Failed(
         CHECK, result.id, result.log, ended=tuple(ended), lesson=result.lesson,
         advice=tuple(str(one["hint"]) for one in wrong if one["hint"]),
+        is_crash=result.reason == "crashed",
         words=_words(result.framework, platform),
     )  # fmt: skip
 
@@ -85,14 +97,17 @@ def block(
     is_said = bool(result.detail) and result.detail in result.output  # the end of a traceback
     words = _words(lesson.framework, session and session.target["platform"])
     told = () if is_said else (ended,)
-    return Failed(BLOCK, f"block {number}", result.output, ended=told, words=words)
+    is_crash = result.reason == "crashed"
+    return Failed(
+        BLOCK, f"block {number}", result.output, ended=told, is_crash=is_crash, words=words
+    )
 
 
 def step(name: str, ended: StepEnded) -> Failed:
     """Return what there is of a set-up step that failed."""
     log = "\n".join(ended.tail)
     file = ended.log if ended.log.is_file() else None
-    return Failed(STEP, name, log, file, tuple(ended.step.note.splitlines()))
+    return Failed(STEP, name, log, file, tuple(ended.step.note.splitlines()), is_crash=True)
 
 
 def _words(*names: Any) -> str:

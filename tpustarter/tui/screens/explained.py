@@ -92,7 +92,8 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
             scan = self._failed.scan()
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
-        found = explaining.from_log(scan, app.machine.env)
+        end = explaining.End(self._failed.code)
+        found = explaining.from_log(scan, app.machine.env, end)
         if not explaining.can_look(found):
             yield found, ""
         elif self._why_no_look:
