@@ -102,6 +102,24 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+@functools.lru_cache(maxsize=2)
+def _together(patterns: tuple[str, ...]) -> tuple[Any, Any]:
+    """Return what says which of the patterns are in a text, and what finds where one of them is.
+
+    Kept, since most logs are searched for all patterns from beginning to end.
+    """
+    re2 = cast("Any", import_module("re2"))  # it has no types
+    options: Any = re2.Options()
+    options.max_mem, options.case_sensitive = _MEMORY, False
+    options.never_capture = options.longest_match = True
+    options.log_errors = False
+    which: Any = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        which.Add(pattern)
+    which.Compile()
+    return which, re2.compile("|".join(f"(?:{one})" for one in patterns), options)
+
+
 class Pass:
     """One log, searched while it comes."""
 
@@ -120,17 +138,8 @@ class Pass:
         self._compile()
 
     def _compile(self) -> None:
-        re2 = cast("Any", import_module("re2"))  # it has no types
-        options: Any = re2.Options()
-        options.max_mem, options.case_sensitive = _MEMORY, False
-        options.never_capture = options.longest_match = True
-        options.log_errors = False
-        self._which: Any = re2.Set.SearchSet(options)
-        for number in self._open:
-            self._which.Add(self._searched[number].pattern)
-        self._which.Compile()
-        patterns = [self._searched[number].pattern for number in self._open]
-        self._any: Any = re2.compile("|".join(f"(?:{one})" for one in patterns), options)
+        patterns = tuple(self._searched[number].pattern for number in self._open)
+        self._which, self._any = _together(patterns)
         self._wasted = 0
 
     def take(self, chunk: bytes) -> None:
