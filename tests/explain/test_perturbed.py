@@ -26,6 +26,7 @@ _SYSTEM = re.compile(rf"(?:{'|'.join(ERRORS)})(?! on resource| \(publickey)")
 _CLASS = re.compile(r"(?:jaxlib\.xla_extension\.|jax\.errors\.)?(?:Xla|Jax)RuntimeError\b")
 _PREFIX = re.compile(r"^[EFWI]\d{4} [\d:.]+ +\d+ |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [EFWI] ")
 
+
 def _each(make: Callable[[int, str], str]) -> Callable[[str], str]:
     return lambda text: "\n".join(make(at, line) for at, line in enumerate(text.split("\n")))
 
@@ -98,7 +99,7 @@ def test_what_is_changed_is_still_found_first(
     make, least = CHANGES[change]
     lost = [row for row, example in samples if first(scanner, make(example)) != row]
     share = 1 - len(lost) / len(samples)
-    print(f"{change}: {share:.0%} of {len(samples)}", *lost)  # noqa: T201
+    print(f"{change}: {share:.0%} of {len(samples)}", *lost)
 
     assert len(samples) > 30
     assert share >= least, lost
@@ -120,6 +121,6 @@ def test_a_translated_system_error_is_still_found_first(language: int, scanner: 
             example = example.replace(english, one)  # noqa: PLW2901
         if first(scanner, example) != row.id:
             lost.append(f"{row.id}: {example[:200]}")
-    print(f"{1 - len(lost) / len(samples):.0%} of {len(samples)}", *lost, sep="\n")  # noqa: T201
+    print(f"{1 - len(lost) / len(samples):.0%} of {len(samples)}", *lost, sep="\n")
 
     assert len(lost) <= len(samples) * 0.2, lost

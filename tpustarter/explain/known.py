@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from tpustarter import rows
+from tpustarter.explain.translated import in_any_language
 from tpustarter.problem import Problem
 
 FILE = Path(__file__).with_name("failures.yml")
@@ -174,8 +175,10 @@ def generalised(pattern: str) -> str:
     r"""Return a pattern that also finds wrapped, translated and requoted text.
 
     A space stands for any white space, so that a line that a terminal has wrapped still matches;
-    a quote stands for any quote. Spaces and quotes inside `[...]` stay as they are.
+    a quote stands for any quote. Spaces and quotes inside `[...]` stay as they are. An error of the
+    operating system is found in several languages.
     """
+    pattern = in_any_language(pattern)
     made: list[str] = []
     inside = False
     position = 0
