@@ -105,8 +105,9 @@ def sections(given: Any, reader: Reader) -> tuple[list[Section], list[LeftOut], 
 def _section(
     fields: Mapping[str, Any], asked: Collector, reader: Reader
 ) -> tuple[Section, list[LeftOut]]:
-    given_state = fields.get("state")
-    state: State = next((one for one in _STATES if one == given_state), _STATES[1])
+    state: State = "unanswered"
+    for one in _STATES:
+        state = one if fields.get("state") == one else state
     raw = fields.get("facts")
     given = cast("Fields", raw) if isinstance(raw, dict) and state == "answered" else {}
     facts, left_out = admitted(given, asked.allowed, reader, f"{asked.name}.")

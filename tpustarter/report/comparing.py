@@ -25,13 +25,14 @@ ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "on_pci": (("address",), ("driver", "nodes")),
     "nodes": (("path",), ("mode", "owner", "readable", "writable")),
     "holders": (("command", "script"), ("user", "zombie")),
+    "hidden": (("name",), ("version",)),
     "results": (("id",), ("before", "now")),
     "versions": (("name",), ("before", "now")),
     "machine": (("name",), ("before", "now")),
 }
 """By what a row of a list is found again in the other report, and what of it is compared."""
 EXPECTED = re.compile(
-    r"(.*\.)?(pid|seconds|waited_s|age_s|when|since|started|available_bytes|lines|others|"
+    r"(.*\.)?(pid|seconds|waited_s|age_s|when|since|started|available_bytes|uptime_s|lines|others|"
     r"environment_info|output|libtpu_log|no_native_stack|metrics\..*)|resources\.free.*|logs\..*|"
     r"checks\.frameworks\..*|checks\.python_version|"
     r"known\.(searched|last_error).*|last_run\.(headline|counts.*)|checks\.counts.*|"

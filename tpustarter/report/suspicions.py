@@ -87,7 +87,7 @@ def _older(row: Fields, reports: Mapping[str, Any]) -> str:
     if one is None or other is None:
         return f"{name} is not installed in {'A' if one is None else 'B'}."
     for key, mine, its in (("a", one, other), ("b", other, one)):
-        if is_too_old(name, str(mine), str(its)):
+        if str(its)[:1].isdigit() and is_too_old(name, str(mine), str(its)):
             stale = next((row["newest"] for row in reports[key]["first"]["stale"]
                           if row["name"] == name), "")  # fmt: skip
             return f"{key.upper()} has the older one" + (f", and {stale} is out." if stale else ".")
@@ -131,6 +131,11 @@ def _huge_pages(row: Fields, _: Mapping[str, Any]) -> str:
     return f"From v5e on, programs in {where} take longer to start." if where else ""
 
 
+def _killed(row: Fields, _: Mapping[str, Any]) -> str:
+    where = only(row)
+    return f"In {where}, the kernel ended processes for want of memory." if where else ""
+
+
 RULES = (
     Rule(r"checks\.verdict", "verdict", _verdict),
     Rule(r"checks\.findings\..*", "verdict", _fails),
@@ -158,6 +163,7 @@ RULES = (
     Rule(r"variables\.values\.(TPU_VISIBLE.*|TPU_.*BOUNDS)", "variable",
          _says("It decides which chips a process sees.")),
     Rule(r"variables\..*", "variable"),
+    Rule(r"resources\.oom_kills", "setting", _killed),
     Rule(r"resources\.huge_pages", "setting", _huge_pages),
     Rule(r"limits\..*|resources\..*|changes\.settings.*", "setting"),
     Rule(r".*", "other"),
