@@ -178,7 +178,9 @@ def test_more_than_a_screenful_is_in_the_document(good: dict[str, Any]) -> None:
     document = compared(good, other)
 
     assert 64 == len(document["differences"])
-    assert "and 24 more, all of them with --json" in comparing_text.render(document)
+    shown = comparing_text.render(document)
+    assert "and 24 more, all of them with --json" in shown
+    assert 40 == shown.count("--xla_")
 
 
 def test_notes_on_either_report_are_shown(tmp_path: Path, good: dict[str, Any]) -> None:
