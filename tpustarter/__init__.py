@@ -9,6 +9,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     setup/      makes an environment step by step, proves that it works, and takes it back
     cloud/      gets TPUs and gives them back; alone in importing google's client
     report/     the bug report: what maintainers ask for, without a name in it
+    reproducing/ one file that fails as a check or a block did, and what changes that
     explain/    why a run broke: reads its log, and looks at the machine
     rehearsal/  compiles programs for TPUs that are not there
     learning/   lessons: blocks, questions, exercises, progress, search, then and now, notebooks

@@ -168,6 +168,7 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
 
 def _run(request: Request, *, ndjson: bool, quiet: bool) -> SelfCheck:
     """Run the checks, tell every event, and remember how it ended."""
+    from tpustarter.checking import failures
     from tpustarter.learning import progress  # not needed to list checks
 
     selfcheck = SelfCheck(request)
@@ -176,6 +177,7 @@ def _run(request: Request, *, ndjson: bool, quiet: bool) -> SelfCheck:
             platform = str(selfcheck.run.target.get("platform"))
             _show(event, platform=platform, ndjson=ndjson, quiet=quiet)
     progress.remember_check(selfcheck.run)
+    failures.remember(selfcheck.run)
     return selfcheck
 
 

@@ -35,6 +35,14 @@ SCHEMA = "tpustarter.bug-report/1"
     help="How long a framework is asked before it counts as hanging (30).",
 )
 @click.option("--no-ask", is_flag=True, help="Read files only, and start no framework.")
+@click.option(
+    "--reproduce",
+    "reproduces",
+    multiple=True,
+    metavar="ID",
+    help="A check (jax.all_reduce) or block (jax/precision:product) to make a file of.",
+)
+@click.option("--no-reproduce", is_flag=True, help="Make no files that reproduce failures.")
 @click.option("--out", default=".", metavar="FOLDER", help="Where the files go (here).")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, write nothing.")
@@ -59,6 +67,10 @@ def report(**options: Any) -> None:
     in a process that is ended if it hangs, and its stack is taken. Names, addresses and paths
     become pseudonyms, and secrets are taken out. You see the exact text before anything is
     written, and nothing is sent.
+
+    For the three newest checks and blocks of lessons that failed, or for those that you name, a
+    file is made that needs the framework alone. It is run first, and with other settings and
+    devices too, so that the report says what matters. One that does not fail here says so.
     """
     if options["opened"] is not None or options["compare"]:
         _read(options)
@@ -68,7 +80,10 @@ def report(**options: Any) -> None:
     with json_even_if_it_breaks(SCHEMA, wanted=options["as_json"]):
         wanted = trackers.named(options["tracker"]).id if options["tracker"] else None
         context = _context(options)
-        made = making.make(context, wanted=wanted, asks=not options["no_ask"])
+        reproduces = _reproduced(options)
+        made = making.make(
+            context, wanted=wanted, asks=not options["no_ask"], reproduces=reproduces
+        )
         if options["as_json"]:
             from tpustarter.checking import document
 
@@ -116,6 +131,15 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
         what = "makes" if len(makes) == 1 else "make"
         reading = "reads one" if reads == ["--open"] else "reads two"
         raise click.UsageError(f"{' and '.join(makes)} {what} a report, and {reads[0]} {reading}")
+
+
+def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return what is to be reproduced; raises Problem for what is no check and no block."""
+    from tpustarter.report import failed
+
+    for one in options["reproduces"]:
+        failed.named(one)
+    return None if options["no_reproduce"] else options["reproduces"]
 
 
 def _context(options: dict[str, Any]) -> Context:

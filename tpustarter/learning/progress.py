@@ -81,6 +81,8 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
         "when": _now(),
         "hash": code_hash(block),
     }
+    if result.status != "pass":
+        entry |= {"reason": result.reason, "detail": result.detail}
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})

@@ -117,6 +117,8 @@ def _ask(framework: str, context: Context) -> Fields:
     facts = _facts(framework, one, run_plan.platform, why)
     if said := facts.get("environment_info"):
         facts["environment_info"] = _allowed_variables(said, context.machine.env)
+    if facts["hung_in"]:
+        context.found.setdefault("hung", {})[framework] = facts["hung_in"]
     return facts
 
 

@@ -1,10 +1,11 @@
-"""The files of a report: `report.md`, `report.json`, a manifest, and an archive of the three.
+"""The files of a report: `report.md`, `report.json`, reproducers, a manifest, and an archive.
 
 The archive says nothing of who made it: no owner, no host, no time but that of the report.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -16,7 +17,7 @@ from typing import Any
 
 from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.report import form, runs
+from tpustarter.report import form, reproduced, runs
 from tpustarter.report.making import Report
 
 MANIFEST_SCHEMA = "tpustarter.bug-report-manifest/1"
@@ -28,6 +29,7 @@ def files(report: Report) -> dict[str, bytes]:
     made = {
         "report.md": form.markdown(document).encode(),
         "report.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
+        **reproduced.files(document["sections"]),
     }
     manifest = {
         "schema": MANIFEST_SCHEMA,
@@ -85,6 +87,8 @@ def write(report: Report, folder: Path) -> Path:
     locations.give_to_caller(place)
     runs.remember_names(report.names.saved())
     for file, data in made.items():
+        with contextlib.suppress(OSError):  # where it cannot be made, nothing can be put there
+            (place / file).parent.mkdir(exist_ok=True)
         _put(place / file, data)
     packed = folder / f"{name}.tar.gz"
     _put(packed, archive(name, made))

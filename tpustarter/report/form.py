@@ -28,7 +28,7 @@ def markdown(document: Fields, limit: int = LONGEST) -> str:
     view = View(document)
     before, _, after = "\n".join([*_before(view), *forms.filled(view)]).partition(forms.FACTS)
     text, room = before.rstrip() + "\n", limit - len(after)
-    for block in listing.blocks(view):
+    for block in listing.blocks(view, whole=limit > LONGEST):
         if len(text) + len(block) > room:
             title = re.search(r"<summary>(.*?)</summary>", block)
             text += f"\n{title[1] if title else 'More'}: too long for an issue, see report.json.\n"

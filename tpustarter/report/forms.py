@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
 
-from tpustarter.report import questions, summary
+from tpustarter.report import questions, reproduced, summary
 from tpustarter.report.view import Fields, View, fenced
 
 YOURS = "<!-- Yours to write: {} -->"
@@ -57,6 +57,9 @@ def described(view: View) -> Iterator[str]:
     yield questions.prompt(questions.yours(view))
     yield ""
     yield from symptoms(view)
+    if "code" not in questions.ELSEWHERE.get(view.first["tracker"], ()):
+        yield ""
+        yield from reproduced.markdown(view)
 
 
 def symptoms(view: View) -> Iterator[str]:
@@ -140,9 +143,11 @@ def _steps(view: View) -> Iterator[str]:
     yield from reproducer(view)
 
 
-def reproducer(_: View) -> Iterator[str]:
-    """Yield the code that shows the failure."""
-    yield YOURS.format("the shortest code that shows it, with data that it makes itself")
+def reproducer(view: View) -> Iterator[str]:
+    """Yield the code that shows the failure, where something that failed was remembered."""
+    made = [*reproduced.markdown(view)]
+    yours = YOURS.format("the shortest code that shows it, with data that it makes itself")
+    yield from made or [yours]
 
 
 def _xla_environment(view: View) -> Iterator[str]:
@@ -207,6 +212,7 @@ def _location(view: View) -> str:
 def _artifacts(view: View) -> Iterator[str]:
     yield from described(view)
     yield ""
+    yield from reproduced.markdown(view)
     yield from collected(view)
 
 

@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator
 from typing import Any, cast
 
+from tpustarter.report import reproduced
 from tpustarter.report.view import Fields, View, fenced, plain
 
 ORDER = ("known", "jax", "torch_xla", "torch_tpu", "tensorflow", "torch", "tpu", "logs", "metadata",
@@ -16,9 +17,14 @@ LONG = 240
 """Characters of a row; the fields of a longer one have a line each."""
 
 
-def blocks(view: View) -> Iterator[str]:
-    """Yield each section as a folded block, then what is missing."""
+def blocks(view: View, *, whole: bool) -> Iterator[str]:
+    """Yield each section as a folded block, then what is missing.
+
+    The files that reproduce failures are in the form already, unless the whole is asked for.
+    """
     for one in sorted(view.sections, key=_place):
+        if one["name"] == reproduced.SECTION and not whole:
+            continue
         if one["state"] == "answered" and any(_has(value) for value in one["facts"].values()):
             inside = "\n".join(fenced("\n".join(_lines(one["facts"]))))
             yield _folded(one["title"], inside)

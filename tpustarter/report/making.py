@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -15,6 +15,7 @@ from tpustarter.report import (
     identity,
     judging,
     known,
+    reproducers,
     runs,
     software,
 )
@@ -45,6 +46,7 @@ def make(
     *,
     wanted: str | None = None,
     asks: bool = True,
+    reproduces: Sequence[str] | None = (),
     only: Iterable[str] | None = None,
 ) -> Report:
     """Return the report on this machine.
@@ -53,6 +55,8 @@ def make(
         context: Where to look.
         wanted: The tracker that the user named.
         asks: Whether frameworks are asked too, in processes of their own.
+        reproduces: Ids of the checks and blocks of which files are made; empty for the newest
+            that failed, null for none.
         only: Names of the collectors that are used; null for all.
     """
     began, started = time.monotonic(), datetime.now(timezone.utc)
@@ -61,7 +65,7 @@ def make(
     cleaner = Cleaner(context.machine.env, names)
     sections: list[Section] = []
     left_out: list[LeftOut] = []
-    for one in _collectors(context, asks=asks):
+    for one in _collectors(context, reproduces, asks=asks):
         if only is not None and one.name not in only:
             continue
         section, without = collecting.run(one, context, cleaner)
@@ -85,7 +89,9 @@ def make(
     return Report(document, names)
 
 
-def _collectors(context: Context, *, asks: bool) -> Iterable[Collector]:
+def _collectors(
+    context: Context, reproduces: Sequence[str] | None, *, asks: bool
+) -> Iterable[Collector]:
     """Yield the collectors; what is installed is known once the first of them have answered."""
     yield from STATIC
     if asks:
@@ -98,6 +104,8 @@ def _collectors(context: Context, *, asks: bool) -> Iterable[Collector]:
                 f"{context.wait_s:g} s"
             )
             yield asking.collector(name, context.wait_s)
+    if reproduces is not None:
+        yield reproducers.collector(reproduces, "" if asks else "no framework was to be started")
     yield from known.COLLECTORS
 
 

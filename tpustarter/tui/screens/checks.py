@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.timer import Timer
 
-from tpustarter.checking import text
+from tpustarter.checking import failures, text
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
@@ -106,6 +106,7 @@ Each line is one claim about this machine. Below stands what was found for the m
             feed(self, inbox, self._events(selfcheck))
             if not request.ids:
                 progress.remember_check(selfcheck.run)
+            failures.remember(selfcheck.run)
             feed(self, inbox, [selfcheck.run])
         except BaseException:
             feed(self, inbox, [Run("", "", request.level)])

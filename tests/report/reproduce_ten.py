@@ -1,0 +1,75 @@
+"""Ten checks that fail on a broken JAX: whether each reproducer fails the same way.
+
+`python -m tests.report.reproduce_ten [ID ...]` prints a table. The Python in which all of it runs
+has JAX and no tpustarter; see `tests/support/broken_jax.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.support import broken_jax
+from tpustarter.checking import failures
+from tpustarter.checking.interpreters import Interpreter
+from tpustarter.checking.selfcheck import Request, SelfCheck
+from tpustarter.machine import host
+from tpustarter.report import collecting, reproducers
+from tpustarter.report.cleaning import Cleaner
+from tpustarter.report.collecting import Context
+from tpustarter.report.pseudonyms import Pseudonyms
+
+
+def reproduced(check_id: str, folder: Path) -> tuple[failures.Failed, dict[str, Any]]:
+    """Break JAX, see the check fail, and return that with what a report has of it."""
+    python = broken_jax.make_python(folder / "venv", check_id)
+    assert has_no_tpustarter(python)
+    machine = host.Machine()
+    check = SelfCheck(Request((check_id,), python=str(python.path)), machine=machine)
+    for _ in check.events():
+        pass
+    failures.remember(check.run)
+    return failures.remembered()[0], told(python, check_id, machine, folder)
+
+
+def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path) -> dict[str, Any]:
+    """Return what a report tells of the reproducer of a check."""
+    context = Context(machine, folder, python)
+    section, left_out = collecting.run(
+        reproducers.collector((check_id,)), context, Cleaner(machine.env, Pseudonyms())
+    )
+    assert [] == left_out, left_out
+    return section.facts["files"][0]
+
+
+def has_no_tpustarter(python: Interpreter) -> bool:
+    """Return whether a Python cannot import this program."""
+    words = [str(python.path), "-I", "-c", "import tpustarter"]
+    return b"ModuleNotFoundError" in subprocess.run(words, capture_output=True, check=False).stderr
+
+
+def main() -> None:
+    """Print a row for each of the ten."""
+    same = 0
+    wanted = sys.argv[1:] or list(broken_jax.BREAKS)
+    for check_id in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["TPUSTARTER_HOME"] = f"{folder}/state"
+            failed, row = reproduced(check_id, Path(folder))
+        same += row["state"] == "same"
+        codes = ", ".join(sorted({str(one["code"]) for one in failed.findings}))
+        print(f"{check_id}: {broken_jax.BREAKS[check_id][0]}")
+        print(f"  the check: {failed.status} ({codes or failed.detail.splitlines()[0]})")
+        print(f"  {row['state']}: {row['says']}")
+        for variant in row["variants"]:
+            print(f"    {variant['variant']}: {variant['outcome']}")
+        print(f"  {row['conclusion']}", flush=True)
+    print(f"{same} of {len(wanted)} fail the same way in an environment without tpustarter")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Shows the files that reproduce failures: in the form, and as files of the bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from tpustarter.report.shapes import NOT_TOLD
+from tpustarter.report.view import Fields, View, fenced, plain
+
+SECTION = FOLDER = "reproducers"
+SHORT = 150
+"""Lines of a file that stands in the issue too; a longer one is only in the bundle."""
+
+
+def files(sections: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """Return the files, and what they printed, by their names in the bundle."""
+    made: dict[str, bytes] = {}
+    for one in _rows(sections, "files"):
+        if _is_told(one):
+            made[f"{FOLDER}/{one['name']}.py"] = str(one["code"]).encode()
+            made[f"{FOLDER}/{one['name']}.txt"] = "\n".join(_text(one)).encode()
+    return made
+
+
+def markdown(view: View) -> Iterator[str]:
+    """Yield the part of an issue that says how to reproduce the failures."""
+    for one in _rows(view.sections, "files"):
+        yield from (f"**`{one['id']}`**: {plain(one['title'])}. {plain(one['says'])}", "")
+        if one["variants"]:
+            yield from ("| variant | outcome |", "|---|---|")
+            for row in one["variants"]:
+                yield f"| {plain(row['variant'])} | {plain(row['outcome'])} |"
+            yield ""
+        if one.get("conclusion"):
+            yield from (plain(one["conclusion"]), "")
+        yield from (*_file(one), "")
+    for one in _rows(view.sections, "without"):
+        yield from (f"No file reproduces `{one['id']}`: {plain(one['why'])}.", "")
+
+
+def _rows(sections: Sequence[Mapping[str, Any]], name: str) -> list[Fields]:
+    facts = next((one["facts"] for one in sections if one["name"] == SECTION), Fields())
+    return cast("list[Fields]", facts.get(name) or [])
+
+
+def _is_told(one: Fields) -> bool:
+    return NOT_TOLD not in (one.get("code"), one.get("name"))
+
+
+def _file(one: Fields) -> Iterator[str]:
+    """Yield the file itself, or where it is."""
+    file = f"{FOLDER}/{one['name']}.py"
+    if not _is_told(one):
+        yield "Its code is not told, because it could not be cleaned."
+    elif one["lines"] > SHORT:
+        yield f"The file is `{file}` of the bundle, with {one['lines']} lines."
+    else:
+        yield from (f"<details><summary>{file}</summary>", "")
+        yield from (*fenced(str(one["code"]).rstrip()), "", "</details>")
+
+
+def _text(one: Fields) -> Iterator[str]:
+    """Yield what came of a file, and what it printed."""
+    yield from (str(one["says"]), *([str(one["conclusion"])] if one.get("conclusion") else ()), "")
+    yield from (f"{row['variant']}: {row['outcome']}" for row in one["variants"])
+    yield from ("", f"$ {one['command']}", str(one.get("output") or "(nothing)"), "")

@@ -1,0 +1,214 @@
+"""Makes the file: a comment that says what fails and how to run it, the code, and a short end."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tpustarter.content import Check, Lesson
+from tpustarter.learning.blocks import Block
+from tpustarter.reproducing import names_in, standalone
+from tpustarter.terminal import visible
+
+WIDTH = 98
+MARK = "--- output of block"
+"""What a file prints before the block that fails: what is above it is of blocks that it needs."""
+SEEN = ("Found by ", "Seen: ")
+"""How those lines of a file begin that quote what a failed run said."""
+_CONFIGURES = ("config.update", "os.environ", "use_spmd", "manual_seed")
+"""A block with one of these changes what later ones do, though it may bind no name of theirs."""
+_SHOWN = 4
+"""Findings that the comment names."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a check or a block failed when it was run."""
+
+    id: str
+    status: str
+    reason: str = ""
+    detail: str = ""
+    findings: tuple[Mapping[str, Any], ...] = ()
+    """Those that failed."""
+    log: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where it failed, and is tried again."""
+
+    platform: str
+    devices: int | None
+    generation: str | None
+    where: str
+    """The devices in words."""
+    versions: Mapping[str, str]
+    python: str
+    """The version of Python."""
+    env: Mapping[str, str]
+    """Variables that choose the devices."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file that fails as something else did."""
+
+    name: str
+    """Of the file, without its ending."""
+    id: str
+    title: str
+    framework: str
+    """Its import name; empty where there is none."""
+    text: str
+    env: Mapping[str, str]
+    """Variables that the command to run it sets."""
+    needs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    sets: Sequence[str] = ()
+    """Variables that the file sets itself."""
+    platform: str = "cpu"
+    limit_s: float = 120.0
+    block: Block | None = None
+    """The block of a lesson that it is of; null for a check."""
+
+    @property
+    def command(self) -> str:
+        """Return how it is run, as one types it."""
+        return " ".join([*(f"{key}={value}" for key, value in self.env.items()), "python",
+                         f"{self.name}.py"])  # fmt: skip
+
+
+def of_check(
+    check: Check, failure: Failure | None, place: Place, *, checks: Path | None = None
+) -> Program:
+    """Return the file of a check; raises Entangled where the check needs more than its text."""
+    merged = standalone.merge(check.id, generation=place.generation, checks=checks)
+    env = dict(place.env)
+    if merged.uses("target"):
+        expected = {"PLATFORM": place.platform, "DEVICES": place.devices,
+                    "GENERATION": place.generation}  # fmt: skip
+        env |= {f"EXPECTED_{key}": str(value) for key, value in expected.items() if value}
+    name = check.id.replace(".", "_")
+    program = Program(name, check.id, check.title, check.framework, "", env, check.needs,
+                      tuple(check.env), place.platform, check.timeout_s)  # fmt: skip
+    head = _head(program, failure, place, [
+        "It ends with exit code 1 where the claim fails, and with 0 where it holds.",
+        f"The claim is documented at {check.source}",
+    ])  # fmt: skip
+    start = f"{merged.names[(f'tpustarter.checks.{check.id}', 'run')]}()"
+    main = merged.names[("plain", "main")]
+    text = [head, "", *_set_first(merged.imports, check.env), merged.code, "", "",
+            'if __name__ == "__main__":', f"    raise SystemExit({main}({start}))", ""]  # fmt: skip
+    return _with_text(program, "\n".join(text))
+
+
+def _set_first(imports: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the imports, below the variables that have to be set before them."""
+    if env:
+        future, _, imports = imports.rpartition("annotations\n\n")
+        yield from [f"{future}annotations", ""] if future else []
+        yield from ["import os", ""]
+        yield from (f'os.environ["{name}"] = "{value}"' for name, value in env.items())
+        lines = [line for line in imports.splitlines() if line != "import os"]
+        imports = "\n".join(f"{line}  # noqa: E402" if line else "" for line in lines).strip("\n")
+        yield ""
+    yield imports
+
+
+def of_block(
+    lesson: Lesson, blocks: Sequence[Block], block: Block, failure: Failure | None, place: Place
+) -> Program:
+    """Return the file of a block: those above it whose names it needs, then itself."""
+    name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
+    program = Program(name, f"{lesson.id}:{block.id}", f"{lesson.title}, block {block.id}",
+                      lesson.framework or "", "", dict(place.env), {}, (), place.platform,
+                      block.timeout_s, block)  # fmt: skip
+    expected = block.expected_on(place.platform)
+    note = (
+        f"It is the block `{block.id}` of the lesson {lesson.id}, as the lesson has it, with the "
+    )
+    notes = [f"{note}blocks above it that it needs."]
+    if expected:
+        notes.append("It should end without an error, and print:")
+    head = _head(program, failure, place, notes, expected.text if expected else "")
+    text = [head, ""]
+    for one in _needed(blocks, block):
+        text += [f"# Block {one.id} of the lesson.", one.code.strip("\n"), ""]
+    text += ["# The block that fails.", f'print("{MARK} {block.id}", flush=True)',
+             block.code.strip("\n"), ""]  # fmt: skip
+    return _with_text(program, "\n".join(text))
+
+
+def _needed(blocks: Sequence[Block], block: Block) -> list[Block]:
+    """Return the blocks above one that it needs, those that change settings included."""
+    above = [one for one in blocks[: blocks.index(block)] if not one.is_try]
+    wanted, needed = _names(block.code), list[Block]()
+    for one in reversed(above):
+        own = {name for node in _statements(one.code) for name in names_in.bound(node)}
+        if own & wanted or any(word in one.code for word in _CONFIGURES):
+            needed.insert(0, one)
+            wanted |= _names(one.code)
+    return needed
+
+
+def _names(code: str) -> set[str]:
+    return {name.name for node in _statements(code) for name in names_in.references(node)}
+
+
+def _statements(code: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(code).body
+    except SyntaxError:
+        return []
+
+
+def _head(
+    program: Program,
+    failure: Failure | None,
+    place: Place,
+    notes: Iterable[str],
+    verbatim: str = "",
+) -> str:
+    """Return the comment at the top of a file."""
+    known = [f"{name} {version}" for name, version in place.versions.items()]
+    known += [f"Python {place.python}"] if place.python else []
+    seen = f"Seen with {', '.join(known)} on {place.where}."
+    command = f"    {program.command}"
+    if len(command) > WIDTH:  # no backslash may end a line of this text
+        settings, _, call = command.strip().rpartition(" python ")
+        command = f"    export {settings}\n    python {call}"
+    lines = [f"{_plain(program.title)}.", "", *(_plain(line)[:WIDTH] for line in _found(failure))]
+    lines += [*textwrap.wrap(seen, WIDTH), "", command, ""]
+    lines += [part for line in notes for part in textwrap.wrap(_plain(line), WIDTH)]
+    if verbatim.strip():
+        lines += [
+            "",
+            *(f"    {_plain(line)}".rstrip() for line in verbatim.strip("\n").split("\n")),
+        ]
+    return '"""' + "\n".join(lines) + '\n"""'
+
+
+def _found(failure: Failure | None) -> Iterator[str]:
+    """Yield what was seen when it failed, in lines that begin as `SEEN` says."""
+    if failure is None:
+        return
+    for one in failure.findings[:_SHOWN]:
+        expected = "" if one.get("expected") is None else f", expected {one['expected']}"
+        entity = f" of {one['entity']}" if one.get("entity") else ""
+        yield f"{SEEN[0]}{one['code']}, {one['name']}{entity}: {one['found']}{expected}."
+    if not failure.findings:
+        yield f"{SEEN[1]}{failure.detail or failure.reason or failure.status}."
+
+
+def _plain(text: str) -> str:
+    """Return a text that can stand in a docstring."""
+    return visible(text).replace("\\", "/").replace('"""', "'''")
+
+
+def _with_text(program: Program, text: str) -> Program:
+    ast.parse(text)
+    return replace(program, text=text)

@@ -1,0 +1,142 @@
+"""Takes the file of a check, or one that it imports, apart into statements with their comments."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tpustarter.reproducing import names_in
+from tpustarter.reproducing.names_in import Reference
+
+PACKAGE = "tpustarter."
+_LEFT_OUT = ("with_defaults",)
+"""Decorators that keep a user's settings from a check: a reproducer is there to try them."""
+
+Key = tuple[str, str]
+"""A module and a name in it."""
+
+
+@dataclass
+class Piece:
+    """A statement of a module, with the comments above it and the text that documents it."""
+
+    module: str
+    lines: list[str]
+    first_line: int
+    """Of `lines`, in the file."""
+    names: tuple[str, ...]
+    """What it binds."""
+    references: list[Reference]
+    is_block: bool
+    """Whether it is a function or a class, which blank lines surround."""
+    gap: bool
+    """Whether a blank line stands above it."""
+
+
+@dataclass
+class Source:
+    """One module, read and taken apart."""
+
+    name: str
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    links: dict[str, Key] = field(default_factory=dict[str, Key])
+    """Names that stand for a module of this program, or for something in one."""
+    imports: dict[str, set[Key]] = field(default_factory=dict[str, set[Key]])
+    """Names that come from elsewhere: the modules, and the name in one or nothing."""
+    has_future: bool = False
+    """Whether annotations are not to be evaluated in it."""
+    doc: str = ""
+
+    def binds(self, name: str) -> bool:
+        """Return whether a statement of this module binds a name."""
+        return any(name in piece.names for piece in self.pieces)
+
+
+def taken_apart(name: str, text: str) -> Source:
+    """Return the statements of a module, and what its imports bind."""
+    tree, lines = ast.parse(text), text.splitlines()
+    source = Source(name, doc=ast.get_docstring(tree) or "")
+    body = tree.body[1:] if source.doc else tree.body
+    end = tree.body[0].end_lineno or 0 if source.doc else 0
+    for node in body:
+        top = end
+        end = node.end_lineno or node.lineno
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            _add_import(source, node)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if source.pieces:  # the text that documents the name above it
+                source.pieces[-1].lines += lines[top:end]
+        else:
+            source.pieces.append(_piece(source, node, lines, top))
+    for piece in source.pieces:
+        piece.references = [
+            one if one.name in source.links else one.without_attribute() for one in piece.references
+        ]
+    return source
+
+
+def _piece(source: Source, node: ast.stmt, lines: list[str], top: int) -> Piece:
+    """Return a statement with the comments between it and what stands above it."""
+    first, last = node.lineno, node.end_lineno or node.lineno
+    dropped: set[int] = set()
+    is_block = isinstance(node, ast.FunctionDef | ast.ClassDef)
+    if is_block:
+        kept: list[ast.expr] = []
+        for one in node.decorator_list:
+            first = min(first, one.lineno)
+            if ast.unparse(one).rpartition(".")[2] in _LEFT_OUT:
+                dropped |= {*range(one.lineno, (one.end_lineno or one.lineno) + 1)}
+            else:
+                kept.append(one)
+        node.decorator_list = kept
+    while first - 1 > top and lines[first - 2].startswith("#"):
+        first -= 1
+    while first in dropped:
+        first += 1
+    return Piece(
+        source.name,
+        lines[first - 1 : last],
+        first,
+        names_in.bound(node),
+        list(names_in.references(node)),
+        is_block,
+        gap=first - 1 > top and not lines[first - 2].strip(),
+    )
+
+
+def _add_import(source: Source, node: ast.Import | ast.ImportFrom) -> None:
+    for one in node.names:
+        if isinstance(node, ast.ImportFrom):
+            local, module, inner = one.asname or one.name, node.module or "", one.name
+        else:
+            local, module, inner = one.asname or one.name.partition(".")[0], one.name, ""
+        if module == "__future__":
+            source.has_future = True
+        elif module == "tpustarter" or module.startswith(PACKAGE):
+            source.links[local] = (module, inner)
+        else:
+            source.imports.setdefault(local, set()).add((module, inner))
+
+
+def only_rows(piece: Piece, name: str | None) -> None:
+    """Leave out all rows of a table but those whose field `name` is this one."""
+    value = getattr(ast.parse("\n".join(piece.lines)).body[0], "value", None)
+    if not isinstance(value, ast.Tuple):
+        return
+    tops = [*(row.lineno for row in value.elts), value.end_lineno or len(piece.lines)]
+    without = {line for row, top, end in zip(value.elts, tops[:-1], tops[1:], strict=True)
+               if _name_of(row) != name for line in range(top, end)}  # fmt: skip
+    kept = [line for line in range(1, len(piece.lines) + 1) if line not in without]
+    moved = {piece.first_line + line - 1: piece.first_line + place
+             for place, line in enumerate(kept)}  # fmt: skip
+    piece.lines = [piece.lines[line - 1] for line in kept]
+    piece.references = [
+        replace(one, line=moved[one.line]) for one in piece.references if one.line in moved
+    ]
+
+
+def _name_of(row: ast.expr) -> Any:
+    words = row.keywords if isinstance(row, ast.Call) else []
+    value = next((one.value for one in words if one.arg == "name"), None)
+    return value.value if isinstance(value, ast.Constant) else None

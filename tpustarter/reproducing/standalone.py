@@ -1,0 +1,223 @@
+"""Puts a check and all that it imports of this program into one text.
+
+Statements are taken from the files as they stand, with their comments, and only those that the
+claim needs. Only names are edited: `_collectives.blocks` becomes `blocks`, and a name that two
+files have gets the name of its file in front. Nothing is imported or executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpustarter import locations
+from tpustarter.reproducing import names_in
+from tpustarter.reproducing.names_in import Reference
+from tpustarter.reproducing.sources import PACKAGE, Key, Piece, Source, only_rows, taken_apart
+
+PLAIN = Path(__file__).with_name("plain.py")
+"""What stands in the place of the probe's modules, and of those that count findings."""
+_CHECKS = f"{PACKAGE}checks."
+_PLAIN = "plain"
+
+
+class Entangled(Exception):  # noqa: N818  it says what a file is
+    """A file needs more than its own text, and what that is."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The parts of a file that stands alone."""
+
+    imports: str
+    code: str
+    names: Mapping[Key, str]
+    """What each thing is called in it, by its module and its name there."""
+
+    def uses(self, name: str) -> bool:
+        """Return whether something of `plain.py` is in it."""
+        return (_PLAIN, name) in self.names
+
+
+def merge(check_id: str, *, generation: str | None = None, checks: Path | None = None) -> Merged:
+    """Return what `run` of a check needs, from all the files that it needs.
+
+    Args:
+        check_id: The check.
+        generation: The TPU generation whose row of the table of TPUs it may read.
+        checks: The folder of checks; null for those of this program.
+
+    Raises:
+        Entangled: it cannot be done.
+    """
+    return _Merger(generation, checks or locations.content("checks")).merge(_CHECKS + check_id)
+
+
+class _Merger:
+    def __init__(self, generation: str | None, checks: Path) -> None:
+        self._generation = generation
+        self._checks = checks
+        self._sources: dict[str, Source] = {}  # each after those that it imports
+
+    def merge(self, main: str) -> Merged:
+        self._read(_PLAIN)
+        self._read(main)
+        pieces = self._needed([(main, "run"), (_PLAIN, "main")])
+        chosen = self._choose_names(pieces, main)
+        blocks = [(piece, _edited(piece, self._edits(piece, chosen))) for piece in pieces]
+        return Merged(self._imports(pieces), _joined(blocks), chosen)
+
+    def _read(self, name: str) -> str:
+        """Read a module, and those that it imports; returns what it is called here."""
+        path = self._path(name)
+        name = _PLAIN if path == PLAIN else name
+        if name in self._sources:
+            return name
+        source = taken_apart(name, path.read_text(encoding="utf-8"))
+        for local, (module, inner) in list(source.links.items()):
+            if inner and self._path(f"{module}.{inner}").is_file():
+                source.links[local] = (self._read(f"{module}.{inner}"), "")
+            else:
+                source.links[local] = (self._read(module), inner)
+        for piece in source.pieces:
+            if "GENERATIONS" in piece.names:
+                only_rows(piece, self._generation)
+        self._sources[name] = source
+        return name
+
+    def _path(self, name: str) -> Path:
+        """Return the file of a module; one that is none where there is none."""
+        first, _, last = name.rpartition(".")
+        if name == _PLAIN or first == f"{PACKAGE}probe" or last == "_tally":
+            return PLAIN
+        if name.startswith(_CHECKS):
+            return self._checks.joinpath(*name.removeprefix(_CHECKS).split(".")).with_suffix(".py")
+        inner = name.removeprefix(PACKAGE).split(".")
+        return Path(locations.__file__).parent.joinpath(*inner).with_suffix(".py")
+
+    def _needed(self, roots: Iterable[Key]) -> list[Piece]:
+        """Return the pieces that some names need, in an order in which they can be executed."""
+        wanted, seen, kept = list(roots), set[Key](), set[int]()
+        while wanted:
+            key = self._home(wanted.pop())
+            if key in seen:
+                continue
+            seen.add(key)
+            pieces = [one for one in self._sources[key[0]].pieces if key[1] in one.names]
+            if not pieces:
+                raise Entangled(f"it needs `{key[1]}` of {key[0]}, which is no part of its text")
+            for piece in pieces:
+                kept.add(id(piece))
+                wanted += [(piece.module, name) for name in piece.names]
+                wanted += self._ours(piece)
+        every = (piece for source in self._sources.values() for piece in source.pieces)
+        return [piece for piece in every if id(piece) in kept]
+
+    def _ours(self, piece: Piece) -> Iterator[Key]:
+        """Yield what of this program a piece refers to; raises Entangled for a whole file."""
+        source = self._sources[piece.module]
+        for reference in piece.references:
+            link = source.links.get(reference.name)
+            if link and not link[1] and not reference.attribute:
+                raise Entangled("it hands a file of this program on as a whole")
+            if reference.name in ("__file__", "__name__"):
+                raise Entangled(f"it uses `{reference.name}`")
+            if key := self._key(source, reference):
+                yield key
+
+    def _key(self, source: Source, reference: Reference) -> Key | None:
+        """Return what of this program a reference is to; null for anything else."""
+        if link := source.links.get(reference.name):
+            return self._home((link[0], link[1] or reference.attribute))
+        return (source.name, reference.name) if source.binds(reference.name) else None
+
+    def _home(self, key: Key) -> Key:
+        """Return where a name is bound that may have been imported there."""
+        source = self._sources[key[0]]
+        link = source.links.get(key[1])
+        return key if link is None or source.binds(key[1]) else self._home(link)
+
+    def _choose_names(self, pieces: list[Piece], main: str) -> dict[Key, str]:
+        """Return what each thing is called: as in its own file, unless something is in the way."""
+        keys = list(dict.fromkeys((piece.module, name) for piece in pieces for name in piece.names))
+        keys.sort(key=lambda key: key[0] != main)  # the check's own names stay
+        taken = {name for piece in pieces for name in self._foreign(piece)}
+        hidden = {
+            key
+            for piece in pieces
+            for reference in piece.references
+            if (key := self._key(self._sources[piece.module], reference))
+            and key[1] in reference.hidden
+        }
+        chosen: dict[Key, str] = {}
+        for key in keys:
+            module, name = key
+            if name in taken or key in hidden:
+                longer = f"{module.rpartition('.')[2].strip('_')}_{name.strip('_')}"
+                name = longer.upper() if name.isupper() else longer
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            chosen[key] = name
+        return chosen
+
+    def _foreign(self, piece: Piece) -> Iterator[str]:
+        """Yield the names from elsewhere that a piece uses, builtins too."""
+        source = self._sources[piece.module]
+        for reference in piece.references:
+            if self._key(source, reference) is None:
+                yield reference.name
+
+    def _edits(self, piece: Piece, chosen: Mapping[Key, str]) -> Iterator[tuple[Reference, str]]:
+        """Yield each place where a name has to change, and to what."""
+        source = self._sources[piece.module]
+        for reference in piece.references:
+            key = self._key(source, reference)
+            if key and (reference.attribute or chosen[key] != reference.name):
+                link = source.links.get(reference.name)
+                # Of a name that was imported by itself, the attribute is its own.
+                keeps = (
+                    f".{reference.attribute}" if link and link[1] and reference.attribute else ""
+                )
+                yield reference, chosen[key] + keeps
+
+    def _imports(self, pieces: Iterable[Piece]) -> str:
+        found: dict[str, set[Key]] = {}
+        future = False
+        for piece in pieces:
+            source = self._sources[piece.module]
+            future |= source.has_future
+            for name in self._foreign(piece):
+                if name in source.imports:
+                    found.setdefault(name, set()).update(source.imports[name])
+        for name, modules in found.items():
+            # `import a.b` and `import a.c` both bind `a`, and agree.
+            bare = all(not inner and module.partition(".")[0] == name for module, inner in modules)
+            if len(modules) > 1 and not bare:
+                raise Entangled(f"two of its files call different things `{name}`")
+        return names_in.import_lines(found, future=future)
+
+
+def _edited(piece: Piece, edits: Iterable[tuple[Reference, str]]) -> list[str]:
+    """Return the lines of a piece with other names in some places."""
+    lines = list(piece.lines)
+    for reference, name in sorted(edits, key=lambda one: one[0].place, reverse=True):
+        row = reference.line - piece.first_line
+        data = lines[row].encode()
+        lines[row] = (data[: reference.start] + name.encode() + data[reference.end :]).decode()
+    return lines
+
+
+def _joined(blocks: Iterable[tuple[Piece, list[str]]]) -> str:
+    """Return the pieces one below the other, with blank lines as the formatter has them."""
+    text: list[str] = []
+    before: Piece | None = None
+    for piece, lines in blocks:
+        if before is not None or piece.is_block:
+            near = before is not None and before.module == piece.module and not piece.gap
+            block = piece.is_block or (before is not None and before.is_block)
+            text += [""] * (2 if block else 0 if near else 1)
+        text += lines
+        before = piece
+    return "\n".join(text)
