@@ -50,7 +50,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     python = Interpreter(folder / "v/bin/python", "--python", installed(folder / "v"))
     log = folder / "train.log"
     log.write_text(f"step 1\n{HELD}")
-    return making.make(Context(machine, folder, python, log), asks=False).document
+    return making.make(Context(machine, folder, python, log), asks=False, reproduces=None).document
 
 
 def issue(document: dict[str, Any], tracker: str = "jax") -> str:

@@ -68,9 +68,9 @@ def report(**options: Any) -> None:
     become pseudonyms, and secrets are taken out. You see the exact text before anything is
     written, and nothing is sent.
 
-    For the three newest checks and blocks of lessons that failed, or for those that you name, a
-    file is made that needs the framework alone. It is run first, and with other settings and
-    devices too, so that the report says what matters. One that does not fail here says so.
+    For the three newest checks and blocks of lessons that failed in the last day, or for those
+    that you name, a file is made that needs the framework alone. It is run first, and with other
+    settings and devices too, so that the report says what matters. One that holds here says so.
     """
     if options["opened"] is not None or options["compare"]:
         _read(options)

@@ -63,8 +63,8 @@ def _block_named(lesson_id: str, name: str) -> Wanted:
     return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id, {}))
 
 
-def newest() -> list[Wanted]:
-    """Return everything that is remembered to have failed, the newest first."""
+def newest(since: str = "") -> list[Wanted]:
+    """Return what is remembered to have failed since some time in ISO form, the newest first."""
     known = {one.id: one for one in content.read_checks()}
     found = [_of_check(known[one.id], one) for one in failures.remembered() if one.id in known]
     remembered = progress.read().lessons
@@ -73,7 +73,8 @@ def newest() -> list[Wanted]:
             every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
             found += [_of_block(lesson, every, one, fields.blocks[one.id]) for one in every
                       if fields.status(one) in ("fail", "error")]  # fmt: skip
-    return sorted(found, key=lambda one: one.when, reverse=True)
+    recent = (one for one in found if one.when >= since)
+    return sorted(recent, key=lambda one: one.when, reverse=True)
 
 
 def _of_check(check: content.Check, kept: failures.Failed | None) -> Wanted:

@@ -10,6 +10,7 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from tpustarter.running import lease, run_folder
 
 MOST = 3
 """Files that are made unless more are named."""
+RECENT_S = 24 * 3600.0
+"""What failed longer ago is not taken for a part of today's trouble, unless it is named."""
 EACH_S = 120.0
 """Longest that one run of a file may take; less where the check itself has less."""
 TOTAL_S = 300.0
@@ -52,7 +55,8 @@ def collector(ids: Sequence[str], why_not: str = "") -> Collector:
 
 
 def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
-    found = [failed.named(one) for one in ids] if ids else failed.newest()
+    since = (datetime.now(timezone.utc) - timedelta(seconds=RECENT_S)).isoformat()
+    found = [failed.named(one) for one in ids] if ids else failed.newest(since)
     without: list[Fields] = []
     if not ids:
         why = "it is not among the newest, and `--reproduce` with its name makes one"

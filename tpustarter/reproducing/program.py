@@ -181,7 +181,7 @@ def _head(
     if len(command) > WIDTH:  # no backslash may end a line of this text
         settings, _, call = command.strip().rpartition(" python ")
         command = f"    export {settings}\n    python {call}"
-    lines = [f"{_plain(program.title)}.", "", *(_plain(line)[:WIDTH] for line in _found(failure))]
+    lines = [f"{_plain(program.title)}.", "", *_found(failure)]
     lines += [*textwrap.wrap(seen, WIDTH), "", command, ""]
     lines += [part for line in notes for part in textwrap.wrap(_plain(line), WIDTH)]
     if verbatim.strip():
@@ -197,11 +197,19 @@ def _found(failure: Failure | None) -> Iterator[str]:
     if failure is None:
         return
     for one in failure.findings[:_SHOWN]:
-        expected = "" if one.get("expected") is None else f", expected {one['expected']}"
-        entity = f" of {one['entity']}" if one.get("entity") else ""
-        yield f"{SEEN[0]}{one['code']}, {one['name']}{entity}: {one['found']}{expected}."
+        name, found, wanted, part = (
+            _quoted(one.get(key)) for key in ("name", "found", "expected", "entity")
+        )
+        of, expected = f" of {part}" if part else "", f", expected {wanted}" if wanted else ""
+        yield f"{SEEN[0]}{one['code']}, {name}{of}: found {found}{expected}"
     if not failure.findings:
-        yield f"{SEEN[1]}{failure.detail or failure.reason or failure.status}."
+        yield f"{SEEN[1]}{_quoted(failure.detail) or failure.reason or failure.status}"
+
+
+def _quoted(value: Any) -> str:
+    """Return the first line of what a run said, whole: half a name is not known as one."""
+    line = "" if value is None else str(value).partition("\n")[0]
+    return _plain("".join(c if c.isprintable() else " " for c in line))
 
 
 def _plain(text: str) -> str:

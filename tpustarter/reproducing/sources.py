@@ -47,10 +47,12 @@ class Source:
     has_future: bool = False
     """Whether annotations are not to be evaluated in it."""
     doc: str = ""
+    names: set[str] = field(default_factory=set[str])
+    """What its statements bind."""
 
     def binds(self, name: str) -> bool:
         """Return whether a statement of this module binds a name."""
-        return any(name in piece.names for piece in self.pieces)
+        return name in self.names
 
 
 def taken_apart(name: str, text: str) -> Source:
@@ -69,6 +71,7 @@ def taken_apart(name: str, text: str) -> Source:
                 source.pieces[-1].lines += lines[top:end]
         else:
             source.pieces.append(_piece(source, node, lines, top))
+            source.names |= {*source.pieces[-1].names}
     for piece in source.pieces:
         piece.references = [
             one if one.name in source.links else one.without_attribute() for one in piece.references

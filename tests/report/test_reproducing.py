@@ -1,0 +1,444 @@
+"""Files that reproduce failures: what is in them, how they end, and what a report makes of it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import symtable
+import sys
+import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.report.reproduce_ten import has_no_tpustarter, reproduced
+from tests.report.test_canaries import _context as telling_context
+from tests.report.test_canaries import leaks
+from tests.support import report_machine as telling
+from tests.support.machines import lay_out
+from tests.support.stubs import make_python
+from tpustarter import content, state
+from tpustarter.checking import failures
+from tpustarter.checking.interpreters import Interpreter, installed
+from tpustarter.learning import blocks, progress
+from tpustarter.learning.block_results import BlockResult
+from tpustarter.problem import Problem
+from tpustarter.report import bundle, failed, making, reproducers
+from tpustarter.report.collecting import Context
+from tpustarter.reproducing import program, standalone, trying, variants
+from tpustarter.reproducing.program import Failure, Place, Program
+from tpustarter.reproducing.trying import Bench, Outcome
+from tpustarter.reproducing.variants import Tried, Variant
+
+FRAMEWORKS = ("jax", "torch_xla", "torch_tpu")
+WITHOUT = {"torch_xla.debug_variables": "it hands a file of this program on as a whole"}
+"""Checks of which no file can be made."""
+ALLOWED = {*sys.stdlib_module_names, "jax", "jaxlib", "libtpu", "ml_dtypes", "msgpack", "numpy",
+           "orbax", "torch", "torch_xla", "torch_tpu"}  # fmt: skip
+ON_CPU = Place("cpu", 8, None, "8 virtual CPU devices", {"jax": "0.12.0.1"}, "3.12.1",
+               {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8"})  # fmt: skip
+ON_TPU = replace(ON_CPU, platform="tpu", generation="v6e", where="TPU v6e, 8 chips",
+                 env={"JAX_PLATFORMS": "tpu,cpu"})  # fmt: skip
+
+CHECK = '''"""Two and two are four."""
+
+import jax
+
+from tpustarter.checks.jax import _sums
+from tpustarter.checks.jax._defaults import with_defaults
+from tpustarter.checks.jax._sums import SIZE as WIDTH
+from tpustarter.probe.finding import compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "jax"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 20
+LESSON = "jax/first-program"
+SOURCE = "https://docs.jax.dev/en/latest/"
+ENV = {"JAX_SUM": "é"}
+ADDED = 2
+# What nobody needs.
+UNUSED = 3
+
+
+def difference(x):
+    """Return what is left of `x`."""
+    return x - WIDTH
+
+
+@with_defaults
+def run():
+    """Add, with names that something else has elsewhere."""
+    total, where = _sums.total(ADDED), target().platform  # é: offsets count bytes
+    assert [difference for difference in (total,)] == [total]
+    yield compare("JAX-SUM-FOUR", f"two and two on {where}", _sums.difference(total), 0)
+    yield compare("JAX-SUM-OWN", "size", difference(4), 0)
+'''
+SHARED = '''"""Sums."""
+
+import jax.numpy as jnp
+
+SIZE = 4
+"""What it should be."""
+
+
+def difference(x):
+    """Return how far `x` is from the size."""
+    return x - SIZE
+
+
+def total(number):
+    return jnp.add(number, number)
+'''
+
+
+@pytest.fixture
+def checks(tmp_path: Path) -> Path:
+    """Return a folder of checks with one that imports another file."""
+    folder = tmp_path / "checks"
+    (folder / "jax").mkdir(parents=True)
+    (folder / "jax/sums.py").write_text(CHECK)
+    (folder / "jax/_sums.py").write_text(SHARED)
+    (folder / "jax/_defaults.py").write_text("def with_defaults(run): return run\n")
+    return folder
+
+
+def python_of(folder: Path, body: str) -> Interpreter:
+    """Make a Python whose JAX adds as it is told."""
+    python = make_python(folder, jax="0.12.0.1")
+    packages = next(folder.glob("lib/python3*/site-packages"))
+    (packages / "jax.py").unlink()
+    (packages / "jax").mkdir()
+    (packages / "jax/__init__.py").write_text("")
+    (packages / "jax/numpy.py").write_text(f"def add(x, y):\n    {body}\n")
+    return Interpreter(python, "--python", installed(folder))
+
+
+def of_sums(checks: Path, failure: Failure | None = None) -> Program:
+    """Return the file of the check."""
+    return program.of_check(content.read_checks(checks)[0], failure, ON_CPU, checks=checks)
+
+
+def tried(tmp_path: Path, made: Program, body: str, limit_s: float = 20) -> Outcome:
+    """Run a file where JAX adds as it is told."""
+    place = tmp_path / "run"
+    place.mkdir()
+    bench = Bench(python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"})
+    return trying.run(made, bench, {}, limit_s)
+
+
+def undefined(text: str) -> set[str]:
+    """Return the names that a file reads and nothing binds."""
+
+    def tables(one: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+        yield one
+        for child in one.get_children():
+            yield from tables(child)
+
+    top = symtable.symtable(text, "file", "exec")
+    known = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
+    read = {symbol.get_name() for table in tables(top) for symbol in table.get_symbols()
+            if symbol.is_referenced() and symbol.is_global()}  # fmt: skip
+    read |= {one.get_name() for one in top.get_symbols() if one.is_referenced()}
+    return read - known - {*dir(builtins), "__name__"}
+
+
+def imported(text: str) -> set[str]:
+    """Return the packages that a file imports."""
+    nodes = [*ast.walk(ast.parse(text))]
+    return {
+        name.partition(".")[0]
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom)
+                     else [one.name for one in node.names])
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_check_becomes_a_file_that_needs_its_framework_alone(framework: str) -> None:
+    """No name is missing in it, and it imports nothing of this program."""
+    without = {}
+    for check in content.read_checks():
+        if check.framework != framework:
+            continue
+        try:
+            text = program.of_check(check, None, ON_TPU).text
+        except standalone.Entangled as error:
+            without[check.id] = str(error)
+            continue
+
+        assert set() == undefined(text), check.id
+        assert imported(text) <= ALLOWED, check.id
+        assert max(map(len, text.splitlines())) <= 120, check.id
+    assert {name: why for name, why in WITHOUT.items() if name.startswith(framework)} == without
+
+
+def test_every_block_of_a_lesson_becomes_a_file() -> None:
+    """It is Python, and has the block's code at its end."""
+    for lesson in content.read_lessons():
+        every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
+        for block in every:
+            text = program.of_block(lesson, every, block, None, ON_CPU).text
+
+            assert text.endswith(block.code.strip("\n") + "\n")
+            assert "tpustarter" not in imported(text)
+
+
+def test_a_file_has_what_the_claim_needs_and_no_more(checks: Path) -> None:
+    """Names are the check's own, unless two files have them; settings come before imports."""
+    finding = {"code": "JAX-SUM-FOUR", "name": "two", "found": '5 "\\', "expected": 4}
+    text = of_sums(checks, Failure("jax.sums", "fail", findings=(finding,))).text
+
+    assert "UNUSED" not in text
+    assert 'Found by JAX-SUM-FOUR, two: 5 "/, expected 4.' in text
+    assert "with_defaults" not in text
+    assert text.index('os.environ["JAX_SUM"]') < text.index("import jax.numpy")
+    assert "sums_difference(total), 0)" in text
+    assert "return x - SIZE" in text
+    assert "JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 EXPECTED_PLATFORM=cpu" in text
+    assert set() == undefined(text)
+
+
+def test_what_takes_a_file_as_a_whole_is_refused(checks: Path) -> None:
+    """Such a check has no reproducer, and that is said."""
+    (checks / "jax/sums.py").write_text(CHECK.replace("difference(4)", "vars(_sums)"))
+    with pytest.raises(standalone.Entangled, match="as a whole"):
+        of_sums(checks)
+
+
+FOUR = Failure("jax.sums", "fail", findings=({"code": "JAX-SUM-FOUR"},))
+LOG = 'Traceback (most recent call last):\n  File "x.py", line 2, in add\n    raise\nKeyError: 1\n'
+ENDS = {
+    "return x + y": (None, "holds"),
+    "return x * y + 1": (FOUR, "fails (JAX-SUM-FOUR)"),
+    "raise KeyError(7)": (
+        Failure("jax.sums", "error", "exception", "KeyError: 1", log=LOG), "raises (KeyError)"),
+    "import os; os._exit(3)": (None, "crashes (exit code 3)"),
+    "import os; os.abort()": (
+        Failure("jax.sums", "error", "crashed", "the process was ended by SIGABRT"),
+        "crashes (SIGABRT)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ENDS)
+def test_a_file_ends_as_the_check_did(body: str, tmp_path: Path, checks: Path) -> None:
+    """Codes, the type and place of an exception, and the signal are what is compared."""
+    failure, words = ENDS[body]
+    outcome = tried(tmp_path, of_sums(checks, failure), body)
+    others = [one for one, _ in ENDS.values() if one and one is not failure]
+
+    assert words == outcome.words
+    assert failure is None or trying.is_same(failure, outcome)
+    assert not any(trying.is_same(one, outcome) for one in others)
+    assert str(tmp_path) not in outcome.output.replace(str(tmp_path / "venv"), "")
+
+
+def test_a_file_that_hangs_is_ended(tmp_path: Path, checks: Path) -> None:
+    """That counts as the same where the check was ended too."""
+    made = of_sums(checks)
+    outcome = tried(tmp_path, made, "import time; time.sleep(600)", limit_s=1)
+
+    assert "hangs" == outcome.kind
+    assert trying.is_same(Failure("jax.sums", "error", "timeout"), outcome)
+    assert not trying.is_same(FOUR, outcome)
+
+
+LESSON = """---
+title: Sums
+minutes: 5
+checks: []
+needs: {}
+---
+
+```python run id=numbers
+two = 2
+```
+
+```python run id=unused
+three = 3
+```
+
+```python run id=sum
+print("sum", two + two)
+```
+
+```output of=sum on=any
+sum 5
+```
+"""
+
+
+def test_a_block_comes_with_those_it_needs(tmp_path: Path) -> None:
+    """What it prints is compared with the lesson, without what the blocks above it print."""
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax/01-sums.md").write_text(LESSON)
+    lesson = content.read_lesson(tmp_path / "jax/01-sums.md")
+    every = blocks.blocks_of(lesson)
+    failure = Failure("jax/sums:sum", "fail", detail="line 1: found `sum 4`, expected `sum 5`")
+    made = program.of_block(lesson, every, every[2], failure, ON_CPU)
+    outcome = tried(tmp_path, made, "return 0")
+
+    assert "two = 2" in made.text
+    assert "three" not in made.text
+    assert "fails (line 1: found `sum 4`, expected `sum 5`)" == outcome.words
+    assert trying.is_same(failure, outcome)
+
+
+def test_variants_are_those_that_apply() -> None:
+    """And those that do not say why."""
+    check = next(one for one in content.read_checks() if one.id == "jax.all_reduce")
+    on_tpu = program.of_check(check, None, ON_TPU)
+    on_cpu = program.of_check(check, None, ON_CPU)
+    alone = replace(on_cpu, needs={"devices": 2}, sets=("JAX_DEFAULT_MATMUL_PRECISION",))
+
+    assert [""] * 5 == [one.why_not for one in variants.of(on_tpu, ON_TPU)]
+    assert "TPU_VISIBLE_CHIPS" in variants.of(on_tpu, ON_TPU)[3].env
+    assert ["", "", "it ran on the CPU already", "", ""] == [
+        one.why_not for one in variants.of(on_cpu, ON_CPU)
+    ]
+    assert ["the claim sets the precision itself", "the claim needs 2 devices"] == [
+        one.why_not for one in variants.of(alone, ON_CPU)[1::2]
+    ][:2]
+    torch = replace(on_tpu, framework="torch_tpu")
+    assert "this framework has no CPU devices" == variants.of(torch, ON_TPU)[2].why_not
+
+
+def test_one_sentence_says_what_matters() -> None:
+    """What changes nothing comes first, then where it holds, then what else happens."""
+    fails = Outcome("fails", frozenset({"A-B"}))
+    rows = [
+        Tried(Variant("as it is", {}, "as it is"), fails),
+        Tried(Variant("", {}, "at precision highest"), Outcome("holds")),
+        Tried(Variant("", {}, "on CPU devices"), None, "it ran there"),
+        Tried(Variant("", {}, "on one device"), fails),
+        Tried(Variant("", {}, "without jit"), Outcome("raises", error="TypeError")),
+    ]
+
+    assert variants.conclusion(rows) == (
+        "It fails as it is and on one device, and it holds at precision highest, and without jit "
+        "it raises (TypeError)."
+    )
+
+
+def remember(check_id: str, texts: tuple[str, ...] = ("no",), python: str = "") -> None:
+    """Keep a failure as a run would have."""
+    finding = {"code": "JAX-X-Y", "name": texts[0], "verdict": "fail", "found": texts[-1],
+               "expected": "\n".join(texts), "entity": texts[0], "unit": None}  # fmt: skip
+    kept = {
+        "when": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": python,
+        "status": "fail",
+        "detail": texts[0],
+        "findings": [finding],
+        "log": "\n".join(texts),
+    }
+    state.save("last-failures", {"failures": {check_id: kept}})
+
+
+def test_a_report_has_the_files_and_says_first_what_came_of_them(tmp_path: Path) -> None:
+    """A stub of JAX has no `numpy`: the file raises, and before the check failed otherwise."""
+    remember("jax.all_reduce")
+    python = make_python(tmp_path / "venv", jax="0.12.0.1")
+    root = tmp_path / "root"
+    root.mkdir()
+    interpreter = Interpreter(python, "--python", installed(tmp_path / "venv"))
+    context = Context(lay_out(root, None), tmp_path, interpreter)
+    report = making.make(context, asks=True, only=("reproducers", "python"))
+    packed = bundle.write(report, tmp_path / "out")
+    with tarfile.open(packed) as tar:
+        opened = {one.name.partition("/")[2]: tar.extractfile(one) for one in tar}
+        data = {name: file.read() for name, file in opened.items() if file}
+    schema = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
+    jsonschema.validate(report.document, schema)
+    text = data["report.md"].decode()
+    printed = data["reproducers/jax_all_reduce.txt"].decode()
+    manifest = {one["name"] for one in json.loads(data["manifest.json"])["files"]}
+
+    assert set() == undefined(data["reproducers/jax_all_reduce.py"].decode())
+    assert {"reproducers/jax_all_reduce.py", "reproducers/jax_all_reduce.txt"} <= manifest
+    assert "does not fail in the same way: it raises (ModuleNotFoundError)" in printed
+    assert "No module named 'jax.numpy'" in printed
+    assert "| as it is | raises (ModuleNotFoundError) |" in text
+    assert "| one device | raises (ModuleNotFoundError) |" in text
+    assert has_no_tpustarter(interpreter)
+
+
+@pytest.mark.parametrize("devices", ["answers", "hangs"])
+def test_no_canary_is_in_a_report_with_reproducers(
+    devices: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a failed run said, and what the file prints, is cleaned; after a hang nothing is run."""
+    remember("jax.all_reduce", telling.TEXTS)
+    lesson = next(one for one in content.read_lessons() if one.id == "jax/precision")
+    block = blocks.blocks_of(lesson)[0]
+    result = BlockResult(block.id, "error", "exception", "\n".join(telling.TEXTS))
+    progress.block_ended(lesson, block, result)
+    hung = "It was not run, because jax did not come back from `jax.devices()`."
+    for context in telling_context(tmp_path, home, monkeypatch, None, devices):
+        report = making.make(context)
+        section = next(o for o in report.document["sections"] if o["name"] == "reproducers")
+        rows = {one["id"]: one for one in section["facts"]["files"]}
+
+        assert {} == leaks(report)
+        assert {"jax.all_reduce", f"jax/precision:{block.id}"} == {*rows}
+        assert {"reproducers/jax_all_reduce.py"} <= {*bundle.files(report)}
+        assert (devices == "hangs") == ({hung} == {one["says"] for one in rows.values()})
+        assert "Found by JAX-X-Y" in rows["jax.all_reduce"]["code"]
+        if devices == "answers":
+            assert "[secret]" in rows["jax.all_reduce"]["output"]
+
+
+def test_what_nobody_can_reproduce_is_refused_by_name() -> None:
+    """A check of the host, a block that is not there, and a lesson in which nothing failed."""
+    for name, what in {"host.chips": "uses no framework", "jax.nothing": "jax.nothing",
+                       "jax/precision:nothing": "has no block", "jax/nothing": "no lesson",
+                       "jax/precision": "no block of"}.items():  # fmt: skip
+        with pytest.raises(Problem, match=what):
+            failed.named(name)
+
+
+def test_failures_are_kept_until_the_check_passes() -> None:
+    """The newest are reproduced, and those that pass later are forgotten."""
+    remember("jax.sorting")
+    kept = failures.remembered()
+
+    assert ["jax.sorting"] == [one.id for one in failed.newest()]
+    assert [("JAX-X-Y", "no")] == [(one["code"], one["found"]) for one in kept[0].findings]
+    state.save("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
+    assert [()] == [one.findings for one in failures.remembered()]
+    assert [] == failed.newest()
+
+
+def test_a_failure_of_another_python_is_not_compared_with_this_one(tmp_path: Path) -> None:
+    """The file says where it was made, and the report that the failure was elsewhere."""
+    remember("jax.all_reduce", python="/elsewhere/bin/python")
+    python = make_python(tmp_path / "venv", jax="0.12.0.1")
+    root = tmp_path / "root"
+    root.mkdir()
+    interpreter = Interpreter(python, "--python", installed(tmp_path / "venv"))
+    context = Context(lay_out(root, None), tmp_path, interpreter)
+    facts = reproducers.collector((), "nothing was to be started").collect(context)
+    [row] = facts["files"]
+
+    assert "not run" == row["state"]
+    assert row["says"].endswith("It failed in another Python, which `--python` names.")
+
+
+def test_a_broken_jax_is_shown_without_this_program(tmp_path: Path) -> None:
+    """A real one: the reproducer fails with the same codes, and it holds on one device."""
+    kept, row = reproduced("jax.all_reduce", tmp_path)
+    outcomes = {one["variant"]: one["outcome"] for one in row["variants"]}
+
+    assert {"JAX-REDUCE-SUM", "JAX-REDUCE-FLOAT"} == {one["code"] for one in kept.findings}
+    assert "same" == row["state"], row
+    assert "fails (JAX-REDUCE-FLOAT, JAX-REDUCE-SUM)" == outcomes["as it is"]
+    assert "holds" == outcomes["one device"]
+    assert "holds on one device" in row["conclusion"]
