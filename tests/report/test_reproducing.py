@@ -26,6 +26,7 @@ from tests.support.stubs import make_python
 from tpustarter import content, state
 from tpustarter.checking import failures
 from tpustarter.checking.interpreters import Interpreter, installed
+from tpustarter.checking.results import Result, Run
 from tpustarter.learning import blocks, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.problem import Problem
@@ -405,8 +406,28 @@ def test_what_nobody_can_reproduce_is_refused_by_name() -> None:
             failed.named(name)
 
 
-def test_failures_are_kept_until_the_check_passes() -> None:
-    """The newest are reproduced, and those that pass later are forgotten."""
+def test_a_check_that_passes_is_forgotten() -> None:
+    """And the host's, which nothing reproduces, is never kept."""
+    found = {"code": "JAX-X-Y", "verdict": "fail", "found": 1}
+    run = Run("0", "2026-11-22T10:00:00+00:00", "quick", target={"python": "/x/bin/python"})
+    run.results = [
+        Result("jax.sorting", "", "fail", findings=(found, {**found, "verdict": "ok"}),
+               framework="jax"),
+        Result("jax.narrowing", "", "error", "timeout", framework="jax"),
+        Result("host.chips", "", "fail", findings=(found,), framework="host"),
+    ]  # fmt: skip
+    failures.remember(run)
+    kept = failures.remembered()
+    run.results = [Result("jax.sorting", "", "warn", framework="jax")]
+    failures.remember(run)
+
+    assert {"jax.sorting": (found,), "jax.narrowing": ()} == {o.id: o.findings for o in kept}
+    assert {"/x/bin/python"} == {one.python for one in kept}
+    assert ["jax.narrowing"] == [one.id for one in failures.remembered()]
+
+
+def test_failures_that_nobody_wrote_are_read_with_care() -> None:
+    """A file of the state folder may hold anything; a check that is gone is left out."""
     remember("jax.sorting")
     kept = failures.remembered()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
         without = [{"id": one.id, "why": why} for one in found[MOST:]]
         found = found[:MOST]
     if not found:
-        return {"files": [], "without": []}
+        return {}
     if context.interpreter is None:
         raise Unanswered("there is no Python to test on this machine")
     tester = _Tester(context, context.interpreter, why_not)
@@ -148,29 +148,41 @@ class _Tester:
 
     def _tried(self, one: Wanted, made: Program, place: Place) -> tuple[list[Tried], str]:
         """Return what came of the variants, or why none was run."""
-        hung: Mapping[str, str] = self._context.found.get("hung") or {}
-        why = self._why_not
-        if hung:
-            why = f"{next(iter(hung))} did not come back from `{next(iter(hung.values()))}`"
-        elif one.framework and self._plan.blocked:
-            why = self._plan.blocked.what
-        elif one.framework and one.framework not in self._packages:
-            why = f"{one.framework} is not installed in the Python under test"
-        if why:
+        if why := self._why_none(one.framework):
             return [], why
+        try:
+            with self._bench(one.framework) as bench:
+                return list(self._run_all(made, variants.of(made, place), bench)), ""
+        except Problem as problem:  # something of ours holds the device, or Python is gone
+            return [], problem.what
+
+    def _why_none(self, framework: str) -> str:
+        """Return why nothing of a framework is run here; empty where it may be."""
+        hung: Mapping[str, str] = self._context.found.get("hung") or {}
+        for name, step in hung.items():
+            return f"{name} did not come back from `{step}`"
+        if self._why_not or not framework:
+            return self._why_not
+        if self._plan.blocked:
+            return self._plan.blocked.what
+        missing = framework not in self._packages
+        return f"{framework} is not installed in the Python under test" if missing else ""
+
+    @contextlib.contextmanager
+    def _bench(self, framework: str) -> Generator[Bench]:
+        """Have a folder, and the device where it is not the CPU; raises Problem."""
+        machine = self._context.machine
         with contextlib.ExitStack() as stack:
-            machine = self._context.machine
             folder = stack.enter_context(run_folder.of_run(Redactor(machine.env), lambda: False))
             env = dict(machine.env) | plan.own_folders(folder)
             hold = None
-            if one.framework:
-                env = plan.run_env(self._plan, machine.env, folder, one.framework)
-                settings = frameworks.settings_in(one.framework, machine.env)
+            if framework:
+                env = plan.run_env(self._plan, machine.env, folder, framework)
+                settings = frameworks.settings_in(framework, machine.env)
                 env = frameworks.without_settings(env, settings)
-            if one.framework and self._plan.platform != "cpu":
+            if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.device("tpustarter report", machine))
-            bench = Bench(self._python, folder, env, hold)
-            return list(self._run_all(made, variants.of(made, place), bench)), ""
+            yield Bench(self._python, folder, env, hold)
 
     def _run_all(
         self, made: Program, wanted: Sequence[variants.Variant], bench: Bench

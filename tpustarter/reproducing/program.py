@@ -176,7 +176,7 @@ def _head(
     """Return the comment at the top of a file."""
     known = [f"{name} {version}" for name, version in place.versions.items()]
     known += [f"Python {place.python}"] if place.python else []
-    seen = f"Seen with {', '.join(known)} on {place.where}."
+    seen = f"Seen{' with ' if known else ''}{', '.join(known)} on {place.where}."
     command = f"    {program.command}"
     if len(command) > WIDTH:  # no backslash may end a line of this text
         settings, _, call = command.strip().rpartition(" python ")
