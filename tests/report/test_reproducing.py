@@ -199,7 +199,7 @@ def test_a_file_has_what_the_claim_needs_and_no_more(checks: Path) -> None:
     text = of_sums(checks, Failure("jax.sums", "fail", findings=(finding,))).text
 
     assert "UNUSED" not in text
-    assert 'Found by JAX-SUM-FOUR, two: 5 "/, expected 4.' in text
+    assert 'Found by JAX-SUM-FOUR, two: found 5 "/, expected 4\n' in text
     assert "with_defaults" not in text
     assert text.index('os.environ["JAX_SUM"]') < text.index("import jax.numpy")
     assert "sums_difference(total), 0)" in text
