@@ -57,7 +57,7 @@ def _file(one: Fields) -> Iterator[str]:
         yield f"The file is `{file}` of the bundle, with {one['lines']} lines."
     else:
         yield from (f"<details><summary>{file}</summary>", "")
-        yield from (*fenced(str(one["code"]).rstrip()), "", "</details>")
+        yield from (*fenced(str(one["code"]).rstrip(), "python"), "", "</details>")
 
 
 def _text(one: Fields) -> Iterator[str]:
