@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import json
 import symtable
 import sys
@@ -30,7 +31,7 @@ from tpustarter.checking.results import Result, Run
 from tpustarter.learning import blocks, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.problem import Problem
-from tpustarter.report import bundle, failed, making, reproducers
+from tpustarter.report import bundle, failed, form, making, opening, reproducers
 from tpustarter.report.collecting import Context
 from tpustarter.reproducing import program, standalone, trying, variants
 from tpustarter.reproducing.program import Failure, Place, Program
@@ -404,6 +405,31 @@ def test_what_nobody_can_reproduce_is_refused_by_name() -> None:
                        "jax/precision": "no block of"}.items():  # fmt: skip
         with pytest.raises(Problem, match=what):
             failed.named(name)
+
+
+def test_a_bundle_with_reproducers_is_read_and_one_that_is_spoilt_shows_no_file(
+    tmp_path: Path,
+) -> None:
+    """A row of another shape is left out, and nothing breaks."""
+    remember("jax.all_reduce")
+    root = tmp_path / "root"
+    root.mkdir()
+    python = make_python(tmp_path / "venv", jax="0.12.0.1")
+    context = Context(lay_out(root, None), tmp_path, Interpreter(python, "--python", ()))
+    report = making.make(context, asks=False, only=("reproducers",))
+    opened = opening.read(bundle.write(report, tmp_path / "out"))
+    section = next(one for one in opened["sections"] if one["name"] == "reproducers")
+
+    assert "It was not run" in section["facts"]["files"][0]["says"]
+    assert "`jax.all_reduce`" in form.markdown(opened)
+    for key in (*section["facts"]["files"][0], None):
+        one = copy.deepcopy(report.document)
+        [row] = next(o for o in one["sections"] if o["name"] == "reproducers")["facts"]["files"]
+        row.update({key: [7]} if key else {"variants": [{}]})
+        file = tmp_path / "report.json"
+        file.write_text(json.dumps(one))
+
+        assert form.markdown(opening.read(file), 1 << 30), key
 
 
 def test_a_check_that_passes_is_forgotten() -> None:

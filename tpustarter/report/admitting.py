@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from tpustarter.report import asking, known, making, name_shapes
+from tpustarter.report import asking, known, making, name_shapes, reproducers
 from tpustarter.report.cleaning import LINES, Cleaner, Unclean
 from tpustarter.report.collecting import Collector, Section, State
 from tpustarter.report.pseudonyms import KINDS, Pseudonyms
@@ -79,7 +79,8 @@ class Reader(Cleaner):
 def collectors() -> dict[str, Collector]:
     """Return what this version can ask, by name."""
     asked = (asking.collector(name, 0) for name in asking.STEPS)
-    return {one.name: one for one in (*making.STATIC, *asked, *known.COLLECTORS)}
+    made = reproducers.collector(())
+    return {one.name: one for one in (*making.STATIC, *asked, made, *known.COLLECTORS)}
 
 
 def sections(given: Any, reader: Reader) -> tuple[list[Section], list[LeftOut], list[str]]:

@@ -40,8 +40,23 @@ def markdown(view: View) -> Iterator[str]:
 
 
 def _rows(sections: Sequence[Mapping[str, Any]], name: str) -> list[Fields]:
+    """Return the rows of a report, those of somebody else's only where they are whole."""
     facts = next((one["facts"] for one in sections if one["name"] == SECTION), Fields())
-    return cast("list[Fields]", facts.get(name) or [])
+    rows = cast("list[Fields]", facts.get(name) or [])
+    return [row for row in rows if isinstance(row, dict) and _is_whole(row, name)]
+
+
+def _is_whole(row: Fields, name: str) -> bool:
+    texts = ("id", "why") if name == "without" else ("id", "name", "title", "says", "command",
+                                                     "code")  # fmt: skip
+    whole = all(isinstance(row.get(key), str) for key in texts)
+    if name == "without" or not whole:
+        return whole
+    variants = row.get("variants")
+    told = cast("list[Fields]", variants) if isinstance(variants, list) else [Fields()]
+    return isinstance(row.get("lines"), int) and all(
+        {"variant", "outcome"} <= set(one) for one in told
+    )
 
 
 def _is_told(one: Fields) -> bool:
