@@ -57,7 +57,7 @@ def run(row: Mapping[str, Any], log: Path, before: str = "") -> int:
             start_new_session=True,
         )  # fmt: skip
         try:
-            return started.wait(row.get("limit_s", 60))
+            return started.wait(row.get("limit_s", 120))
         except subprocess.TimeoutExpired:
             return 124  # what hangs is ended, as its user would
         finally:
@@ -77,7 +77,9 @@ def explained(row: Mapping[str, Any], log: Path, *options: str) -> dict[str, Any
         [*prefix(row), *EXPLAIN, str(log), "--json", *options],
         cwd=row["folder"], env=environment(row), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return json.loads(done.stdout)
+    document = json.loads(done.stdout)
+    assert "matches" in document, f"{document}\n{done.stderr}"
+    return document
 
 
 def place(document: Mapping[str, Any], name: str) -> tuple[int, Mapping[str, Any]]:
