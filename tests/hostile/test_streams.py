@@ -29,6 +29,8 @@ COMMANDS = {
     "setup": ("setup jax --dry-run", 0),
     "rehearse": ("rehearse --list", 0),
     "overview": ("", 0),
+    "explain": ("explain /dev/null", 5),
+    "report": ("report --no-ask --json", 0),
 }
 SILENT = ("usage", "no-command", "nothing")
 """Those that write nothing to stdout."""

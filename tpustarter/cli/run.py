@@ -42,8 +42,9 @@ def run(command: tuple[str, ...]) -> None:
     seen = scanning.Scanner(known.read()).begin()
     handed: list[int] = []
     before = memory.kills(machine.Machine())
+    bring_back = passthrough.terminal_as_it_is()
     try:
-        code = passthrough.run(command, os.environ, seen.take, handed.append)
+        code = passthrough.run(command, os.environ, seen.take, handed.append, _say_unwritten)
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         why = "there is no such command" if is_missing else str(error.strerror)
@@ -51,9 +52,17 @@ def run(command: tuple[str, ...]) -> None:
         sys.exit(_NOT_FOUND if is_missing else _NOT_EXECUTABLE)
     if code not in _ON_PURPOSE and code - 128 not in handed:
         after = memory.kills(machine.Machine())
+        bring_back()
         kills = {place: count - before.get(place, count) for place, count in after.items()}
         _explain(seen, code, kills)
     sys.exit(code)
+
+
+def _say_unwritten(to: int, error: OSError) -> None:
+    """Say why the command meets a closed pipe."""
+    stream = "stdout" if to == 1 else "stderr"
+    problem = Problem(f"cannot write the command's output to {stream}: {error.strerror}")
+    click.echo(str(problem), err=True)
 
 
 def _explain(seen: Pass, code: int, kills: dict[str, int]) -> None:

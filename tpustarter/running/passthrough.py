@@ -9,6 +9,7 @@ sends to this one is handed on.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import selectors
@@ -39,11 +40,16 @@ class _Output:
     is_terminal: bool
 
 
+def _to_nobody(*_: object) -> None:
+    """Take what nobody wants to hear."""
+
+
 def run(
     command: Sequence[str],
     env: Mapping[str, str],
     see: Callable[[bytes], None],
-    handed: Callable[[int], object] = lambda _: None,
+    handed: Callable[[int], object] = _to_nobody,
+    unwritten: Callable[[int, OSError], object] = _to_nobody,
 ) -> int:
     """Run a command to its end; return its exit code, 128 and the number for a signal.
 
@@ -52,6 +58,8 @@ def run(
         env: Its environment.
         see: Is given what it writes, both outputs in the order in which they were read.
         handed: Is told each signal that was handed on.
+        unwritten: Is told where an output could not be passed on, 1 or 2, and why: a full disk,
+            but not a reader that has gone.
 
     Raises:
         OSError: it cannot be started.
@@ -73,7 +81,7 @@ def run(
             os.close(one.ours)
         raise
     with _handing_on(process, outputs, handed):
-        _pass_on(process, outputs, see)
+        _pass_on(process, outputs, see, unwritten)
         code = process.wait()
     return code if code >= 0 else 128 - code
 
@@ -140,6 +148,25 @@ def _handing_on(
             signal.signal(number, handler)
 
 
+def terminal_as_it_is() -> Callable[[], None]:
+    """Return what brings the terminal back to what it is now, where a command has changed it.
+
+    A program that dies while it reads single keys leaves a terminal that shows nothing of what is
+    typed, and on which lines begin where the last one ended.
+    """
+    before: list[int | list[bytes | int]] | None = None
+    with contextlib.suppress(OSError, termios.error):
+        before = termios.tcgetattr(0)
+
+    def bring_back() -> None:
+        with contextlib.suppress(OSError, termios.error):
+            # In the background, to change it would stop this process.
+            if before and before != termios.tcgetattr(0) and _in_foreground():
+                termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+    return bring_back
+
+
 def _in_foreground() -> bool:
     """Return whether this process is one that its terminal sends Ctrl-C to."""
     try:
@@ -155,7 +182,10 @@ def _in_foreground() -> bool:
 
 
 def _pass_on(
-    process: subprocess.Popen[bytes], outputs: Sequence[_Output], see: Callable[[bytes], None]
+    process: subprocess.Popen[bytes],
+    outputs: Sequence[_Output],
+    see: Callable[[bytes], None],
+    unwritten: Callable[[int, OSError], object],
 ) -> None:
     """Pass on what the command writes until nobody can write any more.
 
@@ -170,7 +200,10 @@ def _pass_on(
                 break
             for key, _ in ready:
                 data = _read(key.fd)
-                if not data or not _write(key.data, data):
+                error = _write(key.data, data)
+                if error and error.errno not in (errno.EPIPE, errno.EIO):
+                    unwritten(key.data, error)
+                if not data or error:
                     selector.unregister(key.fd)
                     os.close(key.fd)  # the command meets a closed pipe, as it would alone
                 if data:
@@ -186,15 +219,15 @@ def _read(fd: int) -> bytes:
         return b""
 
 
-def _write(fd: int, data: bytes) -> bool:
-    """Write all of it; return whether anybody reads it."""
+def _write(fd: int, data: bytes) -> OSError | None:
+    """Write all of it; return what kept it from being written."""
     view = memoryview(data)
     try:
         while view:
             view = view[_written(fd, view) :]
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        return error
+    return None
 
 
 def _written(fd: int, view: memoryview) -> int:

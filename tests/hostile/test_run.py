@@ -1,0 +1,199 @@
+"""`tpustarter run` under what goes wrong around a command: streams, signals, a terminal.
+
+What the command does, says and ends with is what counts; the explanation comes where it can.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminal import Terminal, terminal
+from tpustarter import locations
+
+HELD = "RuntimeError: ABORTED: The TPU is already in use by process with pid 4242."
+FAILS = f"{sys.executable} -m tpustarter run -- sh -c 'echo \"{HELD}\"; echo e >&2; exit 9'"
+CAUSE = "holds the TPU"
+
+
+def shell(script: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell."""
+    return subprocess.run(
+        ["/bin/bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=60, check=False, env={**os.environ, **env},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "streams", ["2> /dev/full", ">&-", "2>&-", "<&-", "<&- >&- 2>&-", "2>&1 | cat >&2"]
+)
+def test_whatever_the_streams_are_the_code_is_the_commands(streams: str) -> None:
+    """Without a traceback; stderr has the explanation where there is one."""
+    done = shell(f"{FAILS} {streams}; exit ${{PIPESTATUS[0]}}")
+
+    assert 9 == done.returncode
+    assert "Traceback" not in done.stderr
+    assert (CAUSE in done.stderr) == ("2> /dev/full" not in streams and "2>&-" not in streams)
+
+
+def test_a_full_disk_is_said() -> None:
+    """The command meets a closed pipe, and nobody else would say why."""
+    done = shell(f"{sys.executable} -m tpustarter run -- yes > /dev/full")
+
+    assert 141 == done.returncode
+    assert "cannot write the command's output to stdout: No space left" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"TERM": "dumb"},
+        {"LC_ALL": "xx_XX.bad", "PYTHONIOENCODING": "ascii:strict"},
+        {"HOME": "/nonexistent", "TPUSTARTER_HOME": "/dev/null"},
+    ],
+)
+def test_whatever_the_environment_is_it_is_explained(env: dict[str, str]) -> None:
+    """A state folder that is no folder only keeps this machine from being looked at."""
+    done = shell(FAILS, **env)
+
+    assert 9 == done.returncode
+    assert CAUSE in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def start(code: str) -> subprocess.Popen[bytes]:
+    """Run some Python that says when it is ready."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tpustarter", "run", "--", sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout
+    assert b"ready\n" == process.stdout.readline()
+    return process
+
+
+def test_a_command_that_ignores_the_end_goes_on() -> None:
+    """As it would alone, and nothing is left of it once it ends."""
+    process = start(
+        "import signal, sys\n"
+        "signal.signal(signal.SIGTERM, lambda *_: print('no', flush=True))\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(7))\n"
+        "print('ready', flush=True)\n"
+        "while True: signal.pause()"
+    )
+    assert process.stdout
+    process.terminate()
+    assert b"no\n" == process.stdout.readline()
+    assert process.poll() is None
+    process.send_signal(signal.SIGUSR1)
+    process.communicate(timeout=60)
+
+    assert 7 == process.returncode
+
+
+def test_what_a_command_leaves_behind_keeps_the_explanation_from_nobody() -> None:
+    """A grandchild holds both outputs open."""
+    process = start(
+        "import subprocess, sys\n"
+        "print('ready', flush=True)\n"
+        "left = subprocess.Popen(['sleep', '300'])\n"
+        f"print(left.pid, {HELD!r}, flush=True)\n"
+        "sys.exit(9)"
+    )
+    stdout, stderr = process.communicate(timeout=60)
+    os.kill(int(stdout.split()[0]), signal.SIGKILL)
+
+    assert 9 == process.returncode
+    assert CAUSE in stderr.decode()
+
+
+def on_terminal(code: str, **options: object) -> Terminal:
+    """Return a context in which a command runs on a terminal of its own."""
+    words = ("run", "--", sys.executable, "-c", code)
+    return terminal(*words, drive="drive_cli.py", **options)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("columns", [1, 80])
+def test_a_terminal_that_a_command_left_raw_is_as_it_was(columns: int) -> None:
+    """Else nothing of what is typed is seen, and the explanation runs down like stairs."""
+    code = f"import tty; tty.setraw(0); print({HELD!r}); raise SystemExit(9)"
+    with on_terminal(code, columns=columns) as tty:
+        assert 9 == tty.end()
+        assert CAUSE.encode() in tty.written
+        assert tty.takes_lines
+
+
+def test_a_new_size_reaches_the_command() -> None:
+    """While it runs."""
+    code = (
+        "import os, signal\n"
+        "signal.signal(signal.SIGWINCH, lambda *_: print('new', *os.get_terminal_size(1)))\n"
+        "print('ready', flush=True)\n"
+        "while os.get_terminal_size(1).columns != 93: signal.sigtimedwait([], 0.1)\n"
+        "raise SystemExit(0)"
+    )
+    with on_terminal(code) as tty:
+        tty.until(lambda text: "ready" in text)
+        tty.resize(93, 31)
+        assert 0 == tty.end()
+
+
+def test_a_terminal_that_goes_away_ends_both() -> None:
+    """Nothing waits for somebody who has left."""
+    code = "import time; print('ready', flush=True); time.sleep(300)"
+    with on_terminal(code) as tty:
+        tty.until(lambda text: "ready" in text)
+        tty.close()
+        assert tty.process.wait(30) in (129, 143)
+    assert not list(locations.state().glob("bug-*"))
+
+
+LOGS = {
+    "binary": bytes(range(256)) * 4_000,
+    "nul": b"\0" * 100_000,
+    "not-utf-8": b"\xff\xfe\xc3\x28\xed\xa0\x80" * 1_000,
+    "escapes": b"\x1b]0;title\x07\x1b[2J\x1b[?1049h\x1b[31m\x9b" * 1_000,
+    "one-line": b"a" * 20_000_000,
+    "carriage-returns": b"step 1\r" * 100_000,
+    "markup": b"[b]bold[/b] {x} %s \\x1b[0m\n" * 100,
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_whatever_a_log_holds_its_failure_is_found(name: str, tmp_path: Path) -> None:
+    """Before it and after it, with nothing of it that a terminal would obey."""
+    log = tmp_path / "train.log"
+    log.write_bytes(b"step\n" + LOGS[name] + b"\n" + HELD.encode() + b" libtpu\n" + LOGS[name])
+    done = subprocess.run(
+        [sys.executable, "-m", "tpustarter", "explain", "--no-look", log],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert CAUSE.encode() in done.stdout
+    assert b"\x1b" not in done.stdout
+    assert b"\0" not in done.stdout
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_wait_for_a_log(number: int, code: int, tmp_path: Path) -> None:
+    """A pipe that nobody writes into any more is open for ever."""
+    fifo = tmp_path / "log"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tpustarter", "explain", fifo],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with fifo.open("wb", buffering=0) as writer:  # once it is opened for reading
+        writer.write(b"step 1\n")
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=60)
+
+    assert (code, b"") == (process.returncode, stdout)
+    assert b"Traceback" not in stderr
