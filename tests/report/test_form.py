@@ -251,6 +251,7 @@ def test_what_maintainers_ask_first_is_not_folded(document: dict[str, Any]) -> N
              "kind": "TPU v5 lite", "local": 8, "total": 16,
              "metrics": {"ici_link_health": ["0"], "tpu_throttle_score": ["1"]}},
         torch_xla={"steps": [{"step": "import torch_xla", "state": "failed"}]},
+        torch={"steps": [{"step": "environment of PyTorch", "state": "failed"}]},
         changes={"versions": [{"name": "libtpu", "before": "0.0.17", "now": "0.0.50"}]},
     )  # fmt: skip
     told = "\n".join(summary.lines(View(one)))
@@ -270,6 +271,7 @@ def test_what_maintainers_ask_first_is_not_folded(document: dict[str, Any]) -> N
         "since the last good run: libtpu 0.0.17 became 0.0.50",
     ):
         assert line in told
+    assert "torch: " not in told
     assert "AMD EPYC 7B13, " in told
     assert "up 2.0 h, in a container (docker, not the host's network)" in told
 

@@ -20,6 +20,9 @@ STACK_SIGNAL = signal.SIGUSR1
 METRICS = ("ici_link_health", "tpu_throttle_score", "hbm_capacity_usage", "hbm_capacity_total")
 """Of libtpu's SDK: link health and throttling are what a host alone cannot see."""
 
+ASIDE = ("environment of JAX", "environment of PyTorch", "libtpu.sdk")
+"""Steps that may fail without anything being wrong: PyTorch's own looks for pip, for instance."""
+
 Say = Callable[[Mapping[str, Any]], None]
 Step = Callable[[], Mapping[str, Any]]
 
@@ -149,8 +152,11 @@ def _torch_tpu_devices() -> dict[str, Any]:
 
 
 def _sdk() -> dict[str, Any]:
-    monitoring: Any = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
     told: dict[str, Any] = {}
+    try:
+        monitoring: Any = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
+    except ImportError:  # an older libtpu has none
+        return {"metrics": told}
     for name in METRICS:
         with contextlib.suppress(Exception):
             told[name] = [str(value)[:80] for value in monitoring.get_metric(name).data()][:64]

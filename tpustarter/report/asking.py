@@ -35,8 +35,11 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "tensorflow": ("import tensorflow", "devices of tensorflow"),
 }
 """What each framework is asked, in this order; the first that is not answered is the last."""
-ON_TPU = ("libtpu.sdk", "devices of tensorflow")
-"""Asked only where the plan is to use a TPU."""
+ON_TPU = {"libtpu.sdk": "libtpu", "devices of tensorflow": "tensorflow-tpu"}
+"""Asked only where the plan is to use a TPU, and where this package is there for it.
+
+Many a TPU VM has a TensorFlow for the CPU beside JAX, which would fail to find a TPU.
+"""
 TITLES = {"jax": "JAX", "torch": "PyTorch", "torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU",
           "tensorflow": "TensorFlow"}  # fmt: skip
 POLL_S = 0.2
@@ -100,8 +103,12 @@ def _ask(framework: str, context: Context) -> Fields:
                 except Problem as problem:
                     why = problem.what
             env = plan.run_env(run_plan, context.machine.env, folder, framework)
-            steps = [step for step in STEPS[framework]
-                     if step not in ON_TPU or run_plan.platform == "tpu"]  # fmt: skip
+            installed = context.found.get("packages", {})
+            steps = [
+                step for step in STEPS[framework]
+                if step not in ON_TPU
+                or (run_plan.platform == "tpu" and ON_TPU[step] in installed)
+            ]  # fmt: skip
             one = _run(steps, context, folder, env, hold, starts=not why)
     except Problem as problem:
         raise Unanswered(problem.what) from problem
@@ -207,7 +214,7 @@ def _facts(framework: str, one: Asked, platform: str, why: str) -> Fields:
                                              "built_from")
                   if key in told}  # fmt: skip
         if event["event"] == "failed":
-            facts["error"] = event["error"]
+            facts["aside" if step in asked.ASIDE else "error"] = event["error"]
     return facts
 
 
@@ -263,7 +270,8 @@ _ALLOWED: Mapping[str, Shape] = {
     "kind": like(r"[A-Za-z][\w ./()-]{0,40}"), "local": figure, "total": figure,
     "processes": figure, "platform_version": text(6), "sum_of_product": figure,
     "metrics": pairs(dict.fromkeys(asked.METRICS, listed(like(r"[\w .:/%+-]{1,80}")))),
-    "environment_info": text(100), "error": text(40), "memory_bytes": figure,
+    "environment_info": text(100), "error": text(40), "aside": text(6),
+    "memory_bytes": figure,
     "commits": pairs(dict.fromkeys(("torch", "torch_xla"), like(r"[0-9a-f]{7,40}"))),
     "built_from": like(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
 }  # fmt: skip

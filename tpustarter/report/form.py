@@ -1,8 +1,8 @@
 """The report as Markdown: what to know before filing, then a tracker's form with all the facts.
 
-Facts stand in fenced blocks, so nothing in them is markup. The first part is for the user and
-stays out of the issue; it has lines that fit a terminal, because a line's end is a break in an
-issue and the rest has none to spare.
+Facts stand in fenced blocks, so nothing in them is markup. The first part is for the user, stays
+out of the issue, and fits a terminal. Text of the issue itself is not wrapped, because GitHub
+shows the end of a line as a break.
 """
 
 from __future__ import annotations

@@ -50,11 +50,12 @@ def yours(view: View) -> list[str]:
     hosts = view.fact("metadata", "hosts", 1)
     has_tpu = view.fact("tpu", "chips", 0)
     old = " and ".join(one["name"] for one in stale(view))
+    fresh = ", on a new TPU VM too" if has_tpu else ""
     since = "" if view.fact("changes", "since", "") else ", and since when: a version that worked"
     asked: dict[str, tuple[Any, str]] = {
-        "what": (True, "What you ran, what happened, and what you expected instead."),
+        "what": (True, "The command you ran, what happened, and what you expected instead."),
         "code": (True, "The shortest code that shows it, with data that it makes itself."),
-        "always": (True, f"Whether it happens every time{since}."),
+        "always": (True, f"Whether it happens every time{fresh}{since}."),
         "cpu": (has_tpu, f"Whether the same code works on the CPU ({ON_CPU.get(tracker)})."),
         "hosts": (
             isinstance(hosts, int) and hosts > 1,
@@ -63,7 +64,7 @@ def yours(view: View) -> list[str]:
         "stale": (old, f"Whether it fails with the newest {old} too."),
         "image": (
             view.fact("resources", "container", "none") != "none",
-            "Which image the container is from, and the options it was started with.",
+            "Which image the container is from, its options, and whether it happens outside of it.",
         ),
         "vm": (
             has_tpu and not view.fact("metadata", "runtime_version", ""),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from tpustarter.report.asked import ASIDE
 from tpustarter.report.view import Fields, View
 
 FRAMEWORKS = ("jax", "torch", "torch_xla", "torch_tpu", "tensorflow")
@@ -96,9 +97,12 @@ def _asked(view: View) -> Iterator[tuple[str, str]]:
         if not view.fact(name, "steps", []):
             continue
         steps = cast("list[Fields]", view.fact(name, "steps", []))
-        bad = next((one for one in steps if one["state"] in ("failed", "hung", "crashed")), None)
+        steps = [one for one in steps if one.get("step") not in ASIDE]
+        bad = next(
+            (one for one in steps if one.get("state") in ("failed", "hung", "crashed")), None
+        )
         if bad:
-            yield name, f"{bad['state']} in `{bad['step']}`"
+            yield name, f"{bad.get('state')} in `{bad.get('step')}`"
         elif why := view.fact(name, "not_asked_because", ""):
             yield name, f"devices were not started, because {why}"
         elif view.fact(name, "platform", ""):
@@ -154,12 +158,12 @@ def gib(value: Any, what: str) -> str:
 def _checks(view: View) -> str:
     """Return which host checks found something."""
     found = cast("list[Fields]", view.fact("checks", "findings", []))
-    return ", ".join(f"{one['code']} ({one['verdict']})" for one in found)
+    return ", ".join(f"{one.get('code')} ({one.get('verdict')})" for one in found)
 
 
 def _changes(view: View) -> str:
     """Return what is another version, or another machine, than it was then."""
     rows = [*view.fact("changes", "versions", []), *view.fact("changes", "machine", [])]
-    changed = [f"{one['name']} {one['before']} became {one['now']}"
+    changed = [f"{one.get('name')} {one.get('before')} became {one.get('now')}"
                for one in cast("list[Fields]", rows)]  # fmt: skip
     return ", ".join(changed)
