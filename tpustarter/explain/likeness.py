@@ -26,7 +26,7 @@ from tpustarter.explain import reading
 from tpustarter.explain.known import Failure
 from tpustarter.explain.scanning import QUOTED, Scan, Seen
 
-ALIKE = 0.5
+ALIKE = 0.55
 """Cosine from which two lines are taken for the same message."""
 INFORMATION = 8.0
 """What the words that two lines share must weigh together, so that no single word decides."""
