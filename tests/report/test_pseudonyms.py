@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tpustarter.report.cleaning import Cleaner, Unclean
@@ -112,6 +112,7 @@ def test_a_text_in_which_a_name_is_left_is_refused() -> None:
         one.proved("abc-secret-def")
 
 
+@example(before="\x1b", after="", name="hf_zq7abcdefghijklmnop")
 @given(
     before=st.text(max_size=30), after=st.text(max_size=30), name=st.sampled_from(
         ["zq7ada", "zq7-lab-314", "hf_zq7abcdefghijklmnop", "zq7ada@example.com", "gs://zq7-b/zq7"]

@@ -42,7 +42,8 @@ class Cleaner:
 
     def text(self, text: str, lines: int = LINES) -> str:
         """Return a text of at most so many lines, its last ones; raises Unclean."""
-        plain = _ESCAPE.sub("", text.replace("\r\n", "\n"))
+        # An escape takes the letter after it, which may be the first of a secret.
+        plain = _ESCAPE.sub("", self._without_secrets(text.replace("\r\n", "\n")))
         # All of it is searched for secrets before it is cut: half of one is not recognised.
         clean = self._without_secrets(plain).rstrip()
         # A name that is shown ends long before this; to look for names further takes for ever.
