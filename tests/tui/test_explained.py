@@ -120,7 +120,7 @@ def test_what_this_machine_shows_confirms_it(tmp_path: Path) -> None:
             marked = pilot.app.screen.query_one("#rows").chosen
             assert "host.breaks" == marked, seen
             seen = await press(pilot, "f")
-            assert "Why host.breaks failed" in seen
+            assert "Why it failed: host.breaks" in seen
             assert "holds the TPU (confirmed)" in seen
             assert "here    holder of the TPU: found python, pid 4242" in seen
             assert "and it shows the same." in seen

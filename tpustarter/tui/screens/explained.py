@@ -59,7 +59,7 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
             failed: What failed.
             why_no_look: Why this machine is better not looked at now; empty where it can be.
         """
-        super().__init__(f"Why {visible(failed.name)} failed")
+        super().__init__(f"Why it failed: {visible(failed.name)}")
         self._failed = failed
         self._why_no_look = why_no_look
         self._found: Explanation | None = None
@@ -141,7 +141,10 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
             yield from (_piece(part) for part in explanation.advice())
         if self._failed.file:
             yield Content("")
-            yield Hanging(_label("log"), visible(str(self._failed.file)))
+            home = f"{self.tutor.machine.env.get('HOME', '').rstrip('/')}/"
+            path = str(self._failed.file)
+            shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
+            yield Hanging(_label("log"), visible(shown))
 
     def _what_is_there(self, last_error: str) -> Iterator[Lines | Content]:
         failed = self._failed
