@@ -1,12 +1,10 @@
 """How well `explain` does on real logs, beside plain regular expressions, in one run.
 
-    python -m tests.explain.measure [FOLDER] [--wrong] [--left-out] [--failures FILE ...]
+    python -m tests.explain.measure [FOLDER] [--wrong] [--failures FILE ...]
 
-FOLDER holds `index.yml` and logs. By default it is tests/samples/logs/held_out, which nobody read
-who wrote a pattern, and in which no TPU fails. `threads.yml` names the logs of failures that were
-measured. `--wrong` lists what was got wrong, for the half to build from. `--left-out` measures what
-likeness is worth: of each log, the patterns of its own cause are left out, as if nobody had written
-them.
+FOLDER holds `index.yml` and logs. By default it is tests/samples/logs/held_out, in which no TPU
+fails. `threads.yml` names the logs of public threads that were measured. `--wrong` lists what was
+got wrong, for logs that are not unread any more.
 """
 
 from __future__ import annotations
@@ -75,30 +73,6 @@ def explained(failures: Sequence[known.Failure]) -> Callable[[bytes], list[froze
     return ask
 
 
-def left_out(failures: Sequence[known.Failure], logs: Sequence[Log]) -> dict[str, int]:
-    """Return how many causes are still found by likeness without the patterns of their rows.
-
-    Logs in which another row's patterns are found are left aside, for likeness isn't asked there.
-    """
-    scanner = scanning.Scanner(failures)
-    counts = {"asked": 0, "answered": 0, "right": 0}
-    for log in logs:
-        scan = scanner.scan(io.BytesIO(log.data))
-        own = [row.id for row in failures if log.causes & {row.id, *row.aliases}]
-        for name in own:
-            parts = scan.seen.get(name, scanning.Seen()).signs
-            parts.pop("shows", None)
-            parts.pop("suggests", None)
-        matches = ranking.rank(scan, failures)
-        answers = [one for one in matches if one.failure.role != "notice"]
-        if not own or any(not one.reads_like for one in answers):
-            continue
-        counts["asked"] += 1
-        counts["answered"] += bool(answers)
-        counts["right"] += any(one.failure.id in own for one in answers)
-    return counts
-
-
 def plain() -> Callable[[bytes], list[frozenset[str]]]:
     """Return what asks the patterns of the catalogue as they are, in the order of the log."""
     patterns = {
@@ -152,7 +126,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--wrong", action="store_true")
-    parser.add_argument("--left-out", action="store_true")
     parser.add_argument("--failures", nargs="*", type=Path, default=[known.FILE])
     options = parser.parse_args()
     folders = options.folders or [LOGS / "held_out"]
@@ -164,9 +137,6 @@ def main() -> None:
         print(name, *(f"{key} {value}" for key, value in found.items()), sep="  ")
         if options.wrong and name == "explain":
             print(*(f"    {line}" for line in wrong), sep="\n")
-    if options.left_out:
-        found = left_out(failures, logs)
-        print("patterns left out", *(f"{key} {value}" for key, value in found.items()), sep="  ")
 
 
 if __name__ == "__main__":

@@ -144,8 +144,6 @@ def _at_length(match: Match, one: Explanation) -> Iterator[Part]:
     yield Part(visible(f"{title(match)} ({match.confidence})"), sure=match.confidence)
     for sign in _telling(match):
         yield Part(visible(sign.quote), _place(sign, one.lines))
-    if match.reads_like:
-        yield Part(visible(f"It reads like: {match.reads_like}"), "like")
     if match.here:
         yield Part(visible(match.here), "here")
     yield Part()
@@ -226,7 +224,6 @@ def _fields(match: Match, python: str) -> dict[str, Any]:
         "line": sign.line,
         "quote": sign.quote,
         "signs": [{"line": one.line, "quote": one.quote} for one in match.signs],
-        "reads_like": match.reads_like or None,
         "here": match.here or None,
         "cause": failure.why,
         "fix": fixes(match, python),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tpustarter.explain import likeness
 from tpustarter.explain.known import Failure
 from tpustarter.explain.scanning import Scan, Seen, Sign
 
@@ -29,8 +28,6 @@ class Match:
     """What this machine shows of it; empty where nothing could be looked at."""
     hint: str = ""
     """What to do about that on this machine."""
-    reads_like: str = ""
-    """The text that the line is like; empty where a pattern of the failure was found."""
 
 
 def rank(scan: Scan, failures: Sequence[Failure]) -> list[Match]:
@@ -51,17 +48,7 @@ def rank(scan: Scan, failures: Sequence[Failure]) -> list[Match]:
         Match(match.failure, match.confidence, match.signs, by.get(match.failure.id, ""))
         for match in found.values()
     ]
-    if all(match.failure.role == "notice" for match in matches) and (like := _like(scan, failures)):
-        matches.append(like)
     return in_order(matches)
-
-
-def _like(scan: Scan, failures: Sequence[Failure]) -> Match | None:
-    like = likeness.find(scan, failures)
-    if like is None:
-        return None
-    sign = Sign("", like.line, like.quote)
-    return Match(like.failure, "possible", (sign,), reads_like=like.example)
 
 
 def in_order(matches: Iterable[Match]) -> list[Match]:
