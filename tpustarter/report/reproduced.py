@@ -42,11 +42,11 @@ def markdown(view: View) -> Iterator[str]:
 def _rows(sections: Sequence[Mapping[str, Any]], name: str) -> list[Fields]:
     """Return the rows of a report, those of somebody else's only where they are whole."""
     facts = next((one["facts"] for one in sections if one["name"] == SECTION), Fields())
-    rows = cast("list[Fields]", facts.get(name) or [])
-    return [row for row in rows if isinstance(row, dict) and _is_whole(row, name)]
+    rows = cast("list[Any]", facts.get(name) or [])
+    return [cast("Fields", row) for row in rows if isinstance(row, dict) and _is_whole(row, name)]
 
 
-def _is_whole(row: Fields, name: str) -> bool:
+def _is_whole(row: Any, name: str) -> bool:
     texts = ("id", "why") if name == "without" else ("id", "name", "title", "says", "command",
                                                      "code")  # fmt: skip
     whole = all(isinstance(row.get(key), str) for key in texts)
