@@ -353,7 +353,7 @@ def test_a_report_has_the_files_and_says_first_what_came_of_them(tmp_path: Path)
     root.mkdir()
     interpreter = Interpreter(python, "--python", installed(tmp_path / "venv"))
     context = Context(lay_out(root, None), tmp_path, interpreter)
-    report = making.make(context, asks=True, only=("reproducers", "python"))
+    report = making.make(context, asks=True, only=("reproducers", "python", "known"))
     packed = bundle.write(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
         opened = {one.name.partition("/")[2]: tar.extractfile(one) for one in tar}
@@ -370,6 +370,10 @@ def test_a_report_has_the_files_and_says_first_what_came_of_them(tmp_path: Path)
     assert "No module named 'jax.numpy'" in printed
     assert "| as it is | raises (ModuleNotFoundError) |" in text
     assert "| one device | raises (ModuleNotFoundError) |" in text
+    assert "| `JAX_DISABLE_JIT=1` | raises" in text
+    assert "**What happens**: `jax.all_reduce` fails, and so does a file" in " ".join(text.split())
+    known = next(one for one in report.document["sections"] if one["name"] == "known")
+    assert "the files that reproduce failures" in known["facts"]["searched"]
     assert has_no_tpustarter(interpreter)
 
 

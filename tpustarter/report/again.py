@@ -79,6 +79,11 @@ def _texts(facts: Mapping[str, Fields]) -> Iterator[_Text]:
         parts = (facts.get(name, {}).get(key) for key in
                  ("output", "libtpu_log", "python_stack", "native_stack", "error"))  # fmt: skip
         yield from _whole(name, [str(one) for one in parts if one], then[name])
+    files = cast("list[Fields]", facts.get("reproducers", {}).get("files") or [])
+    yield from _whole(
+        known.FROM_FILES, [str(one["output"]) for one in files if one["output"]],
+        then[known.FROM_FILES],
+    )  # fmt: skip
     errors = cast("list[Fields]", facts.get("checks", {}).get("errors") or [])
     yield from _whole(
         known.FROM_CHECKS, [str(one["log"]) for one in errors if one["log"]],

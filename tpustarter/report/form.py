@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import cast
 
-from tpustarter.report import forms, listing, questions, summary, trackers
+from tpustarter.report import forms, listing, questions, reproduced, summary, trackers
 from tpustarter.report.view import Fields, View, plain
 
 LONGEST = 60_000
@@ -83,6 +83,7 @@ def _errors(view: View) -> Iterator[str]:
             yield f"{name} fails with {_short(error.splitlines()[-1])}"
         elif ended := view.fact(name, "ended", ""):
             yield f"{name} ends by {plain(ended)}."
+    yield from reproduced.failing(view)
     for one in cast("list[Fields]", view.fact("checks", "findings", [])):
         if one["verdict"] == "fail":
             yield f"the check {one['check']} fails, because {_short(one['what'])}"

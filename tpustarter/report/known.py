@@ -17,7 +17,9 @@ MOST = 6
 LOG_S = 120.0
 """Longest that a user's log is read."""
 FROM_LOG, FROM_LAST, FROM_CHECKS = "the log", "the last error of the log", "failing checks"
-SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, "jax", "torch", "torch_xla", "torch_tpu", "tensorflow")
+FROM_FILES = "the files that reproduce failures"
+SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, "jax", "torch", "torch_xla", "torch_tpu",
+           "tensorflow")  # fmt: skip
 """Where a known failure was seen. A report that is opened again has the log's last error alone."""
 
 
@@ -45,6 +47,8 @@ def _texts(context: Context) -> Iterator[tuple[str, IO[bytes]]]:
     for framework, output in context.found.get("outputs", {}).items():
         if output.strip():
             yield framework, io.BytesIO(output.encode())
+    if printed := "\n".join(context.found.get("reproduced", ())).strip():
+        yield FROM_FILES, io.BytesIO(printed.encode())
     fresh: Any = context.found.get("fresh") or {"results": []}
     results = cast("list[dict[str, Any]]", fresh["results"])
     logs = "\n".join(one["log"] for one in results if one["status"] in ("fail", "error"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -9,6 +10,8 @@ from tpustarter.report.shapes import NOT_TOLD
 from tpustarter.report.view import Fields, View, fenced, plain
 
 SECTION = FOLDER = "reproducers"
+_FAILS = ("fails", "raises", "crashes")
+"""How the outcome of a run begins that did not end well."""
 SHORT = 150
 """Lines of a file that stands in the issue too; a longer one is only in the bundle."""
 
@@ -30,7 +33,7 @@ def markdown(view: View) -> Iterator[str]:
         if one["variants"]:
             yield from ("| variant | outcome |", "|---|---|")
             for row in one["variants"]:
-                yield f"| {plain(row['variant'])} | {plain(row['outcome'])} |"
+                yield f"| {_variant(row['variant'])} | {plain(row['outcome'])} |"
             yield ""
         if one.get("conclusion"):
             yield from (plain(one["conclusion"]), "")
@@ -57,6 +60,18 @@ def _is_whole(row: Any, name: str) -> bool:
     return isinstance(row.get("lines"), int) and all(
         {"variant", "outcome"} <= set(one) for one in told
     )
+
+
+def failing(view: View) -> Iterator[str]:
+    """Yield what failed when its file was run for this report, in a clause each."""
+    for one in _rows(view.sections, "files"):
+        if any(str(row["outcome"]).startswith(_FAILS) for row in one["variants"][:1]):
+            yield f"`{one['id']}` fails, and so does a file that needs no tpustarter (below)."
+
+
+def _variant(title: Any) -> str:
+    """Return what was different, a setting as code."""
+    return f"`{title}`" if re.fullmatch(r"\w+=[\w.:-]+", str(title)) else plain(title)
 
 
 def _is_told(one: Fields) -> bool:

@@ -106,6 +106,8 @@ class _Tester:
         made = one.make(failure, place)
         tried, why = self._tried(one, made, place)
         first = tried[0].outcome if tried else None
+        if first:
+            self._context.found.setdefault("reproduced", []).append(first.output)
         state, says = _judged(failure, first, why)
         if elsewhere:
             says += " It failed in another Python, which `--python` names."
