@@ -226,7 +226,7 @@ def test_a_short_word_is_no_secret() -> None:
 )
 def test_a_long_line_is_redacted_in_bounded_time(piece: str) -> None:
     """A block may print anything: no text makes the patterns search for ever."""
-    began = time.monotonic()
+    began = time.process_time()  # not the time that a busy machine keeps it waiting
     Redactor({}).text(piece * (256 * 1024 // len(piece)))
 
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

@@ -226,6 +226,7 @@ def _machine(root: Path, row: Row, stack: ExitStack) -> host.Machine:
 def _plain(text: str, folder: Path) -> str:
     """Replace what differs between two runs: folders, versions of this Python, times, ports."""
     text = text.replace(str(folder), "FOLDER")
+    text = re.sub(r"~/\S*/logs/[^/\s]+/", "LOGS/", text)
     text = re.sub(rf"{re.escape(sys.executable)}: jax \S+", "OWN-PYTHON: jax X", text)
     text = re.sub(
         rf"{re.escape(sys.executable)}` tests one that has jax \S+", "OWN-PYTHON` ...", text
