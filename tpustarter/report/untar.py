@@ -1,7 +1,9 @@
 """Reads an archive in memory: every size in it is a claim, and no name is a path on this machine.
 
 It knows plain files and folders, as `bundle` and the common programs write them, and refuses the
-rest. So there is nothing to follow, to fill with zeros or to extract.
+rest. So there is nothing to follow, to fill with zeros or to extract. The standard library's
+`tarfile` reads much more, and in older versions of Python that are supported here it never comes
+back from a header with a negative offset (CVE-2025-8194).
 """
 
 from __future__ import annotations
