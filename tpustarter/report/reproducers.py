@@ -59,7 +59,7 @@ def _collect(context: Context, ids: Sequence[str], why_not: str) -> Fields:
     found = [failed.named(one) for one in ids] if ids else failed.newest(since)
     without: list[Fields] = []
     if not ids:
-        why = "it is not among the newest, and `--reproduce` with its name makes one"
+        why = "it is not among the newest; the option --reproduce with its name makes one"
         without = [{"id": one.id, "why": why} for one in found[MOST:]]
         found = found[:MOST]
     if not found:
