@@ -76,6 +76,7 @@ MET: dict[str, Met] = {
     "queued-resource-holds-quota": Met("create", 8),
     "internal-error-size": Met("failed", 13),
     "accelerator-config-not-found": Met("create", 3),
+    "topology-not-offered": Met("create", 3),
     "accelerator-not-in-zone": Met("create", 3),
     "zone-not-supported": Met("create", 3),
     "flex-start-not-supported": Met("operation", 3),

@@ -55,7 +55,7 @@ CHANGES: dict[str, tuple[Callable[[str], str], float]] = {
     "kubectl": (_each(lambda _, line: "[pod/train-0-0-x7k2p/jax-tpu] " + line), 0.95),
     "gcloud": (_each(lambda _, line: "[worker 3] " + line), 0.95),
     "docker": (_each(lambda _, line: "train-1  | " + line), 0.95),
-    "SLURM": (_each(lambda _, line: "2: " + line), 0.95),
+    "SLURM": (_each(lambda _, line: "2: " + line), 0.90),
     "coloured": (_each(lambda _, line: f"\x1b[1;31m{line[:20]}\x1b[0m{line[20:]}\x1b[K"), 0.98),
     "Windows": (lambda text: text.replace("\n", "\r\n") + "\r\n", 0.98),
     "among healthy lines": (
