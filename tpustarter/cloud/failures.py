@@ -221,7 +221,7 @@ def problem(
 def _plain(text: str) -> str:
     """Return a text without the marks of JSON, YAML and HTTP: plain quotes, single spaces."""
     text = text[:READ_AT_MOST].replace("\\u0027", "'").replace("&#39;", "'").replace("&quot;", '"')
-    text = re.sub(r"\\+([\"'])", r"\1", text)
+    text = re.sub(r"(?<!\\)\\+([\"'])", r"\1", text)  # each run of backslashes is tried once
     return re.sub(r"(\s|\\[nrt])+", " ", text)
 
 
