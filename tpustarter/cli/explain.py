@@ -25,16 +25,22 @@ COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
 _EXAMPLE = "python train.py 2>&1 | tpustarter explain"
 
 
-@click.command(epilog="Example: tpustarter explain train.log")
+@click.command(
+    short_help="Say what an error means, and what to do about it.",
+    epilog="Example: tpustarter explain train.log",
+)
 @click.argument("file", required=False, metavar="[FILE|-]")
-@click.option("--no-look", is_flag=True, help="Only read the log, don't look at this machine.")
-@click.option("--fix", is_flag=True, help="Offer small fixes, each shown and asked for.")
+@click.option("--no-look", is_flag=True, help="Read the log only, and don't look at this machine.")
+@click.option(
+    "--fix", is_flag=True, help="Offer small fixes; you see each command and say yes or no."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> None:
     """Say what a log means: the most likely cause, the line that shows it, and what to do.
 
-    FILE is a log, a traceback, or any output of a program; - reads it from a pipe. What can be
-    confirmed here is looked at without touching the TPU. Nothing is sent anywhere.
+    FILE is a log, a traceback, or any output of a program; - reads it from a pipe. Where this
+    machine can confirm a cause, explain looks at it without touching the TPU. It sends nothing
+    anywhere.
     """
     from tpustarter.explain import explanation, known, scanning
 

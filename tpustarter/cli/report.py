@@ -23,29 +23,31 @@ SCHEMA = "tpustarter.bug-report/1"
     "--for",
     "tracker",
     metavar="TRACKER",
-    help="Whose form: jax, pytorch-xla, torchtpu, tensorflow or cloud-tpu.",
+    help="The tracker whose form to fill: jax, pytorch-xla, torchtpu, tensorflow or cloud-tpu.",
 )
-@click.option("--log", metavar="FILE", help="What your program printed; searched, not attached.")
-@click.option("--python", metavar="PATH", help="The Python whose packages are reported.")
+@click.option(
+    "--log", metavar="FILE", help="The output of your program, which is searched and not attached."
+)
+@click.option("--python", metavar="PATH", help="The Python whose packages the report lists.")
 @click.option(
     "--wait",
     type=click.FloatRange(1, 600),
     default=30.0,
     metavar="SECONDS",
-    help="How long a framework is asked before it counts as hanging (30).",
+    help="How long a framework may take to answer before it counts as hanging (30).",
 )
-@click.option("--no-ask", is_flag=True, help="Read files only, and start no framework.")
+@click.option("--no-ask", is_flag=True, help="Only read files, and start no framework.")
 @click.option(
     "--reproduce",
     "reproduces",
     multiple=True,
     metavar="ID",
-    help="A check (jax.all_reduce) or block (jax/precision:product) to make a file of.",
+    help="Make a reproducer of this check (jax.all_reduce) or block (jax/precision:product).",
 )
-@click.option("--no-reproduce", is_flag=True, help="Make no files that reproduce failures.")
-@click.option("--out", default=".", metavar="FOLDER", help="Where the files go (here).")
-@click.option("--yes", is_flag=True, help="Write without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, write nothing.")
+@click.option("--no-reproduce", is_flag=True, help="Make no reproducers.")
+@click.option("--out", default=".", metavar="FOLDER", help="The folder to write into (this one).")
+@click.option("--yes", is_flag=True, help="Write the files without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and write nothing.")
 @click.option(
     "--open",
     "opened",
@@ -63,14 +65,15 @@ SCHEMA = "tpustarter.bug-report/1"
 def report(**options: Any) -> None:
     """Collect what maintainers ask for, also while the TPU hangs.
 
-    Versions, variables, chips, locks, logs and checks are read first; then each framework is asked
-    in a process that is ended if it hangs, and its stack is taken. Names, addresses and paths
-    become pseudonyms, and secrets are taken out. You see the exact text before anything is
-    written, and nothing is sent.
+    The report begins with what can be read: versions, variables, chips, locks, logs and the last
+    checks. Then it asks each framework in a process of its own. If that process hangs, the report
+    contains its stack. Names, addresses and paths become pseudonyms, and secrets are taken out.
+    You see the exact text before anything is written, and nothing is sent.
 
-    For the three newest checks and blocks of lessons that failed in the last day, or for those
-    that you name, a file is made that needs the framework alone. It is run first, and with other
-    settings and devices too, so that the report says what matters. One that holds here says so.
+    For each check and each block of a lesson that failed in the last day (the newest three), or
+    for those that you name, it makes a reproducer, which is one file that needs only the framework.
+    It runs the file here, also with other settings and devices, so that the report can say what
+    matters, and whether the failure happens again at all.
     """
     if options["opened"] is not None or options["compare"]:
         _read(options)

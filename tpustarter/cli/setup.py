@@ -21,17 +21,17 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
 
 @click.command(epilog="Example: tpustarter setup jax --yes")
 @click.argument("profile", default="jax")
-@click.option("--yes", is_flag=True, help="Run the plan; without it nothing is run.")
-@click.option("--dry-run", is_flag=True, help="Show the plan and run nothing, also with --yes.")
-@click.option("--undo", is_flag=True, help="Show what would be removed; with --yes remove it.")
+@click.option("--yes", is_flag=True, help="Run the plan. Without this option nothing is run.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and run nothing, even with --yes.")
+@click.option("--undo", is_flag=True, help="Show what would be removed, and with --yes remove it.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Where the environment is made.  "
+    help="The folder of the environment.  "
     "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu]",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def setup(
     *, profile: str, yes: bool, dry_run: bool, undo: bool, folder: Path | None, as_json: bool
 ) -> None:
@@ -44,9 +44,9 @@ def setup(
       pytorch-xla  PyTorch/XLA 2.9.0, its last release
       torchtpu     TorchTPU 0.2.0, which succeeds PyTorch/XLA
 
-    The plan is shown first: every command, with its reason and what it changes.
+    You see the plan first: every command, with its reason and what it changes.
     Steps that are done are skipped, so an interrupted run continues where it stopped.
-    Administrator rights are never used.
+    No step uses administrator rights.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         # os.path leaves `~name` as it is where pathlib raises for a user that is not there.

@@ -60,6 +60,6 @@ class _Verbs(click.Group):
 def tpu() -> None:
     """Get a TPU from Google Cloud, look after it, and give it back.
 
-    Every verb shows the gcloud command that does the same. With `--dry-run` nothing is sent, and no
-    credentials are needed.
+    Every verb shows the gcloud command that does the same. With `--dry-run` it sends nothing and
+    needs no credentials.
     """

@@ -41,69 +41,120 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
 
 @click.command(
     "create",
+    short_help="Ask for a TPU, and follow the request until it is there.",
     epilog="Example: tpustarter tpu create bert --type v6e-8 --zone us-central1-b --spot --dry-run",
 )
 @click.argument("name")
-@click.option("--type", "type_name", required=True, metavar="TYPE", help="Such as v6e-8.")
+@click.option(
+    "--type",
+    "type_name",
+    required=True,
+    metavar="TYPE",
+    help="The accelerator type, such as v6e-8.",
+)
 @click.option(
     "--zone",
     "zones",
     multiple=True,
     metavar="ZONE",
-    help="May be repeated: the zones are tried in this order.  [default: gcloud's]",
+    help="The zone. Repeat it to try several, in this order.  [default: gcloud's]",
 )
-@click.option("--spot", is_flag=True, help="Cheaper, and Google may take it back at any time.")
-@click.option("--reserved", is_flag=True, help="From a reservation of the project.")
-@click.option("--reservation", default="", metavar="PATH", help="The reservation, by full name.")
-@click.option("--version", metavar="NAME", help="The image.  [default: the generation's]")
-@click.option("--slices", type=click.IntRange(1, 256), default=1, help="More make a multislice.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
-@click.option("--metadata", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
+@click.option(
+    "--spot",
+    is_flag=True,
+    help="Ask for a spot TPU: cheaper, but Google may pre-empt it at any time.",
+)
+@click.option("--reserved", is_flag=True, help="Take the TPU from a reservation of the project.")
+@click.option(
+    "--reservation", default="", metavar="PATH", help="The full name of that reservation."
+)
+@click.option("--version", metavar="NAME", help="The runtime version.  [default: the generation's]")
+@click.option(
+    "--slices",
+    type=click.IntRange(1, 256),
+    default=1,
+    help="How many slices; more than one make a multislice.",
+)
+@click.option(
+    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label; repeat it for more."
+)
+@click.option(
+    "--metadata",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Metadata for every worker; repeat it for more.",
+)
 @click.option(
     "--startup-script",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Run as root on every worker, at each start.",
+    help="A script that every worker runs as root whenever it starts.",
 )
 @click.option(
     "--libtpu-flags",
     default="",
     metavar="FLAGS",
-    help="LIBTPU_INIT_ARGS on every worker, set by the start-up script.",
+    help="Flags that the start-up script puts into LIBTPU_INIT_ARGS on every worker.",
 )
 @click.option(
     "--data-disk",
     "disks",
     multiple=True,
     metavar="PATH[:ro]",
-    help="projects/P/zones/Z/disks/NAME; may be repeated.",
+    help="A disk to attach, projects/P/zones/Z/disks/NAME; repeat it for more.",
 )
-@click.option("--network", default="default", help="[default: default]")
-@click.option("--subnetwork", default="", metavar="NAME")
+@click.option("--network", default="default", help="The VPC network.  [default: default]")
+@click.option(
+    "--subnetwork", default="", metavar="NAME", help="A subnetwork of that network, in this region."
+)
 @click.option(
     "--internal-ips",
     is_flag=True,
-    help="No external addresses: needs Private Google Access or Cloud NAT.",
+    help="Give no external addresses; this needs Private Google Access or Cloud NAT.",
 )
-@click.option("--service-account", default="", metavar="EMAIL")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="For firewall rules.")
-@click.option("--valid-until", default="", metavar="TIME", help="Leave the queue after 6h, 2d.")
+@click.option(
+    "--service-account",
+    default="",
+    metavar="EMAIL",
+    help="The account as which the workers call Google Cloud.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="A network tag that firewall rules refer to.",
+)
+@click.option(
+    "--valid-until",
+    default="",
+    metavar="TIME",
+    help="When to leave the queue without a TPU, such as 6h or 2d.",
+)
 @click.option(
     "--patience",
     default="15m",
     metavar="TIME",
-    help="Wait in one zone while there are others.  [default: 15m]",
+    help="How long to wait in one zone before trying the next.  [default: 15m]",
 )
 @click.option(
     "--flex-start",
     default="",
     metavar="TIME",
-    help="Print the command that waits for a TPU of so long, such as 4h.",
+    help="Print the command that asks for a flex-start TPU for this long, such as 4h.",
 )
-@click.option("--outside-grant", is_flag=True, help="Pay for what the TRC grant doesn't cover.")
+@click.option(
+    "--outside-grant", is_flag=True, help="Ask, and pay, for what the TRC grant doesn't cover."
+)
 @common_options(zone=None)
-@click.option("--yes", is_flag=True, help="Don't ask for the name, unless it is outside a grant.")
-@click.option("--no-wait", is_flag=True, help="End once Google has taken the request.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Don't ask me to type the name, unless the TRC grant doesn't cover it.",
+)
+@click.option(
+    "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
+)
 def create_command(**options: Any) -> None:
     """Ask for a TPU with a queued resource, and follow it until it is there.
 

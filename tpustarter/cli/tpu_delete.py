@@ -24,13 +24,21 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
 
-@click.command("delete", epilog="Example: tpustarter tpu delete bert")
+@click.command(
+    "delete",
+    short_help="Delete a TPU with its request, or what is left over.",
+    epilog="Example: tpustarter tpu delete bert",
+)
 @click.argument("name", required=False)
-@click.option("--leftovers", is_flag=True, help="All that only holds its name and quota.")
+@click.option(
+    "--leftovers",
+    is_flag=True,
+    help="Delete every request that has no TPU but still holds its name and quota.",
+)
 @common_options(zone=None)
-@click.option("--zone", metavar="ZONE", help="[default: every zone]")
-@click.option("--yes", is_flag=True, help="Don't ask for the name.")
-@click.option("--no-wait", is_flag=True, help="Don't wait until it is gone.")
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@click.option("--yes", is_flag=True, help="Don't ask me to type the name.")
+@click.option("--no-wait", is_flag=True, help="Return as soon as Google has accepted the deletion.")
 def delete_command(
     *,
     name: str | None,

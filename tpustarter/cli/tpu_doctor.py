@@ -29,13 +29,21 @@ _QUOTED = re.compile(r'"[^"]*"')
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-@click.command("doctor", epilog="Example: tpustarter tpu doctor --zone us-east1-d --type v6e-8")
-@common_options(zone="Where a TPU is wanted.")
-@click.option("--type", "tpu_type", metavar="TYPE", help="The TPU that is wanted, such as v6e-8.")
-@click.option(
-    "--show-names", is_flag=True, help="Show ids, numbers and addresses, which are left out."
+@click.command(
+    "doctor",
+    short_help="Find what keeps your project from getting a TPU.",
+    epilog="Example: tpustarter tpu doctor --zone us-east1-d --type v6e-8",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@common_options(zone="Where a TPU is wanted.")
+@click.option(
+    "--type", "tpu_type", metavar="TYPE", help="The accelerator type that you want, such as v6e-8."
+)
+@click.option(
+    "--show-names",
+    is_flag=True,
+    help="Show project ids, numbers and addresses, which are left out otherwise.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def doctor_command(
     *,
     project: str | None,
@@ -45,10 +53,11 @@ def doctor_command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """See what stands between your project and a TPU, and how to settle it.
+    """Find what keeps your project from getting a TPU, and how to settle it.
 
     It asks Google about the project with your own credentials, changes nothing, and takes at most
-    about 20 seconds. What it cannot see is unknown, with the gcloud command that looks.
+    about 20 seconds. What it cannot see is reported as unknown, together with the gcloud
+    command that looks.
 
     \b
     Exit code: 0 nothing stands in the way, 1 something does, 3 something that

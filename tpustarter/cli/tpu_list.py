@@ -18,17 +18,22 @@ from tpustarter.cloud.overview import Overview, Row
 from tpustarter.cloud.places import Project
 from tpustarter.terminal import visible, wrap
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-@click.command("list", epilog="Example: tpustarter tpu list")
+@click.command(
+    "list",
+    short_help="List every TPU and every request, with its state.",
+    epilog="Example: tpustarter tpu list",
+)
 @common_options(zone=None)
-@click.option("--zone", metavar="ZONE", help="[default: every zone]")
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
 @_JSON
 def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
     """List every TPU and every request for one, with its state in words.
 
-    What this program asked for and Google doesn't list is shown too, until it is known to be gone.
+    A request that this program made and that Google doesn't list is shown too, until it is known to
+    be gone.
     """
     with json_even_if_it_breaks(overview.SCHEMA, wanted=as_json):
         where = place(project, dry_run=dry_run)
@@ -40,15 +45,19 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         _print(seen, seen.rows, as_json=as_json)
 
 
-@click.command("show", epilog="Example: tpustarter tpu show bert")
+@click.command(
+    "show",
+    short_help="Show one TPU: state, workers, addresses, health.",
+    epilog="Example: tpustarter tpu show bert",
+)
 @click.argument("name")
 @common_options(zone=None)
-@click.option("--zone", metavar="ZONE", help="[default: every zone]")
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
 @_JSON
 def show_command(
     *, name: str, project: str | None, zone: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    """Show one TPU: its state, its workers and their addresses, its health."""
+    """Show one TPU: its state, its workers with their addresses, and its health."""
     with json_even_if_it_breaks(overview.SCHEMA, wanted=as_json):
         where = place(project, dry_run=dry_run)
         zone_name = request.check_zone(zone) if zone else EVERY_ZONE

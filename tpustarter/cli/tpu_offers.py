@@ -16,7 +16,7 @@ from tpustarter.cloud.offers import Offer
 from tpustarter.terminal import visible, wrap
 
 SCHEMA = "tpustarter.offers/1"
-_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.command("zones", epilog="Example: tpustarter tpu zones")

@@ -29,12 +29,16 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Result = TypeVar("_Result")
 
 
-def common_options(*, zone: str | None = "Where.") -> Callable[[_Function], _Function]:
+def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _Function]:
     """Return what adds `--project`, `--zone` unless there is no help for it, and `--dry-run`."""
 
     def add(function: _Function) -> _Function:
-        dry = click.option("--dry-run", is_flag=True, help="Show the gcloud command, send nothing.")
-        project = click.option("--project", metavar="ID", help="[default: gcloud's]")
+        dry = click.option(
+            "--dry-run", is_flag=True, help="Show the gcloud command and send nothing."
+        )
+        project = click.option(
+            "--project", metavar="ID", help="The Google Cloud project.  [default: gcloud's]"
+        )
         function = dry(project(function))
         if zone is not None:
             option = click.option("--zone", metavar="ZONE", help=f"{zone}  [default: gcloud's]")

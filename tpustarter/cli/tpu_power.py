@@ -11,7 +11,7 @@ from tpustarter.cloud.resources import Node
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
-_YES = click.option("--yes", is_flag=True, help="Don't ask for the name.")
+_YES = click.option("--yes", is_flag=True, help="Don't ask me to type the name.")
 
 
 @click.command("stop", epilog="Example: tpustarter tpu stop bert")
@@ -21,9 +21,9 @@ _YES = click.option("--yes", is_flag=True, help="Don't ask for the name.")
 def stop_command(
     *, name: str, project: str | None, zone: str | None, dry_run: bool, yes: bool
 ) -> None:
-    """Stop a TPU VM: its chips are no longer billed, its disk is.
+    """Stop a TPU VM. Its chips are no longer billed, but its disk is.
 
-    A slice of several hosts cannot be stopped, and a stopped TPU VM needs free capacity to start.
+    Google can't stop a slice of several hosts, and a stopped TPU VM needs free capacity to start.
     """
     _send("stop", name, project, zone, dry_run=dry_run, yes=yes)
 

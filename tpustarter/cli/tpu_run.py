@@ -34,17 +34,32 @@ from tpustarter.terminal import visible, wrap
 
 @click.command(
     "run",
+    short_help="Run a command on one worker of a TPU, or on all of them.",
     epilog="Example: tpustarter tpu run bert --worker all -- python3 train.py",
 )
 @click.argument("name")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND")
-@click.option("--worker", default="0", metavar="N|all", help="[default: 0]")
-@click.option("--via", type=click.Choice(["gcloud", "ssh"]), default="gcloud", show_default=True)
-@click.option("--iap", is_flag=True, help="Through Identity-Aware Proxy, also where not needed.")
-@click.option("--user", metavar="NAME", help="Who to log in as.  [default: as gcloud does]")
+@click.option(
+    "--worker",
+    default="0",
+    metavar="N|all",
+    help="The worker by number, or all of them.  [default: 0]",
+)
+@click.option(
+    "--via",
+    type=click.Choice(["gcloud", "ssh"]),
+    default="gcloud",
+    help="The program that connects.  [default: gcloud]",
+)
+@click.option(
+    "--iap",
+    is_flag=True,
+    help="Connect through Identity-Aware Proxy, even if the TPU has an address.",
+)
+@click.option("--user", metavar="NAME", help="The user to log in as.  [default: as gcloud does]")
 @click.option(
     "--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-    help="End what still runs after so long.",
+    help="End the command on every worker after this long.",
 )  # fmt: skip
 @common_options()
 def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:

@@ -21,14 +21,21 @@ from tpustarter.terminal import visible, wrap
 @click.command("ssh-config", epilog="Example: tpustarter tpu ssh-config bert, then: ssh tpu-bert")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option(
-    "--file", type=click.Path(path_type=Path), metavar="PATH", help="[default: ~/.ssh/config]"
+    "--file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The ssh configuration.  [default: ~/.ssh/config]",
 )
-@click.option("--remove", is_flag=True, help="Take the lines away, of NAME or all of them.")
-@click.option("--iap", is_flag=True, help="Through Identity-Aware Proxy, also where not needed.")
-@click.option("--user", metavar="NAME", help="Who to log in as.  [default: your name here]")
-@click.option("--zone", metavar="ZONE", help="[default: every zone]")
-@click.option("--project", metavar="ID", help="[default: gcloud's]")
-@click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
+@click.option("--remove", is_flag=True, help="Remove the entries of NAME, or all of them.")
+@click.option(
+    "--iap",
+    is_flag=True,
+    help="Connect through Identity-Aware Proxy, even if the TPU has an address.",
+)
+@click.option("--user", metavar="NAME", help="The user to log in as.  [default: your name here]")
+@click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@click.option("--project", metavar="ID", help="The Google Cloud project.  [default: gcloud's]")
+@click.option("--dry-run", is_flag=True, help="Show the difference and write nothing.")
 def ssh_config_command(
     *,
     names: tuple[str, ...],
@@ -42,9 +49,10 @@ def ssh_config_command(
 ) -> None:
     """Let `ssh`, `scp`, `rsync` and editors know your TPUs by name.
 
-    Writes an entry per worker into your ssh configuration: `tpu-bert-w0`, `tpu-bert-w1` and so on,
-    and `tpu-bert` for the first. Without NAME these are all TPUs that are READY, and those that
-    are gone are taken out. The difference is shown first, and other lines stay as they are.
+    It writes an entry for each worker into your ssh configuration: `tpu-bert-w0`, `tpu-bert-w1`
+    and so on, and `tpu-bert` for the first one. Without NAME it writes every TPU that is READY,
+    and removes those that are gone. The difference is shown first, and all other lines stay as
+    they are.
     """
     path = file.expanduser() if file else ssh_config.default_path()
     zone = request.check_zone(zone) if zone else None

@@ -22,13 +22,17 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
 
-@click.command("watch", epilog="Example: tpustarter tpu watch bert")
+@click.command(
+    "watch",
+    short_help="Follow a request until its TPU is there.",
+    epilog="Example: tpustarter tpu watch bert",
+)
 @click.argument("name")
 @common_options()
 def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: bool) -> None:
-    """Follow a request until its TPU is there, or until it is known that it never will be.
+    """Follow a request until its TPU is there, or until it is certain that it won't come.
 
-    Ctrl-C ends the watching, not the request.
+    Ctrl-C stops following; the request stays.
     """
     where = place(project, dry_run=dry_run)
     if dry_run:

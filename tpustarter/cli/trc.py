@@ -31,17 +31,20 @@ _MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
 
 @click.command("trc", epilog="Example: tpustarter trc --allow v6e:64:spot:us-east1-d --days 30")
 @click.argument("file", required=False, metavar="[FILE|-]")
-@click.option("--paste", is_flag=True, help="Read another e-mail, pasted into this terminal.")
+@click.option(
+    "--paste", is_flag=True, help="Read another e-mail that you paste into this terminal."
+)
 @click.option(
     "--allow",
     multiple=True,
     metavar="LINE",
-    help="GENERATION:CHIPS:TIER:ZONE in place of the e-mail; may be repeated.",
+    help="One line of the grant, GENERATION:CHIPS:TIER:ZONE, in place of the e-mail; repeat it for "
+    "more.",
 )
 @click.option("--start", metavar="DAY", help="The first day of the grant, such as 2026-11-03.")
-@click.option("--days", type=click.IntRange(1, MOST_DAYS), help="For how many days it holds.")
-@click.option("--forget", is_flag=True, help="Remove what is kept of the grant.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--days", type=click.IntRange(1, MOST_DAYS), help="How many days the grant lasts.")
+@click.option("--forget", is_flag=True, help="Delete what this program has noted of the grant.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def trc(
     *,
     file: str | None,
@@ -54,9 +57,9 @@ def trc(
 ) -> None:
     """Note what a TRC grant covers, and show it.
 
-    FILE is the e-mail, `-` stands for stdin, and without either you can paste it. Only the zones,
-    generations, chips, tiers, the first day and the number of days are kept, on this machine.
-    `tpustarter tpu create` then refuses what the grant does not cover.
+    FILE is the e-mail of the grant, `-` reads it from stdin, and without either you can paste it.
+    This machine keeps only the zones, generations, chips and tiers, the first day and the number
+    of days. From then on `tpustarter tpu create` refuses what the grant does not cover.
     """
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         now = WallClock().now()
