@@ -276,6 +276,15 @@ def _refuse_types(header: Any) -> None:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """Some lessons of a path that belong together."""
+
+    title: str
+    """Empty where the path is short and has no stages."""
+    lessons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class LessonPath:
     """An order in which to read lessons, for one kind of reader."""
 
@@ -284,8 +293,12 @@ class LessonPath:
     """What the reader would say: `I have a fresh TPU VM`."""
     who: str
     """One sentence about who it is for."""
-    lessons: tuple[str, ...]
-    """Ids of lessons, in order; in the file the id of a path above stands for its lessons."""
+    stages: tuple[Stage, ...]
+
+    @property
+    def lessons(self) -> tuple[str, ...]:
+        """Return the ids of its lessons, in order."""
+        return tuple(lesson for stage in self.stages for lesson in stage.lessons)
 
 
 def read_paths(folder: Path | None = None) -> list[LessonPath]:
@@ -294,17 +307,35 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
     try:
         paths: list[LessonPath] = []
         for entry in read_yaml(locations.read_text(file)):
-            earlier = {path.id: path.lessons for path in paths}
+            earlier = {path.id: path.stages for path in paths}
             path_id, title, who = (str(entry[key]) for key in ("id", "title", "who"))
-            names = [str(name) for name in entry["lessons"]]
-            lessons = [lesson for name in names for lesson in earlier.get(name, (name,))]
-            paths.append(LessonPath(path_id, title, who, tuple(lessons)))
+            stages = [stage for item in entry["lessons"] for stage in _stages(item, earlier)]
+            paths.append(LessonPath(path_id, title, who, _joined(stages)))
         return paths
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the paths in `{file}`: {error}") from error
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         keys = "`id`, `title`, `who` and `lessons`"
         raise Problem(f"the paths in `{file}` are no list of entries with {keys}") from error
+
+
+def _stages(item: Any, earlier: dict[str, tuple[Stage, ...]]) -> Iterable[Stage]:
+    """Return what one item of a path stands for: a titled stage, a path above it, or a lesson."""
+    if isinstance(item, dict):
+        stages = cast("dict[Any, list[Any]]", item).items()
+        return [Stage(str(title), tuple(map(str, list[Any]() + names))) for title, names in stages]
+    return earlier.get(str(item), (Stage("", (str(item),)),))
+
+
+def _joined(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    """Return the stages with neighbours that have no title made into one."""
+    joined: list[Stage] = []
+    for stage in stages:
+        if joined and not stage.title and not joined[-1].title:
+            joined[-1] = Stage("", joined[-1].lessons + stage.lessons)
+        else:
+            joined.append(stage)
+    return tuple(joined)
 
 
 def read_yaml(text: str) -> Any:

@@ -360,7 +360,29 @@ def test_the_linter_tells_of_a_glossary_that_cannot_be_read(tmp_path: Path) -> N
     assert "glossary.md: cannot be read" in told
 
 
-@pytest.mark.parametrize("text", ["", "- 1", "a: b", "- {id: a}", "[", "- {id: a, lessons: 3}"])
+def test_the_linter_knows_how_a_path_is_parted(tmp_path: Path) -> None:
+    """A stage of nine lessons, none, two of one name, and a lesson between stages are told."""
+    nine = ", ".join(f"made/{number}" for number in range(9))
+    stages = f"Long: [{nine}], None: [], Twice: [a/a], a/b, Twice: [a/c], {'x' * 50}: [a/d]"
+    text = f"- {{id: a, title: A, who: You., lessons: [{stages}]}}\n"
+    (tmp_path / "paths.yml").write_text(text)
+    told = lint.everything(tmp_path)
+
+    assert [line for line in told if "stage" in line] == [
+        "paths.yml: `a`: 9 lessons in the stage `Long`, expected 1 to 8",
+        "paths.yml: `a`: 0 lessons in the stage `None`, expected 1 to 8",
+        "paths.yml: `a`: `a/b` is in no stage",
+        f"paths.yml: `a`: the stage `{'x' * 50}` has 50 characters, expected 34",
+        "paths.yml: `a`: a second stage `Twice`",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "- 1", "a: b", "- {id: a}", "[", "- {id: a, lessons: 3}",
+     "- {id: a, title: A, who: W., lessons: [One: a/b]}",
+     "- {id: a, title: A, who: W., lessons: [One: ]}"],
+)  # fmt: skip
 def test_broken_paths_are_one_clear_problem(text: str, tmp_path: Path) -> None:
     """A file of paths that cannot be used is named."""
     (tmp_path / "paths.yml").write_text(text)

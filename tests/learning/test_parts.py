@@ -10,7 +10,7 @@ from tests.support.machines import lay_out
 from tests.support.made_lessons import HEADER, fence, make_lesson, make_session
 from tests.support.stubs import make_python
 from tpustarter import content
-from tpustarter.content import LessonPath
+from tpustarter.content import LessonPath, Stage
 from tpustarter.learning import blocks, course, lesson_text, lint, markdown, notebook, progress
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.practice import Practice
@@ -201,8 +201,8 @@ def test_another_python_is_named_if_it_can_run_the_lesson(
 
 
 PATHS = [
-    LessonPath("laptop", "L", "W.", ("a/one", "a/two")),
-    LessonPath("trouble", "T", "W.", ("a/two", "a/three")),
+    LessonPath("laptop", "L", "W.", (Stage("", ("a/one", "a/two")),)),
+    LessonPath("trouble", "T", "W.", (Stage("", ("a/two", "a/three")),)),
 ]
 
 
@@ -229,3 +229,17 @@ def test_the_id_of_a_path_stands_for_its_lessons(tmp_path: Path) -> None:
 
     assert ("a/one", "a/two") == core.lessons
     assert ("a/zero", "a/one", "a/two", "a/three") == laptop.lessons
+
+
+def test_a_path_has_stages_and_takes_those_of_another(tmp_path: Path) -> None:
+    """A stage is a title with its lessons; lessons without one stand together, in their order."""
+    first = "- {id: core, title: C, who: W., lessons: [One: [a/one, a/two], Two: [a/three]]}\n"
+    second = "- {id: laptop, title: L, who: W., lessons: [a/zero, a/half, core, Last: [a/four]]}\n"
+    (tmp_path / "paths.yml").write_text(first + second)
+    core, laptop = content.read_paths(tmp_path)
+
+    assert (Stage("One", ("a/one", "a/two")), Stage("Two", ("a/three",))) == core.stages
+    assert (Stage("", ("a/zero", "a/half")), *core.stages, Stage("Last", ("a/four",))) == (
+        laptop.stages
+    )
+    assert ("a/zero", "a/half", "a/one", "a/two", "a/three", "a/four") == laptop.lessons

@@ -40,8 +40,13 @@ def index() -> str:
     lines = [INDEX]
     for path in content.read_paths():
         lines += [f"<details><summary><b>{path.title}</b>: {path.who}</summary>", ""]
-        lines += [f"{number}. {links[one]}" for number, one in enumerate(path.lessons, 1)]
-        lines += ["", "</details>", ""]
+        number = 1
+        for stage in path.stages:
+            lines += [f"**{stage.title}**", ""] if stage.title else []
+            lines += [f"{n}. {links[one]}" for n, one in enumerate(stage.lessons, number)]
+            lines.append("")
+            number += len(stage.lessons)
+        lines += ["</details>", ""]
     for track in dict.fromkeys(one.id.partition("/")[0] for one in lessons):
         lines += [f"## `{track}`", "", "| lesson | minutes | exercises |", "|---|---|---|"]
         for one in lessons:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from tpustarter import content, locations
 from tpustarter.checking import interpreters
-from tpustarter.content import Lesson
+from tpustarter.content import Lesson, LessonPath
 from tpustarter.learning import documented, exercises, names, then_now, which
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.markdown import anchors, links, source_lines, tokens
@@ -25,6 +25,10 @@ MAX_COLUMNS = 100
 MAX_CODE_COLUMNS = 74
 """Of code and what it prints: a terminal of 80 columns shows it whole."""
 MAX_MINUTES = 30
+MAX_STAGE = 8
+"""Lessons of a stage: as many as Home shows below each other on 24 lines, with the next step."""
+MAX_STAGE_TITLE = 34
+"""Characters: 80 columns show it with its lessons and its time."""
 FORBIDDEN = re.compile(
     r"\b(simply|just|obviously|oops|please|something went wrong)\b", re.IGNORECASE
 )
@@ -241,6 +245,7 @@ def _lint_paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:
                 if lesson_id not in known_ids]  # fmt: skip
     messages += [f"paths.yml: `{path.id}` names a lesson twice"
                  for path in paths if len(set(path.lessons)) < len(path.lessons)]  # fmt: skip
+    messages += [f"paths.yml: `{path.id}`: {what}" for path in paths for what in _lint_stages(path)]
     path_ids = [path.id for path in paths]
     messages += [
         f"paths.yml: a second path `{path_id}`"
@@ -255,6 +260,21 @@ def _lint_paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:
             for lesson_id in sorted(known_ids - on_a_path)
         ),
     ]
+
+
+def _lint_stages(path: LessonPath) -> Iterator[str]:
+    titles = [stage.title for stage in path.stages]
+    for stage in path.stages:
+        count = len(stage.lessons)
+        if not 1 <= count <= MAX_STAGE:
+            yield f"{count} lessons in the stage `{stage.title}`, expected 1 to {MAX_STAGE}"
+        if not stage.title and len(titles) > 1:
+            yield f"`{stage.lessons[0]}` is in no stage"
+        if len(stage.title) > MAX_STAGE_TITLE:
+            length = len(stage.title)
+            yield f"the stage `{stage.title}` has {length} characters, expected {MAX_STAGE_TITLE}"
+    for title in sorted({title for title in titles if titles.count(title) > 1}):
+        yield f"a second stage `{title}`"
 
 
 def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
