@@ -82,7 +82,7 @@ def clashes(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
             verdict="fail" if tpu else "warn",
             found=f"libtpu-nightly {packages['libtpu-nightly'].version}",
             expected="libtpu alone",
-            hint="make a new environment: removing either of them breaks the other",
+            hint="make a new environment, because removing either one breaks the other",
         )
 
 
@@ -91,13 +91,14 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
     soft: Verdict = "warn" if generation else "info"
     names = [name for name in ("tensorflow", "tensorflow-tpu") if name in packages]
     alone = not packages.keys() & set(_pins.TPU_EXTRAS)
-    own = "make an environment of its own for each of them"
+    own = "make a separate environment for each of them"
+    anew = "make a new environment, because removing either one breaks the other"
     rows: list[tuple[bool, str, str, str, str]] = [
         ("torch-xla" in packages, "", "may take the TPU before torch_xla does",
          "no tensorflow beside torch_xla", own),
-        (len(names) == 2, "-TWICE", "is a folder that two packages write to",
-         "tensorflow-tpu alone", "make a new environment: removing either breaks the other"),
-        (generation is not None and alone, "-CPU", "without TPU support, uses the CPU",
+        (len(names) == 2, "-TWICE", "comes from two packages that overwrite each other's files",
+         "tensorflow-tpu alone", anew),
+        (generation is not None and alone, "-CPU", "has no TPU support and uses the CPU",
          "tensorflow-tpu", f"run `{_install.SET_UP}`, or install tensorflow-tpu instead"),
         (generation == "tpu7x" and "tensorflow-tpu" in packages, "-TPU7X",
          "is not supported on TPU7x", "JAX or PyTorch", f"run `{_install.SET_UP}`"),
@@ -106,7 +107,7 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
         if names and applies:
             yield Finding(
                 code=f"HOST-FRAMEWORKS-TENSORFLOW{code}",
-                name=says if not code else f"tensorflow {says}",
+                name=f"tensorflow {says}",
                 verdict=soft,
                 found=", ".join(f"{name} {packages[name].version}" for name in names),
                 expected=expected,

@@ -32,7 +32,7 @@ class Mistake(NamedTuple):
     hint: str
 
 
-SPACES = "flags parted by spaces, each `--name=value`"
+SPACES = "flags separated by spaces, each `--name=value`"
 
 
 def findings(machine: host.Machine) -> Iterator[Finding]:
@@ -69,7 +69,7 @@ def _mistakes(name: str, value: str, machine: host.Machine) -> Iterator[Mistake]
 def _no_file(value: str) -> Mistake:
     """XLA takes a value that does not begin with `--` for the name of a file with flags in it."""
     sure = value.startswith("/") or any(sign in value for sign in "='\"")
-    says = "does not begin with `--` and is taken for a file's name, which ends the process"
+    says = "does not begin with `--`, so XLA takes it for the name of a file and aborts"
     hint = "write `export XLA_FLAGS=--name=value`, without quotes inside the value"
     return Mistake("fail" if sure else "warn", says, "no such file", SPACES, hint)
 
@@ -78,16 +78,20 @@ def _flag(name: str, word: str) -> Mistake | None:
     """Return what is wrong with a word that begins with a dash."""
     match = _FLAG.match(word)
     dashes, flag, value = match.groups(default="") if match else ("", "", "")
-    printable = f"{dashes}{flag}" if re.fullmatch(r"\w{1,60}", flag) else "a flag with other signs"
+    printable = (
+        f"{dashes}{flag}"
+        if re.fullmatch(r"\w{1,60}", flag)
+        else "a flag with characters that no flag has"
+    )
     if re.search(r"[,;]\s*--", word):
-        says = "joins two flags, which ends the process"
+        says = "has no space between two flags, so the program aborts"
         return Mistake("fail", says, printable, SPACES, f"put a space between the flags in {name}")
     if name == "XLA_FLAGS":
         return _xla_flag(dashes, flag, printable)
     if _PLAIN.fullmatch(value):
-        says = "has quotes in a value, which ends the process"
+        says = "has quotes inside a value, so the program aborts"
         return Mistake(
-            "fail", says, printable, "a value without quotes", f"take them out of {name}"
+            "fail", says, printable, "a value without quotes", f"remove the quotes from {name}"
         )
     if not re.fullmatch(r"\w*", flag):
         return _unknown(name, printable)
@@ -102,17 +106,17 @@ def _xla_flag(dashes: str, flag: str, printable: str) -> Mistake | None:
 
 
 def _unknown(name: str, printable: str) -> Mistake:
-    says = "holds what is no flag, which ends the process"
+    says = "contains a word that is not a flag, so the program aborts"
     expected = "--xla_..." if name == "XLA_FLAGS" else "--name=value"
-    return Mistake("fail", says, printable, expected, f"take it out of {name}")
+    return Mistake("fail", says, printable, expected, f"remove it from {name}")
 
 
 def _stray(name: str, before: str) -> Mistake | None:
     """Return what is wrong with a word without a dash; libtpu may take it for a flag's value."""
     if name != "XLA_FLAGS" and before.startswith("-") and "=" not in before:
         return None
-    says = "holds a word that is no flag and is ignored"
-    hint = f"look for quotes, or spaces around `=`, in `echo ${name}`"
+    says = "contains a word that is not a flag and is ignored"
+    hint = f"print it with `echo ${name}`, and remove quotes and spaces around `=`"
     return Mistake("warn", says, "a word without `--`", SPACES, hint)
 
 
@@ -125,5 +129,5 @@ def _twice(name: str, words: list[str]) -> Iterator[Mistake]:
             values.setdefault(flag, set()).add(value)
     for flag, given in values.items():
         if len(given) > 1:
-            says = "gives a flag more than one value, and the last one counts"
-            yield Mistake("info", says, flag, "one value", f"take the others out of {name}")
+            says = "sets a flag more than once, and the last value wins"
+            yield Mistake("info", says, flag, "one value", f"remove the other values from {name}")

@@ -24,14 +24,14 @@ def lsof(machine: host.Machine) -> str:
 def who(holder: host.Holder) -> str:
     """Return pid, user, age and command of a process."""
     age = f" for {host.age_text(holder.age_s)}" if holder.age_s is not None else ""
-    ended = ", ended but not gone" if holder.zombie else ""
+    ended = ", ended but not reaped" if holder.zombie else ""
     return f"pid {holder.pid}, {holder.user}{age}{ended}: {holder.command}"
 
 
 def end_hint(holder: host.Holder) -> str:
     """Say how the TPU becomes free."""
     if holder.zombie:
-        return "wait until the kernel lets go of it, or restart this machine"
+        return "wait until the kernel releases it, or restart this machine"
     if "ipykernel" in holder.command:
         return "restart the kernel of that notebook, or shut it down"
-    return f"wait for it, or end it if it is yours: `kill {holder.pid}`"
+    return f"wait until it ends, or end it if it is yours: `kill {holder.pid}`"

@@ -17,7 +17,7 @@ from tpustarter.probe.finding import Finding
 
 _FLAG = re.compile(r"--(xla_\w+)(?:=([\w.+-]{1,40})(?=\s|$))?")
 _WORD = re.compile(r"[\w.+-]{1,40}")
-OTHER = "changes speed, memory, logs or how JAX works, and no result that is documented"
+OTHER = "affects speed, memory, logs or internals of JAX, but no documented result"
 ELSEWHERE = ("JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_PALLAS_DUMP_PROMELA_TO")
 """Read from the environment by JAX, though they are no options."""
 
@@ -33,7 +33,7 @@ def findings(env: Mapping[str, str]) -> Iterator[Finding]:
             yield _setting(name, OTHER, "set")
         elif name.startswith("JAX_") and not _is_known(name):
             near = get_close_matches(name, all_options(), n=1)
-            yield _setting(name, "is no setting that this program knows", "set", *near)
+            yield _setting(name, "is not a setting that tpustarter knows", "set", *near)
     for variable in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
         for flag, value in _FLAG.findall(env.get(variable, "")):
             if flag in _options.FLAGS:

@@ -11,7 +11,10 @@ ALONE = (0, 0, 52)
 Source: github.com/openxla/xla xla/stream_executor/tpu/tpu_initialize_util.cc (read 2026-11)."""
 
 IN_THE_WAY = {
-    "folder": ("a folder", f"`sudo rmdir {LOCK}`: `docker -v` makes one of what is not there"),
+    "folder": (
+        "a folder",
+        f"`sudo rmdir {LOCK}`: `docker -v` creates a folder for a path that doesn't exist",
+    ),
     "socket": ("a socket", f"`sudo rm {LOCK}`"),
     "link": ("a symbolic link, which libtpu does not follow", f"`sudo rm {LOCK}`"),
     "read-only": (
@@ -28,7 +31,7 @@ def found_and_hint(machine: host.Machine, lock: host.Lock) -> tuple[str, str]:
     """Return what is wrong with a lock file that nobody holds, and what to do."""
     if lock.why:
         return IN_THE_WAY[lock.why]
-    actual = f"one of user {lock.owner} that this user cannot open"
+    actual = f"a file of user {lock.owner} that this user cannot open"
     return actual, f"run `{_holders.lsof(machine)}`; if that shows no process: `sudo rm {LOCK}`"
 
 

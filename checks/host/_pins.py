@@ -61,7 +61,7 @@ def pins(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
         judged = "ok" if fits else verdict or ("warn" if tpu else "info")
         yield Finding(
             code=f"HOST-FRAMEWORKS-{_code(name, part)}-PIN",
-            name=f"{part}, as {name} {packages[name].version} asks for it",
+            name=f"version of {part} that {name} {packages[name].version} requires",
             verdict=judged,
             found=packages[part].version,
             expected=specifier,
@@ -80,7 +80,7 @@ def _fitting(packages: Packages, name: str, part: str, extra: str | None) -> str
     """Say how to get a fitting part: one environment per framework, where several share it."""
     sharing = [framework for framework in TPU_EXTRAS if framework in packages]
     if len(sharing) > 1:
-        return f"make an environment of its own for each of {', '.join(sharing)}"
+        return f"make a separate environment for each of {', '.join(sharing)}"
     if part in PARTS:
         specifier = _versions.specifier_for(packages[name], part, extra)
         return f"run `{_install.into_this_python(f'{part}{specifier}')}`"

@@ -30,7 +30,7 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
     name, tpu = "JAX_PLATFORMS", host.platform_hint(machine) == "tpu"
     value = machine.env.get(name, "")
     if "tpu" in value.split(",") and not tpu and not host.unknown_google_devices(machine):
-        says = "asks for a TPU, and this machine shows none"
+        says = "asks for a TPU, but this machine shows none"
         yield _bad("warn", name, says, host.plain(value, 40), "cpu, or unset")
     for word in filter(None, value.split(",")):
         near = get_close_matches(word.strip().lower(), PLATFORMS, n=1)
@@ -39,14 +39,14 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
             usual = "tpu,cpu" if tpu else "cpu"
             right = usual if near[0] in ("tpu", "cpu") else f"{near[0]},cpu"
             hint = f"run `unset {name}`, or write `{name}={right}`"
-            yield _bad("fail", name, "names no platform of JAX", actual, near[0], hint=hint)
+            yield _bad("fail", name, "doesn't name a platform of JAX", actual, near[0], hint=hint)
 
 
 def _jax_settings(machine: host.Machine) -> Iterator[Finding]:
     """JAX stops at the first setting it does not understand, as it is imported."""
     for name, actual, expected in _settings.refused(machine.env):
-        says = "is refused by JAX, which then does not start"
-        yield _bad("fail", name, says, actual or "nothing after the `=`", expected)
+        says = "has a value that JAX refuses, so JAX doesn't start"
+        yield _bad("fail", name, says, actual or "an empty value", expected)
 
 
 def _library(machine: host.Machine) -> Iterator[Finding]:
@@ -54,7 +54,13 @@ def _library(machine: host.Machine) -> Iterator[Finding]:
     verdict = "warn" if host.platform_hint(machine) == "tpu" else "info"
     for name in LIBRARIES:
         if machine.env.get(name) and not machine.is_file(machine.env[name]):
-            yield _bad(verdict, name, "names no file", "no such file", "a libtpu.so, or unset")
+            yield _bad(
+                verdict,
+                name,
+                "names a file that doesn't exist",
+                "no such file",
+                "a libtpu.so, or unset",
+            )
 
 
 def _megascale(machine: host.Machine) -> Iterator[Finding]:
@@ -63,11 +69,11 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
     if 0 < len(missing) < len(MEGASCALE):
         actual = f"without {' and '.join(missing)}"
         hint = f"run `unset {' '.join(name for name in MEGASCALE if name not in missing)}`"
-        yield _bad("warn", "MEGASCALE_*", "is set in part", actual, "all, or none", hint=hint)
+        yield _bad("warn", "MEGASCALE_*", "are not all set", actual, "all, or none", hint=hint)
     slices, index = (host.number(machine.env.get(name)) for name in MEGASCALE[1:])
     if slices is not None and index is not None and index >= slices:
-        hint = f"run `unset {' '.join(MEGASCALE)}`, or set them anew for this run"
-        says = "is no slice of this run"
+        hint = f"run `unset {' '.join(MEGASCALE)}`, or set them for this run"
+        says = "is not the index of a slice of this run"
         yield _bad("fail", MEGASCALE[2], says, index, f"less than {slices}", hint=hint)
 
 
@@ -77,7 +83,9 @@ def _chips(machine: host.Machine) -> Iterator[Finding]:
     bounds = host.product(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS"))
     if chosen and bounds and bounds != len(chosen):
         name = "TPU_CHIPS_PER_PROCESS_BOUNDS"
-        yield _bad("warn", name, "is not as many as TPU_VISIBLE_CHIPS", bounds, len(chosen))
+        yield _bad(
+            "warn", name, "disagrees with the number of TPU_VISIBLE_CHIPS", bounds, len(chosen)
+        )
 
 
 def _bad(

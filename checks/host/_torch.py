@@ -39,7 +39,7 @@ def _release(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
     hint = f"run `{_install.into_this_python(*requirements)}`"
     yield Finding(
         code="HOST-FRAMEWORKS-TORCH-PIN",
-        name=f"torch, as torch_xla {xla} was built for it",
+        name=f"version of torch that torch_xla {xla} needs",
         verdict="ok" if fits else "fail",
         found=torch,
         expected=".".join(release.split(".")[:2]) + ".*",
@@ -51,10 +51,10 @@ def _other_publisher(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
     if "torch-tpu" in packages and _versions.specifier_for(packages["torch-tpu"], "libtpu") is None:
         yield Finding(
             code="HOST-FRAMEWORKS-TORCH-TPU-OTHER",
-            name="torch_tpu is perhaps another company's package of this name",
+            name="this torch_tpu may be another company's package",
             verdict="warn" if tpu else "info",
             found=f"{packages['torch-tpu'].version}, which does not require libtpu",
-            expected="one that requires libtpu, as Google's does",
+            expected="the package of Google, which requires libtpu",
             hint=f"run `{_install.into_this_python('-U', 'torch_tpu')}`",
         )
 
@@ -66,7 +66,7 @@ def _both(packages: Packages) -> Iterator[Finding]:
             name="torch_xla and torch_tpu need different versions of torch",
             verdict="fail",
             found=f"torch {packages['torch'].version}" if "torch" in packages else "no torch",
-            expected="torch_xla and torch_tpu apart",
+            expected="torch_xla and torch_tpu in separate environments",
             hint=_apart(packages),
         )
 
@@ -100,8 +100,8 @@ def _shared_libtpu(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
             code="HOST-FRAMEWORKS-LIBTPU-SHARED",
             name=f"the one libtpu that {' and '.join(sharing)} share",
             verdict="warn" if tpu else "info",
-            found=f"{version}, as {' and '.join(fitting) or 'none of them'} asks for it",
-            expected="one that fits all of them",
+            found=f"{version}, accepted by {' and '.join(fitting) or 'none of them'}",
+            expected="a version that all of them accept",
             hint=_apart(packages),
         )
 
@@ -114,7 +114,7 @@ def _too_new_chip(packages: Packages) -> Iterator[Finding]:
     if limit and pinned < TPU7X_LIBTPU:
         yield Finding(
             code="HOST-FRAMEWORKS-TORCH-XLA-TPU7X",
-            name=f"libtpu that torch_xla {packages['torch-xla'].version} asks for, on TPU7x",
+            name=f"libtpu that torch_xla {packages['torch-xla'].version} requires, on TPU7x",
             verdict="warn",
             found=limit,
             expected=">=" + ".".join(map(str, TPU7X_LIBTPU)),
@@ -126,4 +126,4 @@ def _apart(packages: Packages) -> str:
     """Say how each framework gets an environment of its own."""
     names = [name for name in SETUPS if name in packages]
     commands = " and ".join(f"`tpustarter setup {SETUPS[name]}`" for name in names)
-    return f"make an environment of its own for each: {commands}"
+    return f"make a separate environment for each: {commands}"

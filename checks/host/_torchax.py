@@ -27,8 +27,8 @@ def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
         name="files of torchax that torch_xla overwrote",
         verdict="fail" if changed else "warn",
         found=changed,
-        expected="torchax and torch_xla apart" if not changed else 0,
-        hint="make an environment of its own for each: both write to the folder `torchax`",
+        expected="torchax and torch_xla in separate environments" if not changed else 0,
+        hint="make a separate environment for each: both write to the folder `torchax`",
     )
 
 

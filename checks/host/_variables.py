@@ -52,35 +52,36 @@ TPU_FLAG = r"(?:.*\s)?(--(?:xla_tpu|xla_jf|megascale|2a886c8)_\w+)"
 ROWS = (
     Row("TPU_LOAD_LIBRARY", NO, "fail", "keeps libtpu from loading", UNSET,
         "https://github.com/jax-ml/jax"),
-    Row("XRT_*", ".", "warn", "was for a runtime that is gone: PyTorch/XLA no longer reads it",
-        UNSET, f"{XLA}/pull/4599"),
-    Row("COLAB_TPU_ADDR", ".", "warn", "names a TPU Node, which no longer exist", UNSET,
+    Row("XRT_*", ".", "warn",
+        "belongs to the removed XRT runtime, and PyTorch/XLA no longer reads it", UNSET,
+        f"{XLA}/pull/4599"),
+    Row("COLAB_TPU_ADDR", ".", "warn", "names a TPU Node, and TPU Nodes no longer exist", UNSET,
         "https://github.com/googlecolab/colabtools/issues/4481"),
-    Row("TPU_NAME", r".*grpc://", "warn", "names a TPU Node, which no longer exist", UNSET,
+    Row("TPU_NAME", r".*grpc://", "warn", "names a TPU Node, and TPU Nodes no longer exist", UNSET,
         "https://github.com/skypilot-org/skypilot/pull/5593"),
     Row("JAX_PLATFORMS", r"(cpu|gpu|cuda|rocm|METAL)\b", "warn",
-        "makes JAX use something else than the TPU", "tpu,cpu or unset", f"{JAX}/xla_bridge.py"),
+        "makes JAX use another device than the TPU", "tpu,cpu or unset", f"{JAX}/xla_bridge.py"),
     Row("JAX_PLATFORM_NAME", ".", "warn", "is deprecated and overrides JAX's choice of device",
         UNSET, f"{JAX}/xla_bridge.py"),
     Row("PJRT_DEVICE", r"(?!(TPU|CPU|CUDA|NEURON)$)(?i:tpu|gpu|cpu|cuda|neuron)$", "fail",
-        "is no device of PyTorch/XLA, whose names are case-sensitive", "TPU",
+        "is not a device name of PyTorch/XLA; the names are case-sensitive", "TPU",
         f"{XLA}/blob/master/torch_xla/runtime.py", only_tpu=False),
     Row("PJRT_DEVICE", r"CPU$", "warn", "makes PyTorch/XLA use the CPU", "TPU",
         f"{XLA}/issues/8626"),
-    Row("XLA_USE_BF16", YES, "warn", "turns float32 of PyTorch/XLA into bfloat16, unseen", UNSET,
+    Row("XLA_USE_BF16", YES, "warn", "silently turns float32 into bfloat16 in PyTorch/XLA", UNSET,
         f"{XLA}/blob/master/torch_xla/__init__.py", only_tpu=False),
-    Row("XLA_DOWNCAST_BF16", YES, "warn", "turns float32 of PyTorch/XLA into bfloat16, unseen",
+    Row("XLA_DOWNCAST_BF16", YES, "warn", "silently turns float32 into bfloat16 in PyTorch/XLA",
         UNSET, f"{XLA}/blob/master/torch_xla/__init__.py", only_tpu=False),
-    Row("XLA_USE_32BIT_LONG", YES, "warn", "turns int64 of PyTorch/XLA into int32, unseen", UNSET,
+    Row("XLA_USE_32BIT_LONG", YES, "warn", "silently turns int64 into int32 in PyTorch/XLA", UNSET,
         f"{XLA}/blob/master/torch_xla/__init__.py", only_tpu=False),
-    Row("XLA_FLAGS", TPU_FLAG, "fail", "ends the process: TPU flags belong in LIBTPU_INIT_ARGS",
+    Row("XLA_FLAGS", TPU_FLAG, "fail", "aborts the program: TPU flags belong in LIBTPU_INIT_ARGS",
         "no --xla_tpu_ flag", "https://github.com/openxla/xla", only_tpu=False),
     Row("LIBTPU_INIT_ARGS", NO_TPU_FLAG, "fail",
-        "ends the process: flags of XLA and other devices belong in XLA_FLAGS",
+        "aborts the program: flags of XLA and other devices belong in XLA_FLAGS",
         "no --xla_gpu_ or --xla_dump_ flag",
         "https://github.com/apple/axlearn/pull/1305"),
     Row("ALLOW_MULTIPLE_LIBTPU_LOAD", YES, "info",
-        "lets two programs start: the later one then finds the chips busy", UNSET,
+        "lets a second program start, which then finds the chips busy", UNSET,
         "https://github.com/jax-ml/jax/issues/10192"),
     Row("LD_PRELOAD", ".", "info", "loads a library into every program; tcmalloc breaks gsutil",
         UNSET, "https://github.com/ayaka14732/tpu-starter"),
@@ -114,7 +115,7 @@ def fix(row: Row, name: str) -> str:
         return f"run `unset {name}`"
     if row.expected.isalnum():
         return f"run `export {name}={row.expected}`"
-    return f"take the flag out of {name}"
+    return f"remove the flag from {name}"
 
 
 def displayable(name: str, value: str) -> str:

@@ -26,7 +26,7 @@ def run(machine: host.Machine | None = None):
         yield Finding("HOST-CHIPS-UNKNOWN", name, "info", device)
     if not chips:
         nodes = len(host.nodes(machine))
-        yield Finding("HOST-CHIPS-HIDDEN", "TPU device nodes, with PCI hidden", "info", nodes)
+        yield Finding("HOST-CHIPS-HIDDEN", "TPU device nodes, while PCI is hidden", "info", nodes)
         return
     names = sorted({chip.generation for chip in chips})
     titles = ", ".join(tpus.generation(name).title for name in names)
@@ -58,7 +58,7 @@ def _of_one_generation(chips: list[host.Chip], generation: generations.Generatio
         devices = len(chips) * generation.devices_per_chip
         yield Finding(
             code="HOST-CHIPS-DEVICES",
-            name="devices a framework shows for them",
+            name="devices that a framework shows for these chips",
             found=devices,
             unit="devices",
         )

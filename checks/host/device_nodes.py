@@ -41,7 +41,7 @@ def run(machine: host.Machine | None = None):
 
 
 def _access(nodes: list[host.Node]) -> Finding:
-    code, name = "HOST-NODES-ACCESS", "device nodes this user may open"
+    code, name = "HOST-NODES-ACCESS", "device nodes that this user may open"
     closed = [node for node in nodes if not (node.readable and node.writable)]
     if not closed:
         return Finding(code, name, "ok", len(nodes), len(nodes), "nodes")
@@ -54,7 +54,7 @@ def _access(nodes: list[host.Node]) -> Finding:
         found=f"{reached}; {first.path} is {first.mode} and belongs to {first.owner}",
         expected="all readable and writable",
         entity=first.path,
-        hint=f"until the next start of this machine: `sudo chmod a+rw {paths}`",
+        hint=f"`sudo chmod a+rw {paths}` opens them until this machine restarts",
     )
 
 
@@ -65,7 +65,7 @@ def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
         return _docker.restart(container)
     version = tpus.generation(chips[0].generation).runtime_version
     if version and not any(chip.driver for chip in chips):
-        return f"no driver has the chips: create the TPU VM again with `--version={version}`"
+        return f"no driver has the chips, so create the TPU VM again with `--version={version}`"
     return "restart this machine; if the nodes stay away, delete it and create another"
 
 
@@ -76,4 +76,4 @@ def _locked_memory() -> Finding:
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     endless = limit == resource.RLIM_INFINITY
     value, unit = ("unlimited", None) if endless else (limit / 2**20, "MiB")
-    return Finding("HOST-NODES-MEMLOCK", "memory a process may lock", found=value, unit=unit)
+    return Finding("HOST-NODES-MEMLOCK", "memory that a process may lock", found=value, unit=unit)

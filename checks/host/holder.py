@@ -36,7 +36,7 @@ def run(machine: host.Machine | None = None):
             code="HOST-HOLDER-NOBODY",
             name="processes using the TPU",
             verdict="ok" if all_seen else "info",
-            found="nobody" if all_seen else "nobody this user can see",
+            found="nobody" if all_seen else "none that this user can see",
             hint=None
             if all_seen
             else f"`{_holders.lsof(machine)}` on the host shows every user's processes",
@@ -50,21 +50,23 @@ def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
     if lock.state == "absent":
         return Finding(code, name, "ok", "absent", entity=LOCK)
     if lock.state == "stale":
-        text = "left behind, held by nobody: harmless"
+        text = "left behind and held by no process, which is harmless"
         return Finding(code, name, "info", text, entity=LOCK)
     if lock.state == "live":
         process = host.process(machine, lock.pid) if lock.pid else None
-        who = _holders.who(process) if process else "a process this user cannot see"
+        who = _holders.who(process) if process else "a process that this user cannot see"
         hint = _holders.end_hint(process) if process else f"`{_holders.lsof(machine)}` shows who"
         return Finding(code, f"holder of {name}", "warn", who, "nobody", None, lock.path, hint)
     unused = _holders.lock_unused(machine)
     actual, hint = _locks.found_and_hint(machine, lock)
     return Finding(
         code=code,
-        name=name if unused is None else f"{name}, which libtpu leaves alone: {unused} is set",
+        name=name
+        if unused is None
+        else f"{name}, which libtpu doesn't use because {unused} is set",
         verdict="info" if unused else "warn" if someone or _locks.goes_elsewhere() else "fail",
         found=actual,
-        expected="none, or one this user can open",
+        expected="none, or one that this user can open",
         entity=lock.path,
         hint=hint,
     )

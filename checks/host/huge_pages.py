@@ -31,7 +31,7 @@ def run(machine: host.Machine | None = None):
         verdict="ok" if always else "warn" if needed and text else "info",
         found=text or "unknown: this kernel does not say",
         expected="[always]" if needed else None,
-        hint=f'`sudo sh -c "echo always > {SETTING}"`, again after each start of this machine'
+        hint=f'run `sudo sh -c "echo always > {SETTING}"`, again after each restart'
         if needed and text and not always
         else None,
     )

@@ -35,7 +35,7 @@ def run(machine: host.Machine | None = None):
             hint="run `export no_proxy=metadata.google.internal,169.254.169.254`",
         )
     shape = host.slice_shape(machine, metadata)
-    source = shape.sources.get("accelerator_type", "not told by variables or metadata")
+    source = shape.sources.get("accelerator_type", "not given by variables or metadata")
     yield Finding(
         code="HOST-METADATA-TYPE",
         name=f"TPU type ({source})",
@@ -44,7 +44,7 @@ def run(machine: host.Machine | None = None):
     if chips and shape.host_chips:
         yield compare(
             code="HOST-METADATA-CHIPS",
-            name="chips on PCI, against the TPU type",
+            name="chips on PCI, compared with the TPU type",
             found=chips,
             expected=shape.host_chips,
             unit="chips",
@@ -67,7 +67,7 @@ def _answer(machine: host.Machine, metadata: host.Metadata, chips: int) -> Findi
         expected="within 1 s" if queried else None,
         hint=None
         if answered or not queried
-        else "where it cannot be reached, as in some containers, set "
+        else "if it cannot be reached, as in some containers, set "
         f"`{SKIP}=1 TPU_WORKER_ID=0 TPU_WORKER_HOSTNAMES=localhost` and TPU_ACCELERATOR_TYPE",
     )
 

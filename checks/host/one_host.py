@@ -12,7 +12,7 @@ ESTIMATE_S = 0.1
 LESSON = "slices/run-everywhere"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 
-UNKNOWN = "if this host is alone, `export TPU_WORKER_HOSTNAMES=localhost`; else see host.metadata"
+UNKNOWN = "if this is the only host, run `export TPU_WORKER_HOSTNAMES=localhost`"
 CONTRADICTION = "`gcloud compute tpus tpu-vm describe NAME --zone=ZONE` lists its hosts"
 
 
@@ -22,7 +22,7 @@ def run(machine: host.Machine | None = None):
     metadata = host.metadata(machine)
     shape = host.slice_shape(machine, metadata)
     hosts, worker = shape.hosts, shape.worker
-    source = shape.sources.get("hosts", "not told by variables or metadata")
+    source = shape.sources.get("hosts", "not given by variables or metadata")
     yield Finding(
         code="HOST-SLICE-HOSTS",
         name=f"hosts in this slice ({source})",
@@ -35,7 +35,7 @@ def run(machine: host.Machine | None = None):
         misfit = shape.misfit
         yield Finding(
             code="HOST-SLICE-MISFIT",
-            name=f"hosts that {misfit.source} names, beside the type {shape.accelerator_type}",
+            name=f"hosts that {misfit.source} names, against type {shape.accelerator_type}",
             verdict="info" if misfit.confines else "warn",
             found=misfit.hosts,
             expected=misfit.expected,
@@ -45,7 +45,7 @@ def run(machine: host.Machine | None = None):
         in_range = worker < hosts
         yield Finding(
             code="HOST-SLICE-WORKER",
-            name="number of this worker, from 0",
+            name="index of this worker, counted from 0",
             verdict="info" if in_range else "fail",
             found=worker,
             expected=None if in_range else f"less than {hosts}",
@@ -54,7 +54,7 @@ def run(machine: host.Machine | None = None):
     if shape.devices:
         yield Finding(
             code="HOST-SLICE-DEVICES",
-            name=f"devices in all of {shape.accelerator_type}",
+            name=f"devices of the whole {shape.accelerator_type}",
             found=shape.devices,
             unit="devices",
         )

@@ -45,7 +45,7 @@ def run(
         )
         yield Finding(
             code="HOST-PYTHON-NEWEST-JAX",
-            name="newest JAX it can have",
+            name="newest JAX that supports it",
             found="the newest" if new_enough else _install.NEWEST.get(version[:2], "none"),
         )
     for name in others:

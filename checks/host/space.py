@@ -50,7 +50,9 @@ def run(
             found=round(free, 1),
             expected=f"{LOW_GIB:g} or more",
             unit="GiB",
-            hint="`du -xh --max-depth=2 ~ | sort -h | tail` shows what takes it" if low else None,
+            hint="`du -xh --max-depth=2 ~ | sort -h | tail` shows what uses the space"
+            if low
+            else None,
         )
     shm_gib = host.shm_gib(machine)
     yield Finding(

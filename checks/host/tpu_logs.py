@@ -39,13 +39,15 @@ def run(machine: host.Machine | None = None):
     owner = "nothing above it"
     if status:
         owner = f"a folder of user {machine.user_name(status.st_uid)}"
-        owner = owner if exists else f"not there, and what is above it is {owner}"
+        owner = owner if exists else f"doesn't exist, and its parent is {owner}"
     yield Finding(
         code="HOST-LOGS-FOLDER",
         name=name,
         verdict="ok" if writable else "warn" if status else "info",
         found=("writable" if exists else "not there yet") if writable else owner,
-        expected=None if writable else "one that this user may write to, or logs are lost",
+        expected=None
+        if writable
+        else "a folder that this user may write to; otherwise logs are lost",
         entity=USUAL if folder == USUAL else None,
         hint=None if writable else "run `export TPU_LOG_DIR=$HOME/tpu_logs`",
     )

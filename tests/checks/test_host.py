@@ -173,7 +173,7 @@ def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
 
     assert {f.verdict for f in results} == {"warn"}
     assert results[0].found == "pid 4242, alice for 2 min 5 s: python train.py"
-    assert results[0].hint == "wait for it, or end it if it is yours: `kill 4242`"
+    assert results[0].hint == "wait until it ends, or end it if it is yours: `kill 4242`"
 
 
 def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
@@ -420,12 +420,12 @@ def test_tensorflow_for_input_is_no_mistake_beside_jax(tmp_path: Path) -> None:
 
 IN_FORCE = [
     # variable, value, part of the name of its finding, what it shows
-    ("JAX_DISABLE_JIT", "1", "runs each operation by itself", "1"),
+    ("JAX_DISABLE_JIT", "1", "compiles and runs each operation on its own", "1"),
     ("JAX_DEFAULT_PRNG_IMPL", "rbg", "changes every random number", "rbg"),
-    ("JAX_THREEFRY_PARTITIONABLE", "false", "off, gives the random numbers of JAX", "false"),
+    ("JAX_THREEFRY_PARTITIONABLE", "false", "if off, gives the random numbers of JAX", "false"),
     ("JAX_DEFAULT_DEVICE", "/a path of mine", "names the device", "set"),
-    ("JAX_LOG_COMPILES", "1", "no result that is documented", "set"),
-    ("JAX_ENABLE_X46", "secret", "is no setting that this program knows", "set"),
+    ("JAX_LOG_COMPILES", "1", "no documented result", "set"),
+    ("JAX_ENABLE_X46", "secret", "is not a setting that tpustarter knows", "set"),
     ("XLA_FLAGS", "--xla_cpu_enable_fast_math=true --xla_dump_to=/mine",
      "lets the compiler ignore NaN", "--xla_cpu_enable_fast_math=true"),
     ("LIBTPU_INIT_ARGS", "--xla_jf_conv_full_precision", "multiplies in float32",
@@ -484,7 +484,7 @@ def test_the_frameworks_that_share_a_libtpu_are_named(tmp_path: Path) -> None:
     findings = run("frameworks", lay_out(tmp_path), path=path)
     [shared] = [one for one in findings if one.code == "HOST-FRAMEWORKS-LIBTPU-SHARED"]
 
-    assert ("info", "0.0.50.1, as jax asks for it") == (shared.verdict, shared.found)
+    assert ("info", "0.0.50.1, accepted by jax") == (shared.verdict, shared.found)
     assert "`tpustarter setup jax` and `tpustarter setup pytorch-xla`" in (shared.hint or "")
 
 

@@ -212,7 +212,7 @@ def _busy(machine: host.Machine) -> Blocked | None:
         first = holders[0]
         age = f", since {host.age_text(first.age_s)}" if first.age_s is not None else ""
         what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
-        hint = f"wait for it, or end it if it is yours: `kill {first.pid}`"
+        hint = f"wait until it ends, or end it if it is yours: `kill {first.pid}`"
         return Blocked(Redactor(machine.env).text(what), ExitCode.BUSY, hint)
     lock = host.lock(machine)
     if lock.state != "live":
