@@ -62,6 +62,27 @@ def test_changed_code_is_shown_as_changed_and_does_not_undo_a_lesson(tmp_path: P
     assert progress.is_done(lesson.id)
 
 
+def test_a_list_says_how_many_blocks_of_a_lesson_have_passed(tmp_path: Path) -> None:
+    """Optional blocks do not count, nor does one that failed; a lesson without blocks is begun."""
+    text = fence("print(1)") + fence("print(2)", name="two") + fence("print(3)", name="three")
+    text += f"<details><summary>More</summary>\n\n{fence('print(4)', name='more')}</details>\n"
+    lesson = make_lesson(tmp_path, text)
+    blocks = blocks_of(lesson)
+    assert "" == progress.mark(lesson, progress.read().lessons.get(lesson.id))
+    for block, status in zip(blocks, ("pass", "fail", "pass", "pass"), strict=True):
+        progress.block_ended(lesson, block, BlockResult(block.id, status))
+    progress.quiz_answered(lesson.id, "why", is_right=True)
+    known = progress.read().lessons[lesson.id]
+    assert (2, 3) == progress.blocks_done(lesson, known)
+    assert "begun 2 of 3" == progress.mark(lesson, known)
+    assert known.quizzes["why"]["right"] is True
+    progress.lesson_done(lesson.id)
+
+    assert "done" == progress.mark(lesson, progress.read().lessons[lesson.id])
+    only_text = make_lesson(tmp_path, "Words.\n", name="02-words")
+    assert "begun" == progress.mark(only_text, progress.LessonProgress())
+
+
 def test_the_next_lesson_is_the_first_that_is_not_done() -> None:
     """A path is followed in its order; one that is done has no next lesson."""
     progress.lesson_done("a/one")

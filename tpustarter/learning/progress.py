@@ -36,6 +36,10 @@ class LessonProgress:
     """ISO date and time at which it was first done."""
     blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By block: `status`, `ran_on`, `when` and the `hash` of the code as the lesson had it."""
+    quizzes: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By question: whether the last answer was `right`, and `when`."""
+    exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
+    """By name: `status`, `hints` and `when`."""
 
     def status(self, block: Block) -> str | None:
         """Return how the block last ended, `changed` if the lesson's code is another since."""
@@ -57,10 +61,30 @@ def read() -> Progress:
     lessons = _lessons(state.load("progress"))
     return Progress(
         {
-            name: LessonProgress(_date(fields.get("done")), _dicts(fields.get("blocks")))
+            name: LessonProgress(
+                _date(fields.get("done")),
+                *(_dicts(fields.get(kind)) for kind in ("blocks", "quizzes", "exercises")),
+            )
             for name, fields in lessons.items()
         }
     )
+
+
+def blocks_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
+    """Return how many blocks of a lesson have passed as they stand, and how many it is made of.
+
+    Optional ones do not count: the lesson is done without them.
+    """
+    needed = [block for block in blocks_of(lesson) if not block.is_optional]
+    return sum(known.status(block) == "pass" for block in needed), len(needed)
+
+
+def mark(lesson: Lesson, known: LessonProgress | None) -> str:
+    """Return what a list says of a lesson: `done`, `begun 3 of 5`, or nothing."""
+    if known is None or known.done:
+        return "done" if known else ""
+    passed, count = blocks_done(lesson, known)
+    return f"begun {passed} of {count}" if count else "begun"
 
 
 def code_hash(block: Block) -> str:
