@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import locations
+from tpustarter import cache, locations
 from tpustarter.problem import ExitCode, Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
 
 LEVELS = ("static", "quick", "full", "soak")
 """How deep a check goes, in rising order; a level includes those before it."""
@@ -73,14 +75,16 @@ def read_checks(folder: Path | None = None) -> list[Check]:
     """Return every check below `folder`, broken ones too, in order of framework and name."""
     folder = folder or locations.content("checks")
     files = sorted(path for path in folder.glob("*/*.py") if not path.name.startswith("_"))
-    return [_read_check(path) for path in files]
+    with cache.opened("checks", __file__) as known:
+        return [_read_check(path, known) for path in files]
 
 
-def _read_check(path: Path) -> Check:
+def _read_check(path: Path, known: cache.Cache) -> Check:
     check_id = f"{path.parent.name}.{path.stem}"
     framework = path.parent.name
     try:
-        fields = _constants(ast.parse(path.read_bytes(), str(path)))
+        source = path.read_bytes()
+        fields = {**known.value(source, lambda: _parse(source, path))}
     except SyntaxError as error:
         reason = f"line {error.lineno}: {error.msg}"
         return Check(check_id, path, framework=framework, broken=reason)
@@ -89,11 +93,20 @@ def _read_check(path: Path) -> Check:
     if fields["framework"] != framework:
         reason = f"FRAMEWORK is {fields['framework']!r} in the folder `{framework}`"
         return Check(check_id, path, framework=framework, broken=reason)
+    fields["after"] = tuple(fields["after"])
     return Check(check_id, path, **fields)
+
+
+def _parse(source: bytes, path: Path) -> dict[str, Any]:
+    import ast  # takes long, and is not needed for what is known already
+
+    return _constants(ast.parse(source, str(path)))
 
 
 def _constants(tree: ast.Module) -> dict[str, Any]:
     """Return the fields of `Check` a module states; raises ValueError with what is wrong."""
+    import ast
+
     fields: dict[str, Any] = {"title": (ast.get_docstring(tree) or "").split("\n")[0].rstrip(".")}
     if not fields["title"]:
         raise ValueError("the docstring, whose first line is the claim, is missing")
@@ -118,12 +131,14 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
     if not 0 < fields["timeout_s"] <= 86400:
         raise ValueError(f"TIMEOUT_S is {fields['timeout_s']}, expected more than 0, at most 86400")
     fields["has_programs"] = "programs" in functions
-    fields["after"] = tuple(fields.get("after", ()))
+    fields.setdefault("after", [])
     fields["own_process"] = bool(fields.get("own_process") or fields.get("env"))
     return fields
 
 
 def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) -> Any:
+    import ast
+
     try:
         value = ast.literal_eval(statement.value)
         json.dumps(value)  # it crosses a pipe
@@ -177,6 +192,8 @@ def _unknown_check(pattern: str, ids: list[str], level: str) -> Problem:
     if is_glob(pattern):
         what = f"no check of level {level} matches `{pattern}`"
         return Problem(what, hint="`tpustarter check --list` shows them", code=ExitCode.USAGE)
+    from difflib import get_close_matches
+
     matches = get_close_matches(pattern, ids, n=1)
     hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter check --list` shows them"
     return Problem(f"there is no check `{pattern}`", hint=hint, code=ExitCode.USAGE)
@@ -236,7 +253,8 @@ class Lesson:
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
     """Return every lesson, in the course's order; raises Problem for a broken header."""
     folder = folder or locations.content("lessons")
-    return [read_lesson(path) for path in sorted(folder.glob("*/*.md"), key=_place)]
+    with cache.opened("lessons", __file__) as known:
+        return [read_lesson(path, known) for path in sorted(folder.glob("*/*.md"), key=_place)]
 
 
 def _place(path: Path) -> tuple[int, str, str]:
@@ -245,12 +263,17 @@ def _place(path: Path) -> tuple[int, str, str]:
     return TRACKS.index(track) if track in TRACKS else len(TRACKS), track, path.name
 
 
-def read_lesson(path: Path) -> Lesson:
-    """Return one lesson; raises Problem naming file and line of a broken header."""
+def read_lesson(path: Path, known: cache.Cache | None = None) -> Lesson:
+    """Return one lesson; raises Problem naming file and line of a broken header.
+
+    Args:
+        path: Its file.
+        known: What headers say that were read before.
+    """
     try:
         text = locations.read_text(path)
         match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
-        header = read_yaml(match[1]) if match else None
+        header = _read_header(match[1], known) if match else None
         _refuse_types(header)
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the lesson `{path}`: {error}") from error
@@ -261,6 +284,10 @@ def read_lesson(path: Path) -> Lesson:
     body = text[match.end() :].lstrip("\n")
     first_line = text.count("\n", 0, len(text) - len(body)) + 1
     return Lesson(f"{path.parent.name}/{name}", path, fields, body, first_line)
+
+
+def _read_header(text: str, known: cache.Cache | None) -> Any:
+    return known.value(text.encode(), lambda: read_yaml(text)) if known else read_yaml(text)
 
 
 def _refuse_types(header: Any) -> None:
@@ -306,7 +333,10 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
     file = (folder or locations.content("lessons")) / "paths.yml"
     try:
         paths: list[LessonPath] = []
-        for entry in read_yaml(locations.read_text(file)):
+        text = locations.read_text(file)
+        with cache.opened("paths", __file__) as known:
+            entries = known.value(text.encode(), lambda: read_yaml(text))
+        for entry in entries:
             earlier = {path.id: path.stages for path in paths}
             path_id, title, who = (str(entry[key]) for key in ("id", "title", "who"))
             stages = [stage for item in entry["lessons"] for stage in _stages(item, earlier)]

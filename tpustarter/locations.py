@@ -12,7 +12,7 @@ import fcntl
 import os
 import select
 import stat
-import tempfile
+import sys
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -69,6 +69,11 @@ def state_place() -> Path:
         import pwd
 
         return Path(pwd.getpwuid(sudo[0]).pw_dir) / ".local/state/tpustarter"
+    if sys.platform == "linux":  # as platformdirs, which takes as long as all the rest to import
+        below = {"XDG_STATE_HOME": "", "HOME": ".local/state"}
+        for name, folder in below.items():
+            if os.environ.get(name, "").startswith("/"):
+                return Path(os.environ[name], folder, "tpustarter")
     from platformdirs import user_state_path
 
     return user_state_path("tpustarter", appauthor=False)
@@ -76,6 +81,8 @@ def state_place() -> Path:
 
 def make_folder(folder: Path) -> Path:
     """Make a folder and its missing parents, for the caller; raises Problem if it cannot be."""
+    import tempfile  # takes long, and is not needed where nothing is written
+
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -164,6 +171,8 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
         data: All of it.
         mode: Its permissions; null for those that nobody but this user has.
     """
+    import tempfile
+
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:40]}-")
     try:
         with os.fdopen(descriptor, "wb") as stream:

@@ -7,7 +7,6 @@ machine, its environment as JSON or `-` for this process's, whose rights are jud
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import os
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tpustarter import __main__, content, locations
-from tpustarter.checking.selfcheck import SelfCheck
+from tpustarter.checking import selfcheck
 from tpustarter.machine import host
 
 if __name__ == "__main__":
@@ -27,8 +26,8 @@ if __name__ == "__main__":
         dict(os.environ) if env == "-" else json.loads(env),
         None if uid == "-" else int(uid),
     )
-    check = importlib.import_module("tpustarter.cli.check")
-    check.SelfCheck = functools.partial(SelfCheck, machine=machine, checks=checks)
+    of_machine = functools.partial(selfcheck.SelfCheck, machine=machine, checks=checks)
+    selfcheck.SelfCheck = of_machine
     read_checks = content.read_checks
     content.read_checks = lambda *_: read_checks(checks)
     sys.argv = ["tpustarter", *arguments]

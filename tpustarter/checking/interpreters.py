@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -127,7 +126,9 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     if frameworks := installed(own):
         yielded.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
-    on_path = shutil.which("python3", path=env.get("PATH"))
+    from shutil import which  # takes long, and is not needed to know names
+
+    on_path = which("python3", path=env.get("PATH"))
     if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):
         executable = Path(on_path)
         yield Interpreter(executable, "python3 on PATH", installed(executable.parent.parent, env))
@@ -140,11 +141,13 @@ def _explicit(text: str) -> Interpreter:
             hint="set the variable behind `--python`, or leave the option out",
             code=ExitCode.USAGE,
         )
+    from shutil import which
+
     path = Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for an unknown user
     # os.path answers for what this user may not look at, where pathlib raises.
     if os.path.isdir(path):  # noqa: PTH112
         path = path / "bin" / "python"
-    if not os.path.exists(path) and os.sep not in text and (executable := shutil.which(text)):  # noqa: PTH110
+    if not os.path.exists(path) and os.sep not in text and (executable := which(text)):  # noqa: PTH110
         path = Path(executable)
     if not os.path.isfile(path) or not os.access(path, os.X_OK):  # noqa: PTH113
         raise Problem(

@@ -13,15 +13,13 @@ from typing import Any
 
 from tpustarter.checking import interpreters
 from tpustarter.checking.results import Blocked
+from tpustarter.checking.words import NOT_KNOWN, count
 from tpustarter.machine import frameworks, generations, host
 from tpustarter.problem import ExitCode
 from tpustarter.redact import Redactor
 
 VIRTUAL_DEVICES = 8
 """CPU devices pretended where there is no accelerator: as many as most newcomers' TPUs have."""
-
-NOT_KNOWN = "no TPU known here"
-"""How it is said that there is none among what this version knows."""
 
 _FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
@@ -352,19 +350,6 @@ def host_of(plan: Plan) -> dict[str, Any]:
     """Return what a document says of the host."""
     facts: dict[str, Any] = {"chips": plan.chips, "generation": plan.generation}
     return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
-
-
-def no_tpu(host_facts: Mapping[str, Any]) -> str:
-    """Return why devices are not a TPU's: none is here, none is used, or none is known."""
-    if host_facts.get("chips"):
-        return f"{count(host_facts['chips'], 'TPU chip')} not used"
-    unknown = host_facts.get("unknown_google_devices")
-    return f"{NOT_KNOWN}, {host.unknown_text(unknown)}" if unknown else "no TPU"
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun in the right form."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def target_of(plan: Plan, machine: host.Machine) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from tpustarter import content, locations
 from tpustarter.checking import interpreters, plan
+from tpustarter.checking.request import Request
 from tpustarter.checking.results import Blocked, Result, Run
 from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, skip_all
 from tpustarter.checking.session import Session
@@ -26,23 +27,6 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.version import __version__
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the user asked for."""
-
-    ids: tuple[str, ...] = ()
-    level: str = "quick"
-    framework: str | None = None
-    python: str | None = None
-    devices: int | None = None
-    this_host: bool = False
-    require: str | None = None
-    isolate: bool = False
-    minutes: float = 10.0
-    """How long checks of the level `soak` go on."""
-    fail_on_warn: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tpustarter.checking.interpreters import FRAMEWORKS
-from tpustarter.checking.plan import no_tpu
 from tpustarter.checking.results import Result, Run, Status
 from tpustarter.checking.verdict import verified_on, without_verdict
+from tpustarter.checking.words import no_tpu
 from tpustarter.machine import frameworks
 from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -50,6 +49,8 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; raises Problem for one that is not there."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
+
             matches = get_close_matches(args[0], self.list_commands(ctx), n=1)
             hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter --help` lists them"
             raise _CliProblem(f"there is no command `{args[0]}`", hint=hint, code=ExitCode.USAGE)

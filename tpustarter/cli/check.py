@@ -13,15 +13,18 @@ from typing import Any
 import click
 
 from tpustarter import content
-from tpustarter.checking import plan, text, verdict
-from tpustarter.checking.results import SCHEMA, Run
-from tpustarter.checking.runner import Ended, Started, Waiting
-from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
+from tpustarter.checking.request import Request
 from tpustarter.cli.endings import explaining, json_even_if_it_breaks, stopped_by_signals
 from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.redact import Redactor
 from tpustarter.terminal import paint_for, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.checking.results import Run
+    from tpustarter.checking.selfcheck import Event, SelfCheck
+
+# What runs checks is imported where it is used: their list needs nothing of it.
 
 _COLOURS = {
     "fail": "red", "error": "magenta", "notrun": "magenta", "warn": "yellow", "pass": "green",
@@ -105,6 +108,8 @@ def check(
     IDs may be globs, such as 'jax.*'. Nothing outside the state folder is changed, no process
     but our own is ended, and nothing is sent anywhere.
     """
+    from tpustarter.checking import results, verdict
+
     if as_json and ndjson:
         raise click.UsageError("--json and --ndjson exclude each other")
     request = Request(ids=ids, fail_on_warn=fail_on == "warn", **options)
@@ -115,7 +120,7 @@ def check(
     if listing:
         _list(request)
         return
-    with json_even_if_it_breaks(SCHEMA, wanted=as_json or ndjson):
+    with json_even_if_it_breaks(results.SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
         with _error_in(junit):
             selfcheck = _run(request, ndjson=ndjson, quiet=as_json or ndjson)
@@ -169,7 +174,8 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
 def _run(request: Request, *, ndjson: bool, quiet: bool) -> SelfCheck:
     """Run the checks, tell every event, and remember how it ended."""
     from tpustarter.checking import failures
-    from tpustarter.learning import progress  # not needed to list checks
+    from tpustarter.checking.selfcheck import SelfCheck
+    from tpustarter.learning import progress
 
     selfcheck = SelfCheck(request)
     with stopped_by_signals(selfcheck.stop):
@@ -199,6 +205,7 @@ def _compare(run: Run, file: str, earlier: dict[str, Any]) -> dict[str, Any]:
 def _save(run: Run) -> None:
     """Keep the report; a full disk must not hide a verdict that was told already."""
     from tpustarter.checking import document, saved
+    from tpustarter.redact import Redactor
 
     try:
         path = saved.save(run, document.document(run))
@@ -215,6 +222,8 @@ def _select_checks(request: Request) -> list[content.Check]:
 
 def _list(request: Request) -> None:
     """Show each check with its level, about how long it takes, and its claim."""
+    from tpustarter.checking import text, words
+
     checks = _select_checks(request)
     width = text.id_width(entry.id for entry in checks)
     for entry in checks:
@@ -223,7 +232,7 @@ def _list(request: Request) -> None:
             f"{entry.id:<{width}} {entry.level:<6} {estimate:>7}  {entry.broken or entry.title}"
         )
     total = text.about(content.seconds(checks, request.minutes))
-    count = plan.count(len(checks), "check")
+    count = words.count(len(checks), "check")
     click.echo(f"{count}, about {total} on 8 virtual CPU devices", err=True)
 
 
@@ -236,6 +245,10 @@ def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
         return
     if quiet:
         return
+    from tpustarter.checking import text
+    from tpustarter.checking.runner import Ended, Started, Waiting
+    from tpustarter.checking.selfcheck import Began
+
     if isinstance(event, Began):
         click.echo(text.opening(event.run))
         click.echo()
@@ -263,6 +276,8 @@ def _report(
         fields = document.document(run) if as_json else document.finished_fields(run)
         click.echo(document.line({**fields, "comparison": comparison} if comparison else fields))
         return
+    from tpustarter.checking import text
+
     paint = paint_for(_COLOURS)
     click.echo(text.render(run, verbose=verbose, paint=paint))
     if comparison:
@@ -273,6 +288,8 @@ def _report(
 
 def _explain_exit(run: Run, code: ExitCode) -> str:
     """Return one line for stderr: what, why, and the command to run next."""
+    from tpustarter.checking import text, verdict
+
     if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         return f"exit {int(code)}: stopped before the end; next: run it again"
     blocked = run.blocked

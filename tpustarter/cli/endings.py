@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -56,7 +55,9 @@ def explaining(logs: Sequence[Path]) -> str:
 
 def _typed(path: Path) -> str:
     """Return a path as it is typed; the home's name is left out, as everywhere."""
-    quoted = shlex.quote(str(path))
+    from shlex import quote  # takes long, and is seldom needed
+
+    quoted = quote(str(path))
     home = os.environ.get("HOME", "").rstrip("/")
     is_plain = quoted == str(path) and home and quoted.startswith(f"{home}/")
     return visible(f"~{quoted[len(home) :]}" if is_plain else quoted)

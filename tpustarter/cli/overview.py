@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tpustarter.checking import interpreters, plan
+from tpustarter.checking import interpreters, plan, words
 from tpustarter.machine import host
 from tpustarter.problem import Problem
 
@@ -20,7 +20,7 @@ def overview() -> None:
         chosen, others = interpreters.choose(None, os.environ, Path.cwd())
         run_plan = plan.make(machine, gpu_plugin=chosen.has_gpu_plugin)
         frameworks = ", ".join(chosen.frameworks) or "no framework yet"
-        instead = f"{plan.no_tpu(plan.host_of(run_plan))}; checks run on "
+        instead = f"{words.no_tpu(plan.host_of(run_plan))}; checks run on "
         on_tpu = run_plan.platform == "tpu"
         click.echo(f"  Devices  {'' if on_tpu else instead}{run_plan.where}")
         click.echo(f"  Python   {chosen.path} ({chosen.why}): {frameworks}")

@@ -7,7 +7,6 @@ write at once lose nothing, and a kill loses only the change it interrupted.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +14,14 @@ from datetime import datetime, timezone
 from typing import Any, cast
 
 from tpustarter import locations, state
-from tpustarter.checking.results import Run
-from tpustarter.content import Lesson
-from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.blocks import Block, blocks_of
 from tpustarter.problem import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.checking.results import Run
+    from tpustarter.content import Lesson
+    from tpustarter.learning.block_results import BlockResult
+    from tpustarter.learning.blocks import Block
 
 SCHEMA = "tpustarter.progress/1"
 LOCK_WAIT_S = 5.0
@@ -89,6 +91,8 @@ def mark(lesson: Lesson, known: LessonProgress | None) -> str:
 
 def code_hash(block: Block) -> str:
     """Return what tells one version of a block's code from another."""
+    import hashlib
+
     return hashlib.sha256(block.code.strip().encode()).hexdigest()[:12]
 
 
@@ -97,6 +101,8 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
 
     A block that was not run to its end changes nothing.
     """
+    from tpustarter.learning.blocks import blocks_of
+
     if result.status in ("skip", "notrun"):
         return
     entry = {

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter.checking import interpreters, plan
+from tpustarter.checking import interpreters, plan, words
 from tpustarter.checking.interpreters import Interpreter
 from tpustarter.machine import frameworks, host
 from tpustarter.problem import Problem
@@ -43,7 +43,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
     on_tpu = run_plan.platform == "tpu"
-    no_tpu = plan.no_tpu(plan.host_of(run_plan))
+    no_tpu = words.no_tpu(plan.host_of(run_plan))
     rows = [("TPU" if on_tpu else "Devices", _describe_devices(machine, run_plan))]
     if run_plan.blocked:
         hint = f"; {run_plan.blocked.hint}" if run_plan.blocked.hint else ""
@@ -68,7 +68,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
 
 def _describe_devices(machine: host.Machine, run_plan: plan.Plan) -> str:
     if run_plan.platform != "tpu":
-        no_tpu = plan.no_tpu(plan.host_of(run_plan))
+        no_tpu = words.no_tpu(plan.host_of(run_plan))
         return f"{no_tpu}; lessons and checks run on {run_plan.where}"
     devices = f", {plan.count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.where.removeprefix("TPU ")  # the row says so
