@@ -77,6 +77,8 @@ def blocks_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
 
     Optional ones do not count: the lesson is done without them.
     """
+    from tpustarter.learning.blocks import blocks_of
+
     needed = [block for block in blocks_of(lesson) if not block.is_optional]
     return sum(known.status(block) == "pass" for block in needed), len(needed)
 
