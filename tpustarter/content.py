@@ -299,7 +299,7 @@ def _refuse_types(header: Any) -> None:
             type_name = type(value).__name__
             raise ValueError(f"`{key}` in the header is a {type_name}, expected {kind.__name__}")
         if kind is list and key != "steps" and not all(isinstance(item, str) for item in value):
-            raise ValueError(f"`{key}` in the header is no list of texts")
+            raise ValueError(f"`{key}` in the header is not a list of texts")
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
         raise Problem(f"cannot read the paths in `{file}`: {error}") from error
     except (AttributeError, KeyError, TypeError) as error:
         keys = "`id`, `title`, `who` and `lessons`"
-        raise Problem(f"the paths in `{file}` are no list of entries with {keys}") from error
+        raise Problem(f"the paths in `{file}` are not a list of entries with {keys}") from error
 
 
 def _stages(item: Any, earlier: dict[str, tuple[Stage, ...]]) -> Iterable[Stage]:

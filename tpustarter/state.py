@@ -54,7 +54,7 @@ def parse(text: str) -> Any:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"`{text}` is no number of JSON")
+        raise ValueError(f"`{text}` is not a number in JSON")
     return value
 
 

@@ -345,13 +345,16 @@ BAD = [
     ('{"schema": "tpustarter.report/2"}', "which a newer tpustarter made"),
     ('{"schema": "tpustarter.report/x"}', "found `tpustarter.report/x`, expected"),
     ('{"schema": "\\u001b[2J"}', "found `\\x1b[2J`, expected"),
-    ('{"schema": "tpustarter.report/1", "error": {}}', "it tells of an error, not of a run"),
+    ('{"schema": "tpustarter.report/1", "error": {}}', "it describes an error, not a run"),
     (without("target"), "`target` is missing"),
     (without("env", inside="target"), "`target.env` is missing"),
     (without("results"), "`results` is missing"),
     (without("host"), "`host` is missing"),
-    (changed(results=[7]), "`results[0]` is no result"),
-    (changed(results=[{"id": "a", "status": None, "findings": []}]), "`results[0]` is no result"),
+    (changed(results=[7]), "`results[0]` is not a result"),
+    (
+        changed(results=[{"id": "a", "status": None, "findings": []}]),
+        "`results[0]` is not a result",
+    ),
     (changed(results=[{"id": "a", "status": "pass", "findings": [7]}]), "`results[0]` is no"),
 ]
 

@@ -36,9 +36,9 @@ OUTCOMES = {
     "floods": ("pass", None, "", 30),
     "floods_findings": ("error", "protocol", "more than 10000 events", 30),
     "invents_a_verdict": ("error", "exception", "verdict is 'failed'", 10),
-    "half_line": ("error", "protocol", "what is no event", 10),
-    "speaks_nonsense": ("error", "protocol", "what is no event: 'hello'", 10),
-    "forges": ("error", "protocol", "what is no event: 'hello'", 10),
+    "half_line": ("error", "protocol", "something that is not an event", 10),
+    "speaks_nonsense": ("error", "protocol", "something that is not an event: 'hello'", 10),
+    "forges": ("error", "protocol", "something that is not an event: 'hello'", 10),
     "writes_markup": ("fail", None, "", 10),
     "syntax_error": ("error", "load", "line 6: invalid syntax", 10),
     "imports_what_is_missing": ("error", "load", "ModuleNotFoundError", 10),
@@ -246,7 +246,7 @@ def test_a_soaking_check_that_does_not_end_when_told_was_not_run(
     told, [first, _], _ = soak(tmp_path, "soaks_deaf", 60, stops=1)
 
     assert (first.status, first.reason) == ("notrun", "interrupted")
-    assert first.detail == "still at work 1 s after it was told to end"
+    assert first.detail == "still running 1 s after it was asked to end"
     assert [1, runner_module.ENDING] == [len(first.findings), told[-1]]
 
 

@@ -72,7 +72,9 @@ def test_the_plan_is_shown_and_nothing_is_run(machine: host.Machine) -> None:
     assert done.stdout == dry.stdout
     for word in ("why", "changes", "needs", "venv --allow-existing", "pip install", "'~/tpu'"):
         assert (word in done.stdout) == (word != "'~/tpu'"), word
-    assert "To run what is left: tpustarter setup jax --yes" == done.stdout.splitlines()[-1]
+    assert (
+        "To run the steps that are left: tpustarter setup jax --yes" == done.stdout.splitlines()[-1]
+    )
     prose = [line for line in done.stdout.splitlines() if not line.startswith("        ")]
     assert all(len(line) <= 80 for line in prose)
     assert [] == calls(tools_of(machine))

@@ -392,7 +392,10 @@ def test_several_workers_need_the_key_that_gcloud_makes(
         (["bert", "--worker", "2", "--", "ls"], "`bert` has no worker 2, expected 0 to 1"),
         (["bert", "--worker", "0-2", "--", "ls"], "`bert` has no worker 2, expected 0 to 1"),
         *(
-            (["bert", "--worker", text, "--", "ls"], f"`{text}` names no worker, expected a number")
+            (
+                ["bert", "--worker", text, "--", "ls"],
+                f"`{text}` doesn't name a worker, expected a number",
+            )
             for text in ("first", "", ",", "-1", "3-1", "1-", "1-2-3", "0x1", "999999", "all,0")
         ),
         (["bert", "--user", "-oX", "--", "ls"], "`-oX` cannot be the name of a user"),

@@ -181,7 +181,7 @@ def test_pages_without_end_are_left(google: tuple[FakeGoogle, Rest]) -> None:
 @pytest.mark.parametrize("value", ["text", {"a": 1}, [1], [{}, None]])
 def test_a_list_that_is_none_is_no_answer(value: Any) -> None:
     """What has another form than the documented one is not read as empty."""
-    with pytest.raises(UnansweredError, match="`items` is no list"):
+    with pytest.raises(UnansweredError, match="`items` is not a list"):
         rest.rows({"items": value}, "items")
 
     assert [] == rest.rows({}, "items")

@@ -1,4 +1,4 @@
-"""Reading and searching a log: line numbers, wrapping, colours, repetition, what is no text."""
+"""Reading and searching a log: line numbers, wrapping, colours, repetition, what is not a text."""
 
 from __future__ import annotations
 

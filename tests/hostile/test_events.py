@@ -31,7 +31,7 @@ FORGED: dict[str, Any] = {
     "no event": {"id": "host.forges"},
     "a number": 7,
     "a list": ["event", "end"],
-    "an event that is no text": {"event": {"a": 1}},
+    "an event that is not a text": {"event": {"a": 1}},
     "an event nobody knows": {"event": "promoted"},
     "a finding without fields": {"event": "finding", "id": "host.forges", "finding": {}},
     "no finding": {"event": "finding", "id": "host.forges"},

@@ -57,7 +57,7 @@ def test_documented_commands_are_nothing_to_complain_about(tmp_path: Path, comma
         ("gcloud compute tpus list", 12, "`gcloud compute tpus list` is not in"),
         ("ls && /usr/bin/mosh my-tpu", 12, "`mosh my-tpu` is not in"),
         ("ssh -X my-tpu", 12, "has no flag `-X`"),
-        ("echo 'open", 12, "no command a shell could read"),
+        ("echo 'open", 12, "a shell could not read this command"),
     ],
 )
 def test_what_no_document_knows_is_named_with_its_line(

@@ -52,7 +52,7 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
     "missing": ({}, "made no such variable"),
     "text": ({"y": "abc"}, "no sequence of numbers"),
     "one number": ({"y": 3.0}, "no sequence of numbers"),
-    "words": ({"y": ["a"]}, "holds what is no number"),
+    "words": ({"y": ["a"]}, "holds something that is not a number"),
     "two axes": ({"y": np.ones((2, 2))}, "has 2 axes, expected one"),
     "none": ({"y": []}, "a plot needs as many numbers in each"),
     "too many bars": ({"y": {str(n): n for n in range(99)}}, "has 99 bars"),
@@ -96,7 +96,7 @@ def test_a_variable_that_is_not_there_breaks_the_block(tmp_path: Path) -> None:
     ]
 
     assert ("error", "exception") == (result.status, result.reason)
-    assert "`loss` is to be drawn, and the block made no such variable" in result.detail
+    assert "`loss` is to be drawn, but the block made no such variable" in result.detail
 
 
 def test_curves_are_drawn_within_the_width_and_told_in_words() -> None:

@@ -107,13 +107,13 @@ PATHOLOGIES = {
     ),
     "writes_on_every_descriptor": (
         "import os\nfor n in range(3, 4096):\n  try: os.write(n, b'?\\n')\n  except OSError: 0",
-        "", "error", "protocol", "no event", "", 10,
+        "", "error", "protocol", "not an event", "", 10,
     ),
     "forges_output": (
-        FORGE.format({"event": "output"}), "", "error", "protocol", "no event", "", 10,
+        FORGE.format({"event": "output"}), "", "error", "protocol", "not an event", "", 10,
     ),
     "forges_its_end": (
-        FORGE.format({"event": "gone"}), "", "error", "protocol", "no event", "", 10,
+        FORGE.format({"event": "gone"}), "", "error", "protocol", "not an event", "", 10,
     ),
     "forges_a_place": (
         "print('as it should', flush=True)\n"

@@ -148,8 +148,8 @@ BROKEN = {
     ),
     "a fold left open": ("<details><summary>A</summary>\n\nText.\n", 3, "never closed"),
     "a fold never opened": ("</details>\n", 0, "closes nothing"),
-    "a variable": ("```python run id=a plot=x.y\nx\n```\n", 0, "`plot=x.y` names no variables"),
-    "too many": ("```python run id=a show=a,b,c,d,e\nx\n```\n", 0, "names no variables"),
+    "a variable": ("```python run id=a plot=x.y\nx\n```\n", 0, "does not name variables"),
+    "too many": ("```python run id=a show=a,b,c,d,e\nx\n```\n", 0, "does not name variables"),
     "x alone": ("```python run id=a x=step\nx\n```\n", 0, "needs `plot=`"),
 }  # fmt: skip
 

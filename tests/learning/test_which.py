@@ -158,8 +158,8 @@ def test_the_first_reason_decides_and_the_others_of_its_library_follow(tmp_path:
     [
         ("text: general", "when: {from: [b]}, text: general", "no rule in `which-library.yml`"),
         ("library: x,", "library: z,", "no rule in"),
-        ("from: [b], have", "from: [c], have", "`from: c`, which is no answer"),
-        ("when: {from: [b]}", "when: {whence: [b]}", "`whence: b`, which is no answer"),
+        ("from: [b], have", "from: [c], have", "`from: c`, which is not an answer"),
+        ("when: {from: [b]}", "when: {whence: [b]}", "`whence: b`, which is not an answer"),
         ("also: [old]", "also: [b]", "`b` stands for two answers to `from`"),
         ("first, source: https://a.b", "first, source: a.b", "`first` has no public source"),
         ("of y, source: https://a.b, read: 2026-11-01", "of y, source: https://a.b, read: soon",

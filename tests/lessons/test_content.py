@@ -124,7 +124,7 @@ def test_lessons_name_no_command_that_is_not_there() -> None:
         ("minutes: yes", "`minutes` in the header is a bool"),
         ("minutes: .nan", "`minutes` in the header is a float"),
         ("checks: host.chips", "`checks` in the header is a str, expected list"),
-        ("checks: [2026-01-01]", "`checks` in the header is no list of texts"),
+        ("checks: [2026-01-01]", "`checks` in the header is not a list of texts"),
         ("profile: 2026-01-01", "`profile` in the header is a date"),
         ("title: &a [*a]", "aliases"),
         ("a: &a [1, 1]\nb: &b [*a, *a]\nchecks: [*b, *b]", "aliases"),

@@ -105,8 +105,8 @@ def test_reading_an_argument_raises_nothing_but_a_problem(text: str) -> None:
     ("text", "said"),
     [
         ("nofile.py:step", "there is no file `nofile.py`"),
-        (f"{__file__}:not a name", "`not a name` is no name of a function"),
-        (f"{__file__}:os.path", "`os.path` is no name of a function"),
+        (f"{__file__}:not a name", "`not a name` is not the name of a function"),
+        (f"{__file__}:os.path", "`os.path` is not the name of a function"),
     ],
 )
 def test_a_file_and_a_function_that_are_none_are_refused(text: str, said: str) -> None:

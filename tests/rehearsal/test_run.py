@@ -37,7 +37,7 @@ OUTCOMES = {
     "is_killed": ("error", "killed, most likely because this machine ran out of memory", 3),
     "exits": ("error", "the process ended without a verdict, exit code 0", 3),
     "hangs": ("error", "not compiled within 2 s", 3),
-    "writes_garbage": ("error", "wrote what is no event", 3),
+    "writes_garbage": ("error", "wrote something that is not an event", 3),
 }
 UNLISTED = {
     "aborts_when_listed": "the compiler crashed: the process was ended by SIGABRT",

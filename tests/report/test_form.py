@@ -267,7 +267,7 @@ def test_what_maintainers_ask_first_is_not_folded(document: dict[str, Any]) -> N
         "throttling: 1",
         "torch_xla: failed in `import torch_xla`",
         "variables: JAX_PLATFORMS=tpu, XLA_FLAGS: --xla_x=1; set: LD_PRELOAD",
-        "memory: 200 GiB in all, 16 GiB allowed, the kernel ended 2 processes",
+        "memory: 200 GiB in all, 16 GiB allowed, memory ran out, and the kernel ended 2 processes",
         "since the last good run: libtpu 0.0.17 became 0.0.50",
     ):
         assert line in told
@@ -361,7 +361,7 @@ def test_trackers_have_the_names_of_their_products_too(name: str) -> None:
 
 def test_another_name_lists_those_there_are() -> None:
     """With what was typed."""
-    with pytest.raises(Problem, match="`--for mxnet` names no tracker, expected one of jax, pyt"):
+    with pytest.raises(Problem, match="`--for mxnet` is not a tracker, expected one of jax, pyt"):
         trackers.named("mxnet")
 
 

@@ -194,8 +194,8 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     rows = [{"name": name, "sha256": "0"} for name in ("report.json", "more/deep/passwd")]
     (up / "manifest.json").write_text(json.dumps({"files": rows}))
 
-    assert "no regular file" in refused(tmp_path / "pipe").what
-    assert "no regular file" in refused(Path("/dev/zero")).what
+    assert "not a regular file" in refused(tmp_path / "pipe").what
+    assert "not a regular file" in refused(Path("/dev/zero")).what
     assert "no report.json" in refused(tmp_path).what
     assert "`report.json` in it is a link" in refused(folder).what
     assert "`more/deep/passwd` in it is a link" in refused(up).what

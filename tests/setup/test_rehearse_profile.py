@@ -34,7 +34,7 @@ LINUX = profiles.PROFILES["rehearse"].system
 
 pytestmark = pytest.mark.skipif(
     " ".join((os.uname().sysname, os.uname().machine)) != LINUX,
-    reason=f"The TPU compiler comes for {LINUX} alone, and set-up refuses elsewhere.",
+    reason=f"The TPU compiler exists only for {LINUX}, and set-up refuses elsewhere.",
 )
 
 
@@ -182,7 +182,7 @@ def test_an_installation_without_libtpu_is_not_believed(tmp_path: Path) -> None:
     ended = run(setup)[-1]
 
     assert ("install", "failed") == (ended.step.id, ended.step.state)
-    assert "the command ended well, and libtpu is not there" in ended.step.note
+    assert "the command succeeded, but libtpu is not there" in ended.step.note
 
 
 def test_a_compiler_that_loses_libtpu_is_found_no_more(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_where_libtpu_does_not_come_nothing_is_begun(tmp_path: Path) -> None:
     first = steps.steps_of(lesson, replace(facts, system="Darwin arm64"))[0]
 
     assert "blocked" == first.state
-    assert "this machine is Darwin arm64, and libtpu comes for Linux x86_64 alone" == first.note
+    assert "this machine is Darwin arm64, and libtpu exists only for Linux x86_64" == first.note
     assert "done" != first.state != steps.steps_of(lesson, facts)[0].state
 
 
@@ -289,7 +289,10 @@ def test_the_command_makes_shows_and_undoes_it(machine: host.Machine) -> None:
 
     assert plan.stdout == dry.stdout
     assert plan.stdout.startswith("How jax with libtpu gets into ~/tpu-rehearse.")
-    assert "To run what is left: tpustarter setup rehearse --yes" == plan.stdout.splitlines()[-1]
+    assert (
+        "To run the steps that are left: tpustarter setup rehearse --yes"
+        == plan.stdout.splitlines()[-1]
+    )
     assert not folder.exists()
     done = tpustarter_setup(machine, "rehearse", "--yes")
     assert (0, "") == (done.returncode, done.stderr), done.stdout

@@ -113,7 +113,7 @@ def test_where_there_is_no_wheel_for_this_system_nothing_is_begun(tmp_path: Path
     first = steps.steps_of(steps.lesson_of(profile), replace(facts, system="Darwin arm64"))[0]
 
     assert "blocked" == first.state
-    assert "this machine is Darwin arm64, and torch_tpu comes for Linux x86_64 alone" == first.note
+    assert "this machine is Darwin arm64, and torch_tpu exists only for Linux x86_64" == first.note
 
 
 def test_each_environment_is_remembered_beside_the_others(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def timed_out(limit_s: float) -> Ending:
 
 def did_not_stop(limit_s: float) -> Ending:
     """Say that a check went on although it was told to end."""
-    detail = f"still at work {limit_s:g} s after it was told to end"
+    detail = f"still running {limit_s:g} s after it was asked to end"
     return ("notrun", "interrupted", detail, None)
 
 

@@ -236,7 +236,7 @@ class Runner:
             if kind == "finding":
                 finding = protocol.finding(event.get("finding"))
                 if finding is None:
-                    return ("error", "protocol", "told a finding that lacks something", None)
+                    return ("error", "protocol", "sent a finding that lacks something", None)
                 findings.append(redact.value(finding))
                 yield Seen(check.id, findings[-1])
             elif kind == "progress":
@@ -258,7 +258,7 @@ class Runner:
         if kind == "gone":
             return process_ending(event)
         text = self._session.redact.text(str(event.get("text", event)))
-        return ("error", "protocol", f"wrote what is no event: {text[:80]!r}", None)
+        return ("error", "protocol", f"wrote something that is not an event: {text[:80]!r}", None)
 
     def _ready(self, extra: Mapping[str, str]) -> Probe:
         """Return the warm process, or start one."""

@@ -91,7 +91,7 @@ def _defect(fields: Any) -> str | None:
             return f"found {shown_schema}, which a newer tpustarter made, expected `{SCHEMA}`"
         return f"found {shown_schema}, expected `{SCHEMA}`"
     if "error" in fields:
-        return "it tells of an error, not of a run"
+        return "it describes an error, not a run"
     return _misshapen(cast("Fields", fields))
 
 
@@ -111,7 +111,7 @@ def _misshapen(fields: Fields) -> str | None:
         return "`results` is missing"
     for index, result in enumerate(cast("list[Any]", results)):
         if not _is_result(result):
-            return f"`results[{index}]` is no result"
+            return f"`results[{index}]` is not a result"
     return None
 
 

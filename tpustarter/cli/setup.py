@@ -84,9 +84,9 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
     if all(step.state == "done" for step in plan.steps):
         yield f"Everything is done. Next: tpustarter {plan.profile.next_command}"
     elif blocked := [step for step in plan.steps if step.state == "blocked"]:
-        yield f"Blocked at `{blocked[0].id}`. When that is settled: {command}"
+        yield f"Blocked at `{blocked[0].id}`. Once that is settled: {command}"
     else:
-        yield f"To run what is left: {command} --yes"
+        yield f"To run the steps that are left: {command} --yes"
 
 
 def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
 def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
     """Yield what would be removed; raises Problem where that is refused."""
     removed = plan.removed_by_undo()
-    yield "This would be removed. Nothing was changed."
+    yield "This would be removed. Nothing has been changed."
     yield ""
     for item in removed:
         yield from wrap(visible(item), "  ", "  ")

@@ -159,7 +159,7 @@ def _ask_for_what_is_missing(grant: Grant) -> Grant:
         typed = _ask("For how many days it holds")
         number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 5 else 0
         if typed and not 0 < number <= MOST_DAYS:
-            raise Problem(f"`{typed[:40]}` is no number of days", code=ExitCode.USAGE)
+            raise Problem(f"`{typed[:40]}` is not a number of days", code=ExitCode.USAGE)
         grant = replace(grant, days=number or None)
     return grant
 
@@ -174,7 +174,7 @@ def _day(text: str) -> date:
         return date.fromisoformat(text.strip())
     except ValueError as error:
         raise Problem(
-            f"`{text[:40]}` is no day, expected a date such as 2026-11-03", code=ExitCode.USAGE
+            f"`{text[:40]}` is not a day, expected a date such as 2026-11-03", code=ExitCode.USAGE
         ) from error
 
 

@@ -95,7 +95,7 @@ def _number(value: Any) -> int:
         return int(value)
     except (TypeError, ValueError):
         raise UnansweredError(
-            "garbled", "a limit that is no number", service=rest.SERVICES
+            "garbled", "a limit that is not a number", service=rest.SERVICES
         ) from None
 
 

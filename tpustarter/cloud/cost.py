@@ -165,7 +165,7 @@ def _unknown(why: str) -> str:
 def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str | None:
     """Return why nothing can be said of what something has cost; null where something can."""
     if number is None:
-        return f"`{row.type}` is no type that this program knows"
+        return f"`{row.type}` is not a type that tpustarter knows"
     if hours is None:
         return "Google does not say when it was created"
     if hours < 0:

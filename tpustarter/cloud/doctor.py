@@ -214,7 +214,7 @@ def headline(report: Report) -> str:
     doubts = sum(1 for one in report.findings if one.verdict == "unknown")
     unseen = f"{doubts} {'is' if doubts == 1 else 'are'} not known"
     if report.exit_code == ExitCode.DENIED and doubts == total - 1:
-        return ("Nothing is known of the project, because there are no credentials that work: "
+        return ("Nothing is known about the project, because there are no credentials that work: "
                 f"{doubts} of {total} findings are not known.")  # fmt: skip
     if failed := counts["fail"]:
         verb = "stands" if failed == 1 else "stand"

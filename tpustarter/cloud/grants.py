@@ -238,13 +238,13 @@ def parse_allowance(text: str) -> Allowance:
         raise _no_allowance(text, f"it has {len(parts)} of 4 parts")
     name, number, tier, zone = parts
     if tier.casefold() not in get_args(Tier):
-        raise _no_allowance(text, f"`{tier[:40]}` is no tier")
+        raise _no_allowance(text, f"`{tier[:40]}` is not a tier")
     return allowance(name, number, cast("Tier", tier.casefold()), zone.casefold())
 
 
 def _no_allowance(text: str, why: str) -> Problem:
     return Problem(
-        f"`{text[:80]}` is no line of a grant: {why}, expected GENERATION:CHIPS:TIER:ZONE",
+        f"`{text[:80]}` is not a line of a grant: {why}, expected GENERATION:CHIPS:TIER:ZONE",
         hint="for example `--allow v6e:64:spot:us-east1-d`; TIER is spot or on-demand",
         code=ExitCode.USAGE,
     )
@@ -275,7 +275,7 @@ def allowance(name: str, number: str, tier: Tier, zone: str, unit: str = "chips"
         count //= row.cores_per_chip
     if not 0 < count <= MOST_CHIPS:
         raise Problem(
-            f"`{number[:40]}` is no number of chips, expected 1 to {MOST_CHIPS:,}",
+            f"`{number[:40]}` is not a number of chips, expected 1 to {MOST_CHIPS:,}",
             code=ExitCode.USAGE,
         )
     return Allowance(row.name, count, tier, check_zone(zone), device)

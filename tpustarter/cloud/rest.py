@@ -247,7 +247,7 @@ def rows(answer: dict[str, Any], field: str, service: str = "") -> list[dict[str
         return []
     found = _dicts(value)
     if not isinstance(value, list) or len(found) != len(cast("list[Any]", value)):
-        raise UnansweredError("garbled", f"`{field}` is no list of objects", service=service)
+        raise UnansweredError("garbled", f"`{field}` is not a list of objects", service=service)
     return found
 
 

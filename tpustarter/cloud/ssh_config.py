@@ -92,7 +92,7 @@ def read(path: Path) -> File:
     try:
         status = target.stat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-            raise Problem(f"`{path}` is no regular file of {MAX_BYTES} bytes at most")
+            raise Problem(f"`{path}` is not a regular file of {MAX_BYTES} bytes at most")
         data, mode = target.read_bytes(), stat.S_IMODE(status.st_mode)
     except FileNotFoundError:
         data, mode = b"", 0o600

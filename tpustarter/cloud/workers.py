@@ -87,7 +87,7 @@ def _no_node(client: Client, name: str, zone: str | None) -> Problem:
         if resource.name == name or name in resource.nodes:
             state = states.of_resource(resource)
             return Problem(
-                f"`{resource.name}` has no TPU VM, for it is {state.name}: {state.meaning}",
+                f"`{resource.name}` has no TPU VM, because it is {state.name}: {state.meaning}",
                 hint=f"`tpustarter tpu watch {resource.name}` follows it",
                 code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
             )
@@ -133,8 +133,8 @@ def parse_choice(text: str) -> Choice:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last:
             raise Problem(
-                f"`{visible(text)}` names no worker, expected a number from 0, a list such as "
-                f"`0,2`, a range such as `1-3`, or `{EVERY_WORKER}`",
+                f"`{visible(text)}` doesn't name a worker, expected a number from 0, a list such "
+                f"as `0,2`, a range such as `1-3`, or `{EVERY_WORKER}`",
                 hint="`tpustarter tpu show NAME` lists the workers",
                 code=ExitCode.USAGE,
             )
@@ -169,4 +169,4 @@ def _refuse_strange(worker: Worker) -> None:
     try:
         ipaddress.ip_address(worker.address or "127.0.0.1")
     except ValueError as error:
-        raise Problem(f"`{visible(worker.address)}` is no address of a worker") from error
+        raise Problem(f"`{visible(worker.address)}` is not the address of a worker") from error

@@ -219,7 +219,7 @@ def _parse_positive(lesson: Lesson, fence: Fence, key: str) -> float | None:
     if text is None:
         return None
     if not NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
-        raise problem(lesson, fence.start, f"`{key}={text}` is no number above zero")
+        raise problem(lesson, fence.start, f"`{key}={text}` is not a number above zero")
     return float(text)
 
 

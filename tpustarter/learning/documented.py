@@ -77,7 +77,7 @@ def complaints(lesson: Lesson, documented: Sequence[Documented]) -> Iterator[tup
             try:
                 commands = list(_split_commands(line))
             except ValueError as error:
-                yield file_line, f"this is no command a shell could read: {error}"
+                yield file_line, f"a shell could not read this command: {error}"
                 continue
             for words in commands:
                 if complaint := _find_complaint(words, documented):

@@ -100,13 +100,17 @@ def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> 
             allowed = ", ".join(f"{option}=" for option in sorted(_OPTIONS[kind]))
             raise problem(lesson, start, f"found `{word}` on the fence, expected once: {allowed}")
         if key in ("plot", "x", "show") and not _VARIABLES.fullmatch(value):
-            raise problem(lesson, start, f"`{word}` names no variables of the block")
+            raise problem(lesson, start, f"`{word}` does not name variables of the block")
         values[key] = value
     if "x" in values and ("plot" not in values or "," in values["x"]):
         raise problem(lesson, start, "`x=` names one variable, and needs `plot=`")
     name = values.get("id", values.get("of"))
     if name and not NAME.fullmatch(name):
-        raise problem(lesson, start, f"`{name}` is no name: small letters, digits and hyphens are")
+        raise problem(
+            lesson,
+            start,
+            f"`{name}` is not a valid name, expected lowercase letters, digits and hyphens",
+        )
     return values
 
 

@@ -266,7 +266,7 @@ class LessonSession:
                 return ("error", reason, problem.what)
             _, reason, detail, _ = process_ending(event)
             return ("error", reason or "crashed", detail)
-        return ("error", "protocol", "wrote what is no event")
+        return ("error", "protocol", "wrote something that is not an event")
 
     def _take_left_over(self, *, names_are_lost: bool) -> Iterator[Output]:
         """Take what came since the last block: output of its threads, or the end of the process."""

@@ -111,7 +111,7 @@ def _lint_header(lesson: Lesson, check_ids: set[str]) -> Complaints:
     yield from _lint_proofs(header.get("steps"), check_ids)
     for source in _strings(header.get("sources")):
         if not source.startswith("https://"):
-            yield 1, f"the source `{source}` is no public address"
+            yield 1, f"the source `{source}` is not a public address"
     for line in _strings([header.get("title")]):
         for word in FORBIDDEN.findall(line):
             yield 1, f"`{word}` in the title"

@@ -64,7 +64,7 @@ def _parse_claim(fields: Mapping[str, Any]) -> Claim:
     values = {key: fields.get(key) for key in _KEYS}
     for key, value in values.items():
         if not isinstance(value, str) and not (value is None and key in ("lesson", "proof")):
-            raise ValueError(f"`{key}` of `{fields.get('id')}` is no text")
+            raise ValueError(f"`{key}` of `{fields.get('id')}` is not a text")
     if unknown or values["status"] not in get_args(Status):
         raise ValueError(f"`{values['id']}` has the status `{values['status']}`, keys {[*fields]}")
     cleaned = {key: value and " ".join(value.split()) for key, value in values.items()}

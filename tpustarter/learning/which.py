@@ -153,7 +153,7 @@ def _parse_when(fields: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def _texts(values: Sequence[Any]) -> tuple[str, ...]:
     if isinstance(values, str):
-        raise TypeError(f"`{values}` is no list")
+        raise TypeError(f"`{values}` is not a list")
     return tuple(map(str, values))
 
 
@@ -260,7 +260,7 @@ def _unknown_answers(guide: Guide) -> Iterator[str]:
     for row in (*guide.reasons, *guide.notes, *guide.starts):
         for name, choices in row.when.items():
             for choice_id in sorted(set(choices) - known.get(name, set())):
-                yield f"a row is for `{name}: {choice_id}`, which is no answer"
+                yield f"a row is for `{name}: {choice_id}`, which is not an answer"
 
 
 def _broken_source(row: Row) -> str | None:

@@ -34,7 +34,7 @@ def drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[dict[
 
 def _named(name: str, names: Mapping[str, Any]) -> Any:
     if name not in names:
-        raise ValueError(f"`{name}` is to be drawn, and the block made no such variable")
+        raise ValueError(f"`{name}` is to be drawn, but the block made no such variable")
     return names[name]
 
 
@@ -81,7 +81,7 @@ def _number(name: str, value: Any) -> float | None:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`{name}` holds what is no number: {error}") from None
+        raise ValueError(f"`{name}` holds something that is not a number: {error}") from None
     return number if math.isfinite(number) else None
 
 

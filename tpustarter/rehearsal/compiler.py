@@ -263,7 +263,7 @@ def noted(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
 def exit_reason(event: Event, text: str) -> str:
     """Say how the compiler's process ended that should not have."""
     if event["event"] != "gone":
-        return "the compiler's process wrote what is no event"
+        return "the compiler's process wrote something that is not an event"
     if excess := memory_limit.excess(event):
         return f"the compiler got no answer: {excess}"
     fatal = _FATAL.search(text)

@@ -244,7 +244,7 @@ def _reason(event: Event, session: Session) -> str:
     if event["event"] == "gone":
         return memory_limit.process_ending(event)
     if event["event"] != "end":
-        return "its process wrote what is no event"
+        return "its process wrote something that is not an event"
     return session.redact.text(str(event.get("detail") or ""))
 
 

@@ -158,7 +158,7 @@ def read(text: str, arguments: tuple[str, ...], framework: str | None = None) ->
     file = _existing(name, "name a function as `FILE.py:FUNCTION`")
     if function and not function.isidentifier():
         raise Problem(
-            f"`{function}` is no name of a function, expected `FILE.py:FUNCTION`",
+            f"`{function}` is not the name of a function, expected `FILE.py:FUNCTION`",
             code=ExitCode.USAGE,
         )
     torch = framework if framework in TORCH else ""
@@ -209,7 +209,7 @@ def read_stablehlo(text: str, tpus: tuple[str, ...]) -> Exported:
         raise Problem(f"cannot read `{text}`: {error.strerror}", code=ExitCode.USAGE) from error
     if not start.startswith(b"ML\xefR") or b"StableHLO_v" not in start:
         raise Problem(
-            f"`{text}` is no portable StableHLO file",
+            f"`{text}` is not a portable StableHLO file",
             hint="`torch_xla.stablehlo.save_as_stablehlo` writes one to `functions/`",
             code=ExitCode.USAGE,
         )

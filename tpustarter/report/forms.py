@@ -99,7 +99,7 @@ def _stack(view: View, name: str) -> Iterator[str]:
 
 def collected(view: View) -> Iterator[str]:
     """Yield what maintainers ask first, then the place of all the facts."""
-    yield "Collected by tpustarter, and told in full in the folded parts below:"
+    yield "Collected by tpustarter, and in full in the folded parts below:"
     lines = (part for line in summary.lines(view) for part in _wrapped(line))
     yield from fenced("\n".join(lines))
     yield ""

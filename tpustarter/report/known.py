@@ -61,7 +61,7 @@ def opened(context: Context) -> IO[bytes]:
     try:
         if context.log is not None and context.log.is_file():
             return context.log.open("rb")
-        why = "it is no file"
+        why = "it is not a file"
     except OSError as error:
         why = error.strerror or str(error)
     raise Problem(f"`{context.log}` cannot be read: {why}", code=ExitCode.USAGE)

@@ -79,7 +79,7 @@ def _defect(given: Fields) -> str | None:
             return f"{found}, which a newer tpustarter made, expected `{making.SCHEMA}`"
         return f"{found}, expected `{making.SCHEMA}`"
     if "error" in given:
-        return "it tells of an error of `tpustarter report`, and of no machine"
+        return "it describes an error of `tpustarter report`, and no machine"
     return None if isinstance(given.get("sections"), list) else "it has no `sections`"
 
 

@@ -82,7 +82,7 @@ def _file(one: Fields) -> Iterator[str]:
     """Yield the file itself, or where it is."""
     file = f"{FOLDER}/{one['name']}.py"
     if not _is_told(one):
-        yield "Its code is not told, because it could not be cleaned."
+        yield "Its code is left out, because it could not be cleaned."
     elif one["lines"] > SHORT:
         yield f"The file is `{file}` of the bundle, with {one['lines']} lines."
     else:

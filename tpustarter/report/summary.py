@@ -145,7 +145,7 @@ def _memory(view: View) -> str:
     names = (("memory_bytes", "in all"), ("available_bytes", "free"), ("limit_bytes", "allowed"))
     parts = [gib(view.fact("resources", name, None), what) for name, what in names]
     kills = view.fact("resources", "oom_kills", 0)
-    parts.append(f"the kernel ended {kills} processes since it started for want of it"
+    parts.append(f"memory ran out, and the kernel ended {kills} processes since it started"
                  if kills else "")  # fmt: skip
     return ", ".join(filter(None, parts))
 

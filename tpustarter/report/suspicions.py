@@ -133,7 +133,7 @@ def _huge_pages(row: Fields, _: Mapping[str, Any]) -> str:
 
 def _killed(row: Fields, _: Mapping[str, Any]) -> str:
     where = only(row)
-    return f"In {where}, the kernel ended processes for want of memory." if where else ""
+    return f"In {where}, the kernel ended processes because memory ran out." if where else ""
 
 
 RULES = (

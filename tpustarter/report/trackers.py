@@ -94,7 +94,7 @@ def named(text: str) -> Tracker:
         if key in (one.id, one.title.casefold().replace(" ", "-"), *one.names):
             return one
     raise Problem(
-        f"`--for {text}` names no tracker, expected one of {', '.join(t.id for t in TRACKERS)}",
+        f"`--for {text}` is not a tracker, expected one of {', '.join(t.id for t in TRACKERS)}",
         code=ExitCode.USAGE,
     )
 

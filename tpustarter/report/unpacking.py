@@ -60,7 +60,7 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{name} is not JSON") from error
     if not isinstance(value, dict):
-        raise ValueError(f"{name} is no JSON object")
+        raise ValueError(f"{name} is not a JSON object")
     return cast("dict[str, Any]", value)
 
 
@@ -81,7 +81,7 @@ def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Refused("it is no regular file")
+            raise Refused("it is not a regular file")
         if status.st_size > most:
             raise Refused(f"it has {status.st_size:,} bytes, expected {most:,} at most")
         return stream.read(most)

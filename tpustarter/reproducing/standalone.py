@@ -106,7 +106,7 @@ class _Merger:
             seen.add(key)
             pieces = [one for one in self._sources[key[0]].pieces if key[1] in one.names]
             if not pieces:
-                raise Entangled(f"it needs `{key[1]}` of {key[0]}, which is no part of its text")
+                raise Entangled(f"it needs `{key[1]}` of {key[0]}, which is not part of its text")
             for piece in pieces:
                 kept.add(id(piece))
                 wanted += [(piece.module, name) for name in piece.names]

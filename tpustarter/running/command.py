@@ -62,8 +62,8 @@ _HINTS = {
     r"no matching distribution|no solution found|no download found":
         "the index has no version for this Python and machine: `uname -m` names the machine",
     r"permission denied|read-only file system":
-        "`ls -ld {folder}` shows whose it is; name another place with `--folder PATH`",
-    r"SIGKILL": "often for want of memory: `free -h` shows it; then run this again",
+        "`ls -ld {folder}` shows who owns it; name another place with `--folder PATH`",
+    r"SIGKILL": "often because memory ran out, which `free -h` shows; then run this again",
 }  # fmt: skip
 """What the last lines of a failed command tell to do; the first that fits."""
 
@@ -203,7 +203,7 @@ class Command:
                     output_at = notice_at = now
                 elif now - notice_at > QUIET_S:
                     notice_at = now
-                    yield f"... still running, {now - output_at:.0f} s without a word"
+                    yield f"... still running, {now - output_at:.0f} s without output"
                 yield from self._fresh()
                 if self._stopped or time.monotonic() > deadline:
                     gone = self._probe.end()

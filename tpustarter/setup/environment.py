@@ -230,7 +230,7 @@ def _remove_contents(folder: Path, keep: set[str]) -> None:
 def _unwritable(folder: Path, error: OSError) -> Problem:
     return Problem(
         f"cannot write to `{folder}`: {error.strerror or error}",
-        hint=f"`df -h {folder.parent}` shows the space, `ls -ld {folder}` whose it is",
+        hint=f"`df -h {folder.parent}` shows the space, `ls -ld {folder}` the owner",
     )
 
 

@@ -309,7 +309,7 @@ class Setup:
         facts = steps.look(self.profile, self.folder, self._machine, self._own)
         installed = {package.split()[0] for package in facts.installed}
         if missing := [name for name in self.profile.packages if name not in installed]:
-            return "failed", f"the command ended well, and {missing[0]} is not there"
+            return "failed", f"the command succeeded, but {missing[0]} is not there"
         packages = folders.packages(self.folder)
         folders.mark(self.folder, done=["environment", "install"], wheel=self._facts.wheel,
                      packages=packages)  # fmt: skip

@@ -319,7 +319,7 @@ def _python_state(facts: Facts) -> tuple[State, str]:
         wheels = profile.framework or "libtpu"
         return (
             "blocked",
-            f"this machine is {facts.system}, and {wheels} comes for {profile.system} alone",
+            f"this machine is {facts.system}, and {wheels} exists only for {profile.system}",
         )
     if facts.version:
         return "done", f"Python {facts.version} is in {facts.shown}"
@@ -340,7 +340,7 @@ def _environment_state(facts: Facts) -> tuple[State, str]:
     if facts.occupied:
         return "blocked", f"{facts.occupied}\n{ELSEWHERE.format(facts.profile.name)}"
     if facts.half_made:
-        return "todo", f"what is in {facts.shown} has no Python that works: it is removed first"
+        return "todo", f"{facts.shown} has no Python that works, so it is removed first"
     return "todo", ""
 
 

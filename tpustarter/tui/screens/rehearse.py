@@ -309,7 +309,9 @@ def read_words(kind: str, typed: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(typed))
     except ValueError as error:
-        raise Problem(f"a quotation mark has no end in `{typed}`", code=ExitCode.USAGE) from error
+        raise Problem(
+            f"a quotation mark is not closed in `{typed}`", code=ExitCode.USAGE
+        ) from error
     example = OWN[kind][1]
     if not words:
         raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
