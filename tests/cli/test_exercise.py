@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -74,7 +75,9 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     assert (broken.returncode, broken.stdout.splitlines()[-1]) == (
         3, "BROKEN  ZeroDivisionError: division by zero",
     )  # fmt: skip
-    assert (right.returncode, right.stdout.splitlines()[-2:]) == (0, ["doubled", "RIGHT"])
+    assert right.returncode == 0
+    assert "\ndoubled\nRIGHT\n\nWhat you learned: a double is a sum.\n\n" in right.stdout
+    assert right.stdout.endswith("\nNo path leads on from here.\n")
     assert learn(lessons, "").stdout.startswith("done  made/double")
 
 
@@ -142,4 +145,41 @@ def test_watching_judges_at_each_save_until_it_is_right(lessons: Path) -> None:
         learner_file().write_text(SOLVED)
         rest = running.stdout.read()
 
-    assert (running.returncode, rest.splitlines()[-1]) == (0, "RIGHT")
+    assert (running.returncode, "RIGHT" in rest.splitlines()) == (0, True)
+
+
+def watch_in_a_terminal(lessons: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Start watching in a terminal of its own; returns the process and that terminal."""
+    learn(lessons, "made/double")
+    ours, theirs = os.openpty()
+    words = command(lessons, "--exercise", "made/double", "--watch")
+    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    return process, ours
+
+
+def seen_until(terminal: int, words: str) -> str:
+    """Return what a terminal shows until some words are there."""
+    seen = ""
+    while words not in seen:
+        seen += os.read(terminal, 4096).decode()
+    return seen
+
+
+def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
+    """A hint, the solution, judging again and leaving: each is one key, without Enter."""
+    process, terminal = watch_in_a_terminal(lessons)
+    assert "h hint, s solution, r again, q quit" in seen_until(terminal, "quit")
+    before = termios.tcgetattr(terminal)
+    os.write(terminal, b"h")
+    assert "hint 1 of 2: Two times is a plus." in seen_until(terminal, "plus.")
+    os.write(terminal, b"s")
+    assert "return 2 * number" in seen_until(terminal, "2 * number")
+    os.write(terminal, b"r")
+    assert "NOT YET" in seen_until(terminal, "quit")
+    os.write(terminal, b"q")
+
+    assert process.wait(30) == 1
+    assert not before[3] & termios.ICANON
+    assert termios.tcgetattr(terminal)[3] & termios.ICANON
+    os.close(terminal)

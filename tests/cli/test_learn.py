@@ -106,8 +106,20 @@ def test_a_lesson_says_what_was_done_of_it(tmp_path: Path) -> None:
     assert "Made: 1 of 2 done, next made/sample" in listed
 
 
+def test_a_run_ends_with_what_was_done_and_the_next_lesson(tmp_path: Path) -> None:
+    """Where all passed: the next lesson of the path, with its minutes and the command."""
+    folder = make_two(tmp_path, fence("print(1)", "1"))
+    done = learn("made/sample", "--run", lessons=folder)
+
+    assert 0 == done.returncode
+    assert done.stdout.endswith(
+        "\n\nDone: 1 of 1 block\n\n"
+        'Next on your path "Made": Sample, 3 min\n  tpustarter learn made/other\n'
+    )
+
+
 def test_a_run_shows_output_as_it_comes_and_how_each_block_ended(tmp_path: Path) -> None:
-    """Output is indented, results say where, the last line is the truth, stderr the next step."""
+    """Output is indented, results say where, the end is the truth, stderr the next step."""
     code = "print('a')\nprint('[b]\\x1b[31mred')"
     folder = make_two(tmp_path, fence(code, "a") + fence("1 / 0", "x", name="two"))
     done = learn("made/sample", "--run", lessons=folder)
@@ -117,7 +129,8 @@ def test_a_run_shows_output_as_it_comes_and_how_each_block_ended(tmp_path: Path)
     assert "ERROR exception: ZeroDivisionError: division by zero" in done.stdout
     assert " ".join(done.stdout.split()).endswith(
         "0 of 2 blocks do as the lesson says, 1 printed something else, 1 has no verdict. "
-        "No device was tested."
+        "No device was tested. Not done yet: 0 of 2 blocks Block `one` printed something else than "
+        "the lesson says. Block `two` raised an exception."
     )
     assert "exit 1: made/sample#one printed something else" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr

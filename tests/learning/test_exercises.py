@@ -37,6 +37,9 @@ SOLVED = '''"""Two times is a plus.
 
 `number + number`
 is one way.
+
+Learned: a double is
+a sum.
 """
 
 
@@ -86,6 +89,7 @@ def test_an_exercise_is_its_task_gap_hints_and_solution(exercise: Exercise) -> N
     assert exercise.title == "Return the double"
     assert exercise.task == "`double` must return twice its number."
     assert exercise.hints == ("Two times is a plus.", "`number + number` is one way.")
+    assert exercise.learned == "a double is a sum."
     assert exercise.solution.startswith("def double(number):\n    return 2")
     assert exercise.gap + exercise.judged == SHIPPED
 
@@ -196,6 +200,21 @@ def test_exercises_done_elsewhere_are_added(exercise: Exercise) -> None:
     progress.merge(exported)
 
     assert (exercises.state(exercise), exercises.hints_given(exercise)) == ("pass", 2)
+
+
+def test_the_next_exercise_is_the_first_after_it_that_is_not_done(tmp_path: Path) -> None:
+    """Those before it come last; with all others done there is none."""
+    names = ("first", "double", "last")
+    for name in names:
+        shipped(tmp_path, name)
+    first, double, last = exercises.read(lesson_with(tmp_path, *names))
+    assert exercises.following(double) == last
+    assert exercises.following(last) == first
+    for name in ("first", "last"):
+        progress.exercise_judged("made/sample", name, is_right=True)
+
+    assert exercises.following(double) is None
+    assert exercises.following(first) == double
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.support.stubs import make_python
 from tpustarter import content
 from tpustarter.content import LessonPath, Stage
 from tpustarter.learning import blocks, course, lesson_text, lint, markdown, notebook, progress
+from tpustarter.learning.course import Onward
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.practice import Practice
 from tpustarter.problem import Problem
@@ -207,14 +208,16 @@ PATHS = [
 
 
 def test_what_comes_next_is_what_the_path_says() -> None:
-    """The path one follows counts, then the first that has the lesson; at an end nothing comes."""
+    """The path one follows counts, also in a lesson of another path: that leads back to it."""
     laptop, trouble = PATHS
 
-    assert course.lesson_after("a/one", laptop, PATHS) == "a/two"
-    assert course.lesson_after("a/two", laptop, PATHS) is None
-    assert course.lesson_after("a/two", trouble, PATHS) == "a/three"
-    assert course.lesson_after("a/one", trouble, PATHS) == "a/two"
-    assert course.lesson_after("a/nope", laptop, PATHS) is None
+    assert course.onward("a/one", laptop, ()) == Onward(laptop, "next", "a/two")
+    assert course.onward("a/two", laptop, ()) == Onward(laptop, "left", "a/one")
+    assert course.onward("a/two", laptop, ["a/one"]) == Onward(laptop, "end", None)
+    assert course.onward("a/two", trouble, ()) == Onward(trouble, "next", "a/three")
+    assert course.onward("a/three", laptop, ["a/one"]) == Onward(laptop, "back", "a/two")
+    assert course.onward("a/three", laptop, ["a/one", "a/two"]) == Onward(laptop, "back", "a/one")
+    assert course.onward("a/nope", None, ()) == Onward(None, "end", None)
     assert laptop == course.path_to_follow(PATHS, on_tpu=False)
     assert trouble == course.path_to_follow(PATHS, on_tpu=False, chosen="trouble")
     assert laptop == course.path_to_follow(PATHS, on_tpu=True, chosen="gone")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import sys
+import termios
 import textwrap
+import time
+import tty
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tpustarter.cli import onward
 from tpustarter.content import Lesson
 from tpustarter.learning import exercises
 from tpustarter.learning.exercises import Exercise, Judged
@@ -18,6 +24,9 @@ from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import WIDTH, visible
 
+KEYS = "save the file to try again. Keys: h hint, s solution, r again, q quit"
+END_OF_INPUT = "\x04"
+"""What Ctrl-D types, and what a terminal that is gone reads as."""
 WORDS = {"new": "", "begun": "begun", "fail": "begun", "pass": "done", "shown": "shown"}
 
 
@@ -69,11 +78,52 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
         last_saved = exercises.saved(path)
         judged = _judge_once(exercise, session)
         while watch and judged.result.status in ("fail", "error"):
-            click.echo("\nwatching: save the file, or press Enter, to try again", err=True)
-            _wait_for_save(path, last_saved)
+            if not _watch(exercise, path, last_saved):
+                break
             last_saved = exercises.saved(path)
             judged = _judge_once(exercise, session)
+    if judged.is_right:
+        onward.after_right(exercise)
     sys.exit(_exit_code(judged))
+
+
+def _watch(exercise: Exercise, path: Path, last_saved: tuple[int, int] | None) -> bool:
+    """Wait until the file is saved, and answer keys meanwhile; returns whether to judge it."""
+    with _keys() as read_key:
+        offered = KEYS if read_key else "save the file to try again"
+        click.echo(f"\nwatching: {offered}", err=True)
+        while (saved := exercises.saved(path)) == last_saved or saved is None:
+            key = read_key() if read_key else time.sleep(exercises.LOOK_S)
+            if key in ("r", "\n", "\r"):
+                return True
+            if key in ("q", END_OF_INPUT):
+                return False
+            if key == "h":
+                _show_hint(exercise)
+            elif key == "s":
+                click.echo(exercises.show_solution(exercise), nl=False)
+    return True
+
+
+@contextlib.contextmanager
+def _keys() -> Generator[Callable[[], str] | None]:
+    """Return what waits a moment for a key, without Enter; None where nobody types."""
+    if not sys.stdin.isatty():
+        yield None
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def read_key() -> str:
+        if not select.select([terminal], [], [], exercises.LOOK_S)[0]:
+            return ""
+        return os.read(terminal, 1).decode("ascii", "replace").lower() or END_OF_INPUT
+
+    try:
+        tty.setcbreak(terminal)
+        yield read_key
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def _judge_once(exercise: Exercise, session: LessonSession) -> Judged:
@@ -93,15 +143,6 @@ def _judge_once(exercise: Exercise, session: LessonSession) -> Judged:
 def _visible_lines(text: str) -> str:
     """Return what an answer printed, without what could change the terminal."""
     return "\n".join(visible(line) for line in text.split("\n"))
-
-
-def _wait_for_save(path: Path, last_saved: tuple[int, int] | None) -> None:
-    """Wait until a file was saved since, or Enter is pressed."""
-    keys = [sys.stdin] if sys.stdin.isatty() else []
-    while (saved := exercises.saved(path)) == last_saved or saved is None:
-        if select.select(keys, [], [], exercises.LOOK_S)[0]:
-            sys.stdin.readline()
-            return
 
 
 def _exit_code(judged: Judged) -> ExitCode:

@@ -13,8 +13,9 @@ import click
 
 from tpustarter import content, locations
 from tpustarter.checking.results import LEARN_SCHEMA
+from tpustarter.cli import onward
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
-from tpustarter.content import Lesson, LessonPath
+from tpustarter.content import Lesson
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
@@ -202,7 +203,7 @@ def _show_path() -> None:
 
     lessons = {lesson.id: lesson for lesson in content.read_lessons()}
     paths = content.read_paths()
-    path = _find_path(paths)
+    path = onward.path_here(paths)
     if path is None:
         raise Problem("there are no paths here", hint="install tpustarter again")
     records = progress.read().lessons
@@ -298,7 +299,7 @@ def _list(lessons: list[Lesson]) -> None:
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
     paths = content.read_paths()
-    path_here = _find_path(paths)
+    path_here = onward.path_here(paths)
     following = progress.next_lesson(path_here.lessons) if path_here else None
     records = progress.read().lessons
     tracks: dict[str, list[Lesson]] = {}
@@ -321,25 +322,16 @@ def _list(lessons: list[Lesson]) -> None:
     click.echo(f"\nRead one: tpustarter learn {following or lessons[0].id}")
 
 
-def _find_path(paths: list[LessonPath]) -> LessonPath | None:
-    """Return the path that the learner follows: the one chosen, or for this kind of machine."""
-    from tpustarter.learning import course
-    from tpustarter.machine import host
-
-    return course.path_to_follow(paths, on_tpu=host.platform_hint(host.Machine()) == "tpu")
-
-
 def _print(lessons: list[Lesson]) -> None:
     from tpustarter.learning import course, lesson_text, progress
 
-    records = progress.read().lessons
-    paths = content.read_paths()
-    path = _find_path(paths)
+    records, done = progress.read().lessons, progress.done()
+    path = onward.path_here(content.read_paths())
     for number, lesson in enumerate(lessons):
         if number:
             click.echo()
         known = records.get(lesson.id, progress.LessonProgress())
-        following = course.lesson_after(lesson.id, path, paths)
+        following = course.onward(lesson.id, path, done).lesson
         for line in lesson_text.render(lesson, known, following):
             click.echo(visible(line))
 
@@ -368,6 +360,8 @@ def _run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
         click.echo(document.line(lesson_run.document(practice)))
     else:
         click.echo(lesson_run.headline(practice))
+        if len(lessons) == 1 and practice.run.results:
+            onward.after_run(lessons[0], all_passed=code == ExitCode.OK)
     if practice.not_kept:
         message = f"warning: what you did is not remembered: {practice.not_kept.what}"
         click.echo(visible(message), err=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from tpustarter import state
 from tpustarter.content import LessonPath
@@ -31,15 +33,27 @@ def path_to_follow(
     )
 
 
-def lesson_after(
-    lesson_id: str, path: LessonPath | None, paths: Iterable[LessonPath]
-) -> str | None:
-    """Return the lesson that follows one on the path, else on the first path that has it.
+@dataclass(frozen=True)
+class Onward:
+    """Where the course goes on after a lesson."""
 
-    At the end of a path nothing follows.
-    """
-    for candidate in (*((path,) if path else ()), *paths):
-        if lesson_id in candidate.lessons:
-            place = candidate.lessons.index(lesson_id)
-            return next(iter(candidate.lessons[place + 1 :]), None)
-    return None
+    path: LessonPath | None
+    """The path that the learner follows; None where there is none."""
+    kind: Literal["next", "left", "back", "end"]
+    """The next lesson of the path; at its end the first that is left, or the end itself; for a
+    lesson that is not on the path, the way back to it."""
+    lesson: str | None
+    """The id of the lesson to go on with; None at the end."""
+
+
+def onward(lesson_id: str, path: LessonPath | None, done: Container[str]) -> Onward:
+    """Return where to go on after a lesson; `done` holds the ids of those that are done."""
+    lessons = path.lessons if path else ()
+    left = next((name for name in lessons if name not in done and name != lesson_id), None)
+    if lesson_id not in lessons:
+        following = left or next(iter(lessons), None)
+        return Onward(path, "back" if following else "end", following)
+    after = lessons[lessons.index(lesson_id) + 1 :]
+    if after:
+        return Onward(path, "next", after[0])
+    return Onward(path, "left" if left else "end", left)

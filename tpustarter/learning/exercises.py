@@ -1,8 +1,9 @@
 """Exercises: programs with a gap, filled in the learner's own editor and judged when saved.
 
 `lessons/TRACK/exercises/NAME.py` is a task, code with a gap, and below a mark the part that judges
-it; `lessons/TRACK/solutions/NAME.py` begins with the hints and fills the gap. The learner works on
-a copy. The copy is judged down to the mark, with the shipped part below: editing that helps nobody.
+it. `lessons/TRACK/solutions/NAME.py` begins with the hints, says in a last paragraph `Learned: ...`
+what a right answer has shown, and fills the gap. The learner works on a copy. The copy is judged
+down to the mark, with the shipped part below: editing that helps nobody.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tpustarter.learning.blocks import Block
 from tpustarter.learning.output import Output
 from tpustarter.problem import ExitCode, Problem
 
+LEARNED = "Learned: "
+"""Begins the last paragraph above a solution."""
 MARK = "# Judged below: leave this part as it is."
 """Stands between what the learner changes and what judges it."""
 TIMEOUT_S = 60.0
@@ -51,6 +54,8 @@ class Exercise:
     """From a nudge to almost the answer."""
     solution: str
     """The program with the gap filled."""
+    learned: str = ""
+    """What a right answer has shown, in one sentence."""
 
     @property
     def name(self) -> str:
@@ -88,6 +93,14 @@ def find(lessons: Sequence[Lesson], exercise_id: str) -> Exercise:
     raise Problem(f"there is no exercise `{exercise_id}`", hint=hint, code=ExitCode.USAGE)
 
 
+def following(exercise: Exercise) -> Exercise | None:
+    """Return the lesson's next exercise that is not done: after this one, else before it."""
+    all_of_lesson = read(exercise.lesson)
+    place = [other.id for other in all_of_lesson].index(exercise.id)
+    others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
+    return next((other for other in others if state(other) != "pass"), None)
+
+
 def _read_exercise(lesson: Lesson, name: str) -> Exercise:
     track = lesson.path.parent
     files = [track / folder / f"{name}.py" for folder in ("exercises", "solutions")]
@@ -102,6 +115,8 @@ def _read_exercise(lesson: Lesson, name: str) -> Exercise:
         what = "a task of a title and a text, the mark, and hints in the solution"
         raise Problem(f"the exercise `{track.name}/{name}` has not {what}")
     solution = solved.split('"""', 2)[2].lstrip("\n")
+    paragraphs = [" ".join(paragraph.split()) for paragraph in hints.split("\n\n")]
+    learned = paragraphs.pop() if paragraphs[-1].startswith(LEARNED) else ""
     return Exercise(
         f"{track.name}/{name}",
         lesson,
@@ -109,8 +124,9 @@ def _read_exercise(lesson: Lesson, name: str) -> Exercise:
         description.strip(),
         gap,
         mark + judged,
-        tuple(" ".join(hint.split()) for hint in hints.split("\n\n")),
+        tuple(paragraphs),
         solution,
+        learned.removeprefix(LEARNED),
     )
 
 

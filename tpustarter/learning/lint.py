@@ -229,7 +229,10 @@ def _lint_check_commands(lesson: Lesson, check_ids: set[str]) -> Complaints:
 
 def _lint_exercises(lesson: Lesson) -> Complaints:
     try:
-        exercises.read(lesson)
+        for exercise in exercises.read(lesson):
+            if not exercise.learned:
+                what = f"no last paragraph `{exercises.LEARNED}...` above its solution"
+                yield 1, f"the exercise `{exercise.id}` has {what}"
     except Problem as problem:
         yield 1, problem.what
 

@@ -144,6 +144,11 @@ def is_done(lesson_id: str) -> bool:
     return read().lessons.get(lesson_id, LessonProgress()).done is not None
 
 
+def done() -> set[str]:
+    """Return the ids of the lessons that are done."""
+    return {lesson_id for lesson_id, known in read().lessons.items() if known.done}
+
+
 def started(lesson_id: str) -> bool:
     """Return whether a lesson was done, or one of its blocks was run."""
     return lesson_id in read().lessons
@@ -173,12 +178,14 @@ def record_hint(lesson_id: str, name: str, count: int) -> None:
 
 
 def quiz_answered(lesson_id: str, name: str, *, is_right: bool) -> None:
-    """Remember the last answer to a question."""
+    """Remember an answer to a question; one that was right once stays right."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        entry = {"right": is_right, "when": _now()}
-        fields["quizzes"] = {**_dicts(fields.get("quizzes")), name: entry}
+        entries = _dicts(fields.get("quizzes"))
+        was_right = bool(entries.get(name, {}).get("right"))
+        entry = {"right": is_right or was_right, "when": _now()}
+        fields["quizzes"] = {**entries, name: entry}
 
     _update(change)
 

@@ -83,9 +83,9 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
-    paths = content.read_paths(app.lessons)
-    next_id = course.lesson_after(lesson.id, app.path_of(paths), paths)
-    following = next((item for item in lessons if item.id == next_id), None)
+    path = app.path_of(content.read_paths(app.lessons))
+    onward = course.onward(lesson.id, path, progress.done())
+    following = next((item for item in lessons if item.id == onward.lesson), None)
     lesson_progress = progress.read().lessons.get(lesson.id, progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)

@@ -11,6 +11,10 @@ renaming. They wait until the bytes are on the disk.
 npz knows NumPy's own dtypes alone. Store the bytes of a bfloat16 array as
 `uint16` with `array.view(np.uint16)`, under a name that marks it, and
 turn them back with `.view(jnp.bfloat16)`.
+
+Learned: A checkpoint is safe when you write it to a temporary file, flush
+it to the disk, and rename it last: a reader then finds the old file or the
+new one, and never half of one.
 """
 
 import contextlib

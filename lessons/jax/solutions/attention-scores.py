@@ -5,6 +5,9 @@ must stay?
 `d` must be summed and `s` must stay. The given line sums both.
 
 The result has the axes b, h, t, s in this order, so write `->bhts`.
+
+Learned: In an einsum you name every axis, and whichever letter is missing
+on the right is summed, so you don't need a transpose or a reshape.
 """
 
 import jax

@@ -8,6 +8,9 @@ of the old ones. As a decorator in any JAX:
 
 In `train`, unpack what `step` returns, and append `float(loss)`. A Python
 float keeps no array alive.
+
+Learned: Donating an argument lets its memory hold the result, and a Python
+float in a list keeps no array alive on the device.
 """
 
 import functools

@@ -7,6 +7,9 @@ an all-reduce.
 The variance is the mean squared distance from the *global* mean. So take
 the `pmean` of `shard.mean(0)` first, then that of
 `((shard - mean) ** 2).mean(0)`.
+
+Learned: Statistics of the global batch take an all-reduce of a few numbers
+per column, and no row has to leave its device.
 """
 
 import jax

@@ -7,6 +7,9 @@ argument has to be another number there, before the square root is taken.
 
 Use `jnp.where` twice: `jnp.where(mask, squared, 1.0)` goes into the
 square root, and `jnp.where(mask, ..., 0.0)` removes what comes out.
+
+Learned: A mask after the square root repairs the value and not the
+gradient, so you also select a safe argument before the square root.
 """
 
 import jax

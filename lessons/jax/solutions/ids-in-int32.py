@@ -6,6 +6,9 @@ still the same.
 
 Compare the arrays and not their difference, which can overflow as well.
 If `(small != ids).any()`, raise `OverflowError`.
+
+Learned: A conversion to int32 overflows silently, so convert in NumPy and
+compare with the original before the ids reach a device.
 """
 
 import jax

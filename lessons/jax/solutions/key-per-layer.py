@@ -6,6 +6,9 @@ There are `len(sizes) - 1` matrices, so you need that many keys.
 
 `zip` goes through the keys and the pairs of sizes together. Draw each
 matrix with its own key, and don't use `key` again.
+
+Learned: A random key is used once: split it into as many keys as you need,
+and draw nothing with the one that you split.
 """
 
 from itertools import pairwise

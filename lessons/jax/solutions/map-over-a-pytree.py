@@ -6,6 +6,9 @@ leaf. `isinstance` says what a leaf is.
 
 Two types of array count: `isinstance(leaf, (jax.Array, np.ndarray))`. A
 tracer is a `jax.Array` too.
+
+Learned: `jax.tree.map` changes every leaf of a model at once, and under
+`jax.jit` the arrays among them are tracers, which are a `jax.Array` too.
 """
 
 import jax

@@ -13,6 +13,10 @@ gathers them. Do this inside the loss function, so that the gradient comes
 back sharded.
 
 `jax.tree.map(lambda p, g: p - rate * g, params, grads)` makes the move.
+
+Learned: One step of FSDP gathers the weights just before the matmul, inside
+the loss function, so that the gradients come back sharded like the
+parameters.
 """
 
 import jax

@@ -6,6 +6,9 @@ that divides already.
 
 Padding must not count in the mean. Rows of the batch have the weight 1, so
 what weight must a padded row have?
+
+Learned: A batch of any length can be sharded when you pad it to a multiple
+of the number of devices and give the padding the weight 0.
 """
 
 import jax

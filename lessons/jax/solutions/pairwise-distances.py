@@ -5,6 +5,9 @@ along the other. Which shapes broadcast to (n, m, 2)?
 difference has the shape (n, m, 2).
 
 Square the difference, sum over the last axis, and take the square root.
+
+Learned: Two arrays with an extra axis each broadcast against one another,
+so all pairs are computed by one vectorised operation.
 """
 
 import jax

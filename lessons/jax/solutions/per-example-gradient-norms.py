@@ -7,6 +7,9 @@ root at the end.
 
 Then map over the examples, and leave the parameters whole:
 `jax.vmap(norm, in_axes=(None, 0, 0))`.
+
+Learned: `jax.vmap` of a gradient function gives the gradient of each
+example, where `jax.grad` of the mean loss gives only their average.
 """
 
 import jax

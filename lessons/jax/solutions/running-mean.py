@@ -5,6 +5,9 @@ bfloat16 has 8 bits of precision, so 256 + 1 rounds to 256. Which dtype
 can count to ten thousand?
 
 Give the state another dtype in `start`: float32 plus bfloat16 is float32.
+
+Learned: bfloat16 can't count beyond 256, so accumulate in float32 even
+where the values themselves are bfloat16.
 """
 
 import jax

@@ -7,6 +7,9 @@ A name in the file may hold more than the name of the array, for example
 When you save, NumPy accepts unsigned integers of the same size, and
 `array.view(f"u{array.itemsize}")` has the same bytes. When you load,
 `view` takes a dtype of `jnp`: `array.view(jnp.dtype(kind))`.
+
+Learned: NumPy files keep the bits of bfloat16 and float8 and lose the name
+of the dtype, so store the name yourself and use `view` in both directions.
 """
 
 import io

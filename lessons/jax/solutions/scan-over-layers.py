@@ -6,6 +6,9 @@ to keep of this iteration.
 
 Let `step` return `(x, x.max())`. Then `scan` returns the last `x`, and
 all the maxima, stacked.
+
+Learned: `jax.lax.scan` compiles one layer and executes it a hundred times,
+which makes the program and its compilation short.
 """
 
 import jax

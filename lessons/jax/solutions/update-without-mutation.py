@@ -7,6 +7,9 @@ each element, on the device.
 
 Set the broken readings to 0 first, and then return
 `jnp.where(x > limit, limit, x)`. `jnp.minimum(x, limit)` does the same.
+
+Learned: A JAX array is never written to: `.at[...].set` returns a new one,
+and `jnp.where` takes the place of an `if` on every element.
 """
 
 import jax

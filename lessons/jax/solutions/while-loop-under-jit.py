@@ -5,6 +5,9 @@ repeats for as long as a condition holds?
 the state be a pair of the number and the count so far.
 
 For the two cases, use `jnp.where(n % 2 == 0, n // 2, 3 * n + 1)`.
+
+Learned: `jax.lax.while_loop` repeats for as long as a condition on the
+device holds, which Python's `while` cannot do under `jax.jit`.
 """
 
 import jax

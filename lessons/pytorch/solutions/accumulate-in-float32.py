@@ -6,6 +6,9 @@ with `master.bfloat16()` and has dtype bfloat16, too.
 
 Update the copy itself. A float32 minus a bfloat16 is a float32, so nothing
 is lost if the gradient is multiplied by the learning rate as a float32.
+
+Learned: Train with bfloat16 and keep a float32 copy of the weights, because
+small updates are rounded away in bfloat16.
 """
 
 import torch

@@ -7,6 +7,9 @@ and the same head, so b and h are in both and kept, and d is summed over:
 
 In the second product the keys are summed over. Divide the scores by
 `queries.shape[-1] ** 0.5`, a Python number that is known while tracing.
+
+Learned: An einsum replaces the loops over examples and heads, so the device
+executes one program and nothing is copied to the host in between.
 """
 
 import numpy as np

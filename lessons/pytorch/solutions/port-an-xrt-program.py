@@ -5,6 +5,10 @@ its line, and says in its text what to write instead.
 ends a step.
 
 The rank is `xr.global_ordinal()` and the number of ranks `xr.world_size()`.
+
+Learned: A program of 2021 needs three new names today:
+`torch_xla.device()`, `torch_xla.sync()`, and the rank and world size from
+`xr`.
 """
 
 import warnings

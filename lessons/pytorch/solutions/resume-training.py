@@ -6,6 +6,9 @@ The next step depends on four things: the parameters, the averages in
 
 In `load`, restore all of them. `xm.set_rng_state(number)` sets the random
 state, and it should come last, because making a model draws numbers, too.
+
+Learned: A run resumes exactly when the checkpoint holds the parameters, the
+optimizer state, the step and the random state of the device.
 """
 
 import tempfile

@@ -6,6 +6,9 @@ has only that axis.
 
 The output has the batch first and the output features second, so it takes
 one mesh axis from `x` and the other one from the weight.
+
+Learned: Shard the batch along one mesh axis and the output features along
+the other, and the sharding of the output follows from both.
 """
 
 import numpy as np

@@ -6,6 +6,9 @@ Global batch `step` begins at row `step * batch`. The part of a rank begins
 
 A mean of means is wrong where the counts differ. Divide the sum of the sums
 by the sum of the counts.
+
+Learned: Every rank makes the same number of steps with the same number of
+rows, and a global mean divides the sum of sums by the sum of counts.
 """
 
 

@@ -7,6 +7,9 @@ first one, because `startswith` accepts a tuple of prefixes.
 Copy the dictionary first. For the second question, `made.get(name)` is
 None or empty if nothing is set. Otherwise put a space between the old
 value and the flag.
+
+Learned: Flags of the TPU compiler belong in `LIBTPU_INIT_ARGS` and all
+others in `XLA_FLAGS`, appended to what is set already.
 """
 
 import os

@@ -10,6 +10,9 @@ with `np.pad`, or start from `np.zeros`.
 Start with `rows = np.zeros((need, data.shape[1]), data.dtype)` and
 `weights = np.zeros(need)`. Then write `mine` into `rows[: len(mine)]`,
 and 1 into as many weights.
+
+Learned: Every host must have the same number of rows, so round up, pad the
+hosts that have too few, and give the padding the weight 0.
 """
 
 import numpy as np

@@ -12,6 +12,9 @@ the rows, towards size / 2, and never reaches it.
 So if peak / bandwidth is size / 2 or more, the answer is None. Otherwise
 count up until rows * size / (2 * rows + size) is at least
 peak / bandwidth.
+
+Learned: A matmul is compute-bound once its arithmetic intensity reaches
+peak divided by bandwidth, and a small matrix never gets there.
 """
 
 

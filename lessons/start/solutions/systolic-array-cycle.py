@@ -10,6 +10,9 @@ gets zeros. That is `np.vstack` with a row of zeros and `sums[:-1]`.
 
 The result is `above + moving * weights`, with the `moving` of this cycle
 and not of the last one.
+
+Learned: In a systolic array `x` moves right, the partial sums move down,
+and every cell multiplies and adds in the same clock cycle.
 """
 
 import numpy as np

@@ -9,6 +9,9 @@ Keep 0 away from the root: `safe = jnp.where(squares > 0, squares, 1.0)`.
 If you add a small number instead, the norms of tiny rows become wrong.
 
 Take the root of `safe`, and then select with a second `jnp.where`.
+
+Learned: `jnp.where` computes the gradient of both branches, so keep 0 away
+from the square root before you select, and not only afterwards.
 """
 
 import jax

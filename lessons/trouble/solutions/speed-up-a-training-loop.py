@@ -4,6 +4,9 @@ new function.
 Call `jax.jit(step)` once, before the loop, and call the result inside.
 
 `read(loss)` waits until the step has finished. It belongs inside the `if`.
+
+Learned: Call `jax.jit` once, outside the loop, and read a result only where
+you need it: every read waits for the device.
 """
 
 import jax

@@ -1,0 +1,127 @@
+"""The end of a lesson: what was done, what is open, and where the course goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.learning.test_exercises import shipped
+from tests.support.made_lessons import fence, make_lesson
+from tpustarter import content
+from tpustarter.content import Lesson, LessonPath, Stage
+from tpustarter.learning import blocks, exercises, lesson_end, progress
+from tpustarter.learning.block_results import BlockResult
+from tpustarter.learning.course import Onward
+from tpustarter.learning.lesson_end import LessonEnd
+
+TEXT = f"""{fence("print(1)")}
+## Where it breaks
+
+{fence("print(2)", name="two")}
+```python try id=turn
+print(...)
+```
+
+```python answer of=turn
+print(3)
+```
+
+```quiz id=why
+Why is it so, and why is it never otherwise than it is here?
+
+( ) No.
+    It is.
+(x) Yes.
+    It is so.
+```
+"""
+
+
+def read_end(lesson: Lesson, *, by_id: bool = False) -> LessonEnd:
+    """Return the end of a lesson as it stands."""
+    known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+    parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
+    return lesson_end.look(parts, known, lesson_exercises, by_id=by_id)
+
+
+@pytest.fixture
+def lesson(tmp_path: Path) -> Lesson:
+    """Return a lesson of two blocks, a block to change, a question and an exercise."""
+    shipped(tmp_path)
+    path = make_lesson(tmp_path, TEXT).path
+    path.write_text(path.read_text().replace("minutes: 3", "minutes: 3\nexercises: [double]"))
+    return content.read_lesson(path)
+
+
+def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
+    """From nothing to everything: each thing that is missing is named, and where it stands."""
+    question = (
+        'The question "Why is it so, and why is it never otherwise ..." has no right answer yet'
+    )
+    exercise = 'The exercise "Return the double" has not been judged'
+    end = read_end(lesson)
+    assert (False, "Not done yet: 0 of 2 blocks") == (end.is_done, end.headline)
+    assert ("No block has run yet", question, exercise) == end.still_open
+    one, two, _ = blocks.blocks_of(lesson)
+    progress.block_ended(lesson, one, BlockResult("one", "pass"))
+    progress.block_ended(lesson, two, BlockResult("two", "fail"))
+    progress.quiz_answered(lesson.id, "why", is_right=True)
+    progress.exercise_judged(lesson.id, "double", is_right=False)
+    end = read_end(lesson)
+    assert "Not done yet: 1 of 2 blocks, question right" == end.headline
+    assert (
+        'Block 2, below "Where it breaks", printed something else than the lesson says'
+        == (end.still_open[0])
+    )
+    assert 'The exercise "Return the double" is not right yet' == end.still_open[1]
+    assert read_end(lesson, by_id=True).still_open[0].startswith("Block `two` printed")
+    progress.block_ended(lesson, two, BlockResult("two", "pass"))
+    progress.exercise_judged(lesson.id, "double", is_right=True)
+    progress.quiz_answered(lesson.id, "why", is_right=False)
+
+    expected = "Done: 2 of 2 blocks, question right, exercise right"
+    assert LessonEnd(is_done=True, headline=expected, still_open=()) == read_end(lesson)
+
+
+def test_many_open_things_are_counted(tmp_path: Path) -> None:
+    """The end is seen at a glance, whatever the lesson is made of."""
+    text = "".join(fence(f"print({number})", name=f"b{number}") for number in range(9))
+    lesson = make_lesson(tmp_path, text)
+    progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
+    end = read_end(lesson)
+
+    assert lesson_end.MOST_OPEN == len(end.still_open)
+    assert "Block 2 has not run" == end.still_open[0]
+    assert "4 more are open" == end.still_open[-1]
+
+
+def test_a_lesson_without_blocks_is_done_by_its_questions_or_by_reading_on(tmp_path: Path) -> None:
+    """Nothing is counted that is not there."""
+    words = make_lesson(tmp_path, "Words.\n", name="01-words")
+    asks = make_lesson(tmp_path, TEXT[TEXT.index("```quiz") :], name="02-asks")
+    assert "Nothing here is to be run" == read_end(words).headline
+    assert "Not done yet" == read_end(asks).headline
+    progress.quiz_answered(asks.id, "why", is_right=True)
+    progress.lesson_done(words.id)
+
+    assert "Done: question right" == read_end(asks).headline
+    assert "Done: you have read it" == read_end(words).headline
+
+
+def test_where_the_course_goes_on_is_one_line(tmp_path: Path) -> None:
+    """With the path's title, so that one sees which path is followed."""
+    path = LessonPath("laptop", "I have a laptop", "W.", (Stage("", ("made/sample",)),))
+    lesson = make_lesson(tmp_path, "")
+
+    assert 'Next on your path "I have a laptop": Sample, 3 min' == lesson_end.goes_on(
+        Onward(path, "next", lesson.id), lesson
+    )
+    assert lesson_end.goes_on(Onward(path, "back", lesson.id), lesson) == (
+        'This lesson is not on your path "I have a laptop". The path goes on with: Sample, 3 min'
+    )
+    assert lesson_end.goes_on(Onward(path, "left", lesson.id), lesson).endswith(
+        "Still open on it: Sample, 3 min"
+    )
+    assert "and all others are done" in lesson_end.goes_on(Onward(path, "end", None), None)
+    assert "No path leads on from here." == lesson_end.goes_on(Onward(None, "end", None), None)

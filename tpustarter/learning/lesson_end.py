@@ -1,0 +1,151 @@
+"""The end of a lesson: what was done of it, what is still open, and where the course goes on.
+
+A lesson is done once its blocks have passed, one without blocks once its questions are right;
+exercises are told beside that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tpustarter.content import Lesson
+from tpustarter.learning.blocks import Part
+from tpustarter.learning.course import Onward
+from tpustarter.learning.exercises import Exercise
+from tpustarter.learning.progress import LessonProgress
+
+MOST_OPEN = 5
+"""Things that are told as still open, each on a line; more are counted."""
+MOST_QUESTION = 48
+"""Characters of a question that are told."""
+_BLOCK_STATES = {
+    None: "has not run",
+    "fail": "printed something else than the lesson says",
+    "error": "raised an exception",
+    "changed": "has changed since you ran it",
+}
+_EXERCISE_STATES = {"fail": "is not right yet", "shown": "was not solved without the solution"}
+
+
+@dataclass(frozen=True)
+class LessonEnd:
+    """How far the learner is with a lesson."""
+
+    is_done: bool
+    headline: str
+    """`Done: 3 of 3 blocks, question right`."""
+    still_open: tuple[str, ...]
+    """What is left, as sentences without a full stop."""
+
+
+def look(
+    parts: Sequence[Part],
+    known: LessonProgress,
+    exercises: Sequence[Exercise],
+    *,
+    by_id: bool = False,
+) -> LessonEnd:
+    """Return how far the learner is with a lesson.
+
+    Args:
+        parts: The lesson's parts.
+        known: What is remembered of it.
+        exercises: The lesson's exercises.
+        by_id: Name blocks by id, as the command line does; else by number and heading.
+    """
+    blocks = [part.block for part in parts if part.block and not part.block.is_optional]
+    passed = sum(known.status(block) == "pass" for block in blocks)
+    questions = [part.quiz.id for part in parts if part.quiz]
+    right = sum(_is_right(known, name) for name in questions)
+    solved = sum(_state(known, exercise) == "pass" for exercise in exercises)
+    needed, achieved = (len(blocks), passed) if blocks else (len(questions), right)
+    is_done = bool(known.done) or needed == achieved > 0
+    counts = [f"{passed} of {len(blocks)} block{'s' * (len(blocks) > 1)}"] if blocks else []
+    counts += _counted("question", right, len(questions))
+    counts += _counted("exercise", solved, len(exercises))
+    left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, exercises)]
+    headline = ": ".join(filter(None, ("Done" if is_done else "Not done yet", ", ".join(counts))))
+    if not needed and not counts:
+        headline = "Done: you have read it" if is_done else "Nothing here is to be run"
+    return LessonEnd(is_done, headline, _shortened(left))
+
+
+def _counted(noun: str, right: int, count: int) -> list[str]:
+    """Return how many of some are right: in one word where there is one."""
+    if count > 1 and right:
+        return [f"{right} of {count} {noun}s right"]
+    return [f"{noun} right"] if right else []
+
+
+def _is_right(known: LessonProgress, question: str) -> bool:
+    return bool(known.quizzes.get(question, {}).get("right"))
+
+
+def _state(known: LessonProgress, exercise: Exercise) -> str:
+    return str(known.exercises.get(exercise.name, {}).get("status"))
+
+
+def _open_blocks(parts: Sequence[Part], known: LessonProgress, *, by_id: bool) -> Iterator[str]:
+    """Yield what is wrong with each block that the lesson is made of."""
+    blocks = [part.block for part in parts if part.block and not part.block.is_optional]
+    if len(blocks) > 1 and not any(known.status(block) for block in blocks):
+        yield "No block has run yet"
+        return
+    heading, number = "", 0
+    for part in parts:
+        if part.kind == "markdown" and not part.fold:
+            heading = _last_heading(part.text) or heading
+        if part.block is None or part.fold:
+            continue
+        number += 1
+        status = known.status(part.block)
+        if not part.block.is_optional and status != "pass":
+            below = f', below "{heading}",' if heading else ""
+            name = f"Block `{part.block.id}`" if by_id else f"Block {number}{below}"
+            yield f"{name} {_BLOCK_STATES.get(status, 'has not run')}"
+
+
+def _open_rest(
+    parts: Sequence[Part], known: LessonProgress, exercises: Sequence[Exercise]
+) -> Iterator[str]:
+    """Yield the questions without a right answer, and the exercises that are not solved."""
+    for quiz in (part.quiz for part in parts if part.quiz):
+        if not _is_right(known, quiz.id):
+            yield f'The question "{_short(quiz.question)}" has no right answer yet'
+    for exercise in exercises:
+        status = _state(known, exercise)
+        if status != "pass":
+            how = _EXERCISE_STATES.get(status, "has not been judged")
+            yield f'The exercise "{exercise.title}" {how}'
+
+
+def _shortened(sentences: list[str]) -> tuple[str, ...]:
+    if len(sentences) <= MOST_OPEN:
+        return tuple(sentences)
+    left = len(sentences) - MOST_OPEN + 1
+    return (*sentences[: MOST_OPEN - 1], f"{left} more are open")
+
+
+def _last_heading(text: str) -> str:
+    headings = [line.lstrip("#").strip() for line in text.split("\n") if line.startswith("##")]
+    return headings[-1] if headings else ""
+
+
+def _short(text: str) -> str:
+    if len(text) <= MOST_QUESTION:
+        return text
+    return f"{text[:MOST_QUESTION].rpartition(' ')[0]} ..."
+
+
+def goes_on(onward: Onward, following: Lesson | None) -> str:
+    """Return where the course goes on, as one line: `Next on your path "...": TITLE, 12 min`."""
+    path = f'your path "{onward.path.title}"' if onward.path else ""
+    if following is None:
+        return f"This is the last lesson of {path}, and all others are done." if path else (
+            "No path leads on from here.")  # fmt: skip
+    lesson = f"{following.title}, {following.header.get('minutes', '?')} min"
+    return {
+        "next": f"Next on {path}: {lesson}",
+        "left": f"This is the last lesson of {path}. Still open on it: {lesson}",
+    }.get(onward.kind, f"This lesson is not on {path}. The path goes on with: {lesson}")
