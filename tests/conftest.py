@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.update(JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8")
+# Texts name the command that works where they are read; here they are compared.
+os.environ["TPUSTARTER_COMMAND"] = "tpustarter"
 # Hundreds of processes are started here: what they import is compiled once, not in each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

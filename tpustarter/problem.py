@@ -67,13 +67,15 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
         self.code = code
 
     def __str__(self) -> str:
-        """Return the text as users see it."""
+        """Return the text as users see it, with commands that work here."""
+        from tpustarter.invocation import as_typed
+
         lines = [f"error: {self.what}"]
         if self.hint:
             lines += ["", f"hint: {self.hint}"]
         if self.read:
             lines += [f"read: `tpustarter learn {self.read}`"]
-        return "\n".join(lines)
+        return as_typed("\n".join(lines))
 
 
 def of_limit(error: BaseException) -> Problem | None:

@@ -13,6 +13,8 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tpustarter.invocation import as_typed
+
 WIDTH = 80
 """Columns that every terminal has."""
 
@@ -30,15 +32,17 @@ def visible(text: str) -> str:
 def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
     """Return text in lines of `WIDTH`; a word is never broken, so that commands can be copied.
 
+    Commands of this program are those that work here, see `invocation`.
+
     Args:
         text: What to say.
         first: What the first line begins with.
         hang: What the others begin with; the same where nothing is given.
     """
     return textwrap.wrap(
-        text,
+        as_typed(text),
         WIDTH,
-        initial_indent=first,
+        initial_indent=as_typed(first),
         subsequent_indent=first if hang is None else hang,
         break_long_words=False,
         break_on_hyphens=False,
@@ -104,9 +108,9 @@ class Lossy(io.TextIOWrapper):
     """
 
     def write(self, text: str) -> int:
-        """Write what can be written."""
+        """Write what can be written; all of it is for people, so commands are those that work."""
         with contextlib.suppress(OSError, ValueError):
-            return super().write(text)
+            return super().write(as_typed(text))
         return len(text)
 
     def flush(self) -> None:

@@ -11,6 +11,7 @@ from tpustarter.checking.interpreters import FRAMEWORKS
 from tpustarter.checking.results import Result, Run, Status
 from tpustarter.checking.verdict import verified_on, without_verdict
 from tpustarter.checking.words import no_tpu
+from tpustarter.invocation import as_typed
 from tpustarter.machine import frameworks
 from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
 
@@ -122,7 +123,7 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
     if result.status in ("fail", "error", "warn"):
         yield from wrap(_INDENT + "do    " + visible(next_step(result)), "", hang=_INDENT + " " * 6)
         if result.lesson:
-            yield f"{_INDENT}read  tpustarter learn {result.lesson}"
+            yield as_typed(f"{_INDENT}read  tpustarter learn {result.lesson}")
 
 
 def _row_finding(result: Result) -> dict[str, Any] | None:
@@ -184,7 +185,7 @@ def _last_words(lines: list[str]) -> list[str]:
 def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[str]:
     """Yield one line of at most WIDTH columns, or more lines with the text below itself."""
     room = WIDTH - 6 - width - SECONDS_WIDTH
-    first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+    first, *rest = textwrap.wrap(as_typed(text), room, break_on_hyphens=False) or [""]
     yield f"{word}{name:<{width - 1}} {first:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
     for line in rest:
         yield " " * (6 + width) + line

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from tpustarter.cli.endings import print_error_json
+from tpustarter.invocation import as_typed, command
 from tpustarter.problem import ExitCode, Problem, schema_of, wants_json
 from tpustarter.version import __version__
 
@@ -30,6 +32,32 @@ def _refuse_missing_folder() -> None:
             f"the folder this was started in cannot be used: {error.strerror}",
             hint="run `cd`, then this again",
         ) from error
+
+
+class _Help(click.HelpFormatter):
+    """Writes help with commands that work here."""
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs; an example too long for its line begins one, to be copied whole."""
+        for number, paragraph in enumerate(as_typed(text).split("\n\n")):
+            self.write("\n" * bool(number))
+            label, _, example = paragraph.rpartition(": ")
+            fits = self.current_indent + len(paragraph) <= self.width
+            if fits or not example.startswith(command()):
+                super().write_text(paragraph)
+                continue
+            if label:
+                super().write_text(f"{label}:")
+            self.write(f"{'':{self.current_indent + 2}}{example}\n")
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write names and what they mean."""
+        super().write_dl([(name, as_typed(text)) for name, text in rows], col_max, col_spacing)
+
+
+click.Context.formatter_class = _Help  # of every command; click has no other place for it
 
 
 class _Group(click.Group):

@@ -18,6 +18,7 @@ import click
 
 from tpustarter.cli import onward
 from tpustarter.content import Lesson
+from tpustarter.invocation import as_typed
 from tpustarter.learning import exercises
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
@@ -37,7 +38,7 @@ def show_all(lessons: list[Lesson]) -> None:
             prefix = f"{WORDS[exercises.state(exercise)]:<6}{exercise.id:<29} "
             click.echo(textwrap.fill(visible(exercise.title), WIDTH, initial_indent=prefix,
                                      subsequent_indent=" " * len(prefix)))  # fmt: skip
-    click.echo("\nTry one: tpustarter learn --exercise ID")
+    click.echo(as_typed("\nTry one: tpustarter learn --exercise ID"))
 
 
 def work(

@@ -16,6 +16,7 @@ from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.cli import onward
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.content import Lesson
+from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
@@ -217,7 +218,7 @@ def _show_path() -> None:
         click.echo(visible(f"  {mark:<5} {name:<30} {lesson.header.get('minutes', '?'):>3} min"))
     other_titles = ", ".join(f"`{candidate.title}`" for candidate in paths if candidate is not path)
     click.echo()
-    click.echo(visible(f"Other paths: {other_titles}: tpustarter learn"))
+    click.echo(as_typed(visible(f"Other paths: {other_titles}: tpustarter learn")))
 
 
 def _export() -> None:
@@ -319,7 +320,7 @@ def _list(lessons: list[Lesson]) -> None:
         next_id = progress.next_lesson(path.lessons)
         status = f"next {next_id}" if next_id else "all done"
         click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {status}"))
-    click.echo(f"\nRead one: tpustarter learn {following or lessons[0].id}")
+    click.echo(as_typed(f"\nRead one: tpustarter learn {following or lessons[0].id}"))
 
 
 def _print(lessons: list[Lesson]) -> None:
@@ -333,7 +334,7 @@ def _print(lessons: list[Lesson]) -> None:
         known = records.get(lesson.id, progress.LessonProgress())
         following = course.onward(lesson.id, path, done).lesson
         for line in lesson_text.render(lesson, known, following):
-            click.echo(visible(line))
+            click.echo(as_typed(visible(line)))
 
 
 def _describe(lessons: list[Lesson]) -> None:

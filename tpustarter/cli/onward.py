@@ -8,6 +8,7 @@ import click
 
 from tpustarter import content
 from tpustarter.content import Lesson, LessonPath
+from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible, wrap
 
@@ -46,7 +47,7 @@ def after_right(exercise: Exercise) -> None:
     other = exercises.following(exercise)
     if other:
         _say(f"Next exercise of this lesson: {other.title}")
-        click.echo(f"  tpustarter learn --exercise {visible(other.id)}")
+        click.echo(as_typed(f"  tpustarter learn --exercise {visible(other.id)}"))
     else:
         _say_onward(exercise.lesson.id)
 
@@ -64,7 +65,7 @@ def _say_onward(lesson_id: str) -> None:
     lesson = lessons.get(onward.lesson or "")
     _say(lesson_end.goes_on(onward, lesson))
     if lesson:
-        click.echo(f"  tpustarter learn {visible(lesson.id)}")
+        click.echo(as_typed(f"  tpustarter learn {visible(lesson.id)}"))
 
 
 def _say(text: str) -> None:

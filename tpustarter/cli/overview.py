@@ -8,8 +8,16 @@ from pathlib import Path
 import click
 
 from tpustarter.checking import interpreters, plan, words
+from tpustarter.invocation import command
 from tpustarter.machine import host
 from tpustarter.problem import Problem
+
+_NEXT = (
+    ("check", "prove what works here"),
+    ("learn", "the lessons"),
+    ("rehearse", "compile for a TPU that is not here"),
+    ("--help", "every command"),
+)
 
 
 def overview() -> None:
@@ -31,7 +39,5 @@ def overview() -> None:
     except Problem as problem:
         click.echo(f"  Python   {problem.what}")
     click.echo("\nNext")
-    click.echo("  tpustarter check       prove what works here")
-    click.echo("  tpustarter learn       the lessons")
-    click.echo("  tpustarter rehearse    compile for a TPU that is not here")
-    click.echo("  tpustarter --help      every command")
+    for word, does in _NEXT:
+        click.echo(f"  {command()} {word:<11} {does}")

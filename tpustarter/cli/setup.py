@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.endings import explaining, json_even_if_it_breaks, stopped_by_signals
+from tpustarter.invocation import as_typed
 from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
 from tpustarter.setup.steps import Step
 from tpustarter.terminal import paint_for, visible, wrap
@@ -63,7 +64,7 @@ def setup(
             lines = _run(plan, command, undo=undo)
         for line in lines:
             if not as_json:
-                click.echo(line)
+                click.echo(as_typed(line))
         if as_json:
             from tpustarter.checking import document
 

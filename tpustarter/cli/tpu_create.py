@@ -28,6 +28,7 @@ from tpustarter.cloud.grants import Grant
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import DataDisk, Request
 from tpustarter.cloud.resources import Node, QueuedResource, Tier
+from tpustarter.invocation import as_typed
 from tpustarter.machine.tpus import TpuType
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible, wrap
@@ -200,7 +201,7 @@ def _ask(
     if resource:
         finish(resource)
     else:
-        click.echo(f"Follow it with: tpustarter tpu watch {name}")
+        click.echo(as_typed(f"Follow it with: tpustarter tpu watch {name}"))
 
 
 def _judge(

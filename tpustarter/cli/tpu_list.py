@@ -16,6 +16,7 @@ from tpustarter.cloud.client import EVERY_ZONE
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.overview import Overview, Row
 from tpustarter.cloud.places import Project
+from tpustarter.invocation import as_typed
 from tpustarter.terminal import visible, wrap
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -128,7 +129,7 @@ def _summary(seen: Overview, rows: tuple[Row, ...], now: datetime) -> Iterator[s
         yield ""
     if not seen.rows:
         yield "No TPU and no request for one exists in this project, as far as Google lists them."
-        yield "To get one: tpustarter tpu create NAME --type v5e-1 --zone ZONE --dry-run"
+        yield as_typed("To get one: tpustarter tpu create NAME --type v5e-1 --zone ZONE --dry-run")
     elif seen.billed_chips:
         number = seen.billed_chips
         chips = "1 chip is billed" if number == 1 else f"{number} chips are billed"
@@ -138,7 +139,7 @@ def _summary(seen: Overview, rows: tuple[Row, ...], now: datetime) -> Iterator[s
     if seen.leftovers:
         count = len(seen.leftovers)
         subject = "1 leftover holds its" if count == 1 else f"{count} leftovers hold their"
-        yield f"{subject} name and quota: tpustarter tpu delete --leftovers"
+        yield as_typed(f"{subject} name and quota: tpustarter tpu delete --leftovers")
     for path in ledger.put_aside():
         yield from wrap(visible(words.of_put_aside(str(path))))
     if seen.unreachable:

@@ -8,6 +8,7 @@ from tpustarter.cli.tpu_parts import common_options, confirm, connect, place, sh
 from tpustarter.cloud import gcloud, places, power, removal
 from tpustarter.cloud.client import EVERY_ZONE, Client
 from tpustarter.cloud.resources import Node
+from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
@@ -57,7 +58,8 @@ def _send(
         client.stop_node(node.zone, node.name)
     else:
         client.start_node(node.zone, node.name)
-    click.echo(f"Google has taken it. Follow it with: tpustarter tpu show {visible(name)}")
+    following = f"tpustarter tpu show {visible(name)}"
+    click.echo(as_typed(f"Google has taken it. Follow it with: {following}"))
 
 
 def _find(client: Client, name: str, zone: str | None) -> Node:

@@ -18,6 +18,7 @@ from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.follow import follow
 from tpustarter.cloud.ledger import Entry
 from tpustarter.cloud.resources import QueuedResource
+from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
@@ -83,8 +84,8 @@ def finish(resource: QueuedResource) -> None:
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
         click.echo(f"Connect:        gcloud compute tpus tpu-vm ssh {node} --zone={resource.zone}")
-        click.echo(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND")
-        click.echo(f"When done:      tpustarter tpu delete {resource.name}")
+        click.echo(as_typed(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND"))
+        click.echo(as_typed(f"When done:      tpustarter tpu delete {resource.name}"))
         return
     if resource.error:
         raise failures.problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")

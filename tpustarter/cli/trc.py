@@ -185,8 +185,10 @@ def _forget(*, as_json: bool) -> None:
 
         click.echo(document.line({"schema": SCHEMA, "grant": None, "exit_code": 0}))
     elif existed:
-        click.echo("The grant is forgotten. `tpustarter tpu create` no longer asks whether it")
-        click.echo("covers a TPU.")
+        command = "`tpustarter tpu create`"
+        click.echo("\n".join(wrap(
+            f"The grant is forgotten. {command} no longer asks whether it covers a TPU."
+        )))  # fmt: skip
     else:
         click.echo("There was no grant to forget.")
 

@@ -13,6 +13,7 @@ import click
 from tpustarter import content
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.content import Lesson, LessonPath
+from tpustarter.invocation import as_typed
 from tpustarter.learning import which
 from tpustarter.learning.which import Advice, Guide, Question, Row
 from tpustarter.machine import host
@@ -50,7 +51,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             click.echo(document.line(which.document(advice)))
             return
         for line in _describe(advice, content.read_lessons(), content.read_paths()):
-            click.echo(line)
+            click.echo(as_typed(line))
 
 
 def _nobody_to_ask(guide: Guide, unanswered: Sequence[Question]) -> Problem:

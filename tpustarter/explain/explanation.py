@@ -10,6 +10,7 @@ from typing import Any
 from tpustarter.explain import known
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Sign
+from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import Paint, cut, unpainted, visible, wrap
 
@@ -100,7 +101,8 @@ def text(one: Explanation, paint: Paint = unpainted) -> str:
 
 def _lines(part: Part, paint: Paint) -> list[str]:
     if part.is_literal:  # never wrapped, so that it can be copied
-        return [f"{part.label:<7} {part.text}" if part.label else f"  {part.text}"]
+        text = as_typed(part.text)
+        return [f"{part.label:<7} {text}" if part.label else f"  {text}"]
     width = 7 if not part.indent else 9
     first = f"{' ' * part.indent}{part.label:<{width}} " if part.label else ""
     lines = wrap(part.text, first, " " * len(first)) or [""]

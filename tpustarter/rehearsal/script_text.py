@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpustarter.invocation import as_typed
 from tpustarter.probe.device_questions import MOST_NAMED
 from tpustarter.probe.script import MOST_SHAPES
 from tpustarter.rehearsal.lowering import install_hint
@@ -34,7 +35,7 @@ def functions(known: Sequence[Function]) -> list[str]:
                 "last change: "
             )
             lines += wrap(visible(message + function.changed), _INDENT, hang=_INDENT)
-            lines.append(f"{_INDENT}read  tpustarter learn {STORM_LESSON}")
+            lines.append(as_typed(f"{_INDENT}read  tpustarter learn {STORM_LESSON}"))
     truncated = any(function.compilations > MOST_SHAPES for function in known)
     note = f" Compiled: the first {MOST_SHAPES} shapes of each." if truncated else ""
     return [*lines, "", f"Not seen: pmap, operations outside jit.{note}"]

@@ -9,6 +9,7 @@ from typing import Any
 from textual.app import SystemCommand
 from textual.screen import Screen
 
+from tpustarter.invocation import as_typed
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import valid_keys
 
@@ -23,10 +24,11 @@ def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemComman
         listed.add(binding.tooltip)
         title = f"{binding.description[:1].upper()}{binding.description[1:]}"
         run = partial(app.run_action, binding.action, active.node)
-        yield SystemCommand(f"{title} ({app.get_key_display(binding)})", binding.tooltip, run)
+        title = f"{title} ({app.get_key_display(binding)})"
+        yield SystemCommand(title, as_typed(binding.tooltip), run)
     for title, command, run in _anywhere(app):
         if command not in listed:
-            yield SystemCommand(title, command, run)
+            yield SystemCommand(title, as_typed(command), run)
 
 
 def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], None]]]:

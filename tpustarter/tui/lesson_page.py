@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.markdown import MarkdownBlock
 
+from tpustarter.invocation import as_typed
 from tpustarter.learning.blocks import Part
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.folded import FigureView, Fold
@@ -121,7 +122,7 @@ class LessonPage(VerticalScroll):
 
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""
-        letters = _letters(line)
+        letters = _letters(as_typed(line))
         kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
         for widget in self.query(kinds) if letters else ():
             is_view = isinstance(widget, BlockView | QuestionView | FigureView)

@@ -11,6 +11,8 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
+from tpustarter.invocation import as_typed
+
 STATUS_STYLES = {
     "pass": "ansi_green",
     "fail": "bold ansi_red",
@@ -63,7 +65,7 @@ class Hanging(Lines):
 
     def __init__(self, label: Content | str, text: Content | str) -> None:
         self._label = Content(label) if isinstance(label, str) else label
-        self._text = Content(text) if isinstance(text, str) else text
+        self._text = Content(as_typed(text)) if isinstance(text, str) else text
 
     def lines(self, width: int) -> list[Content]:
         """Return the text, wrapped."""

@@ -15,6 +15,8 @@ from textual.widgets import Markdown
 from textual.widgets._markdown import MarkdownParagraph  # not exported (8.2.8)
 from textual.widgets.markdown import MarkdownFence
 
+from tpustarter.invocation import as_typed
+
 KEPT = "\ue000"
 """Stands for a space at which a line is not broken; a no-break space is one, for Textual."""
 MAX_WHOLE = 36
@@ -96,7 +98,7 @@ class LessonText(Markdown):
     }
 
     def __init__(self, text: str, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
-        super().__init__(text, id=id, parser_factory=_parser, open_links=False)
+        super().__init__(as_typed(text), id=id, parser_factory=_parser, open_links=False)
 
 
 def _parser() -> MarkdownIt:

@@ -18,6 +18,7 @@ from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.content import Check
+from tpustarter.invocation import as_typed
 from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
@@ -360,7 +361,7 @@ def _details(result: Result) -> Iterator[Lines | Content]:
         label = word(status.get(verdict, ""), visible(verdict), 6)
         yield Hanging(label, visible(text.finding_line(finding)))
         if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
-            yield Hanging("      ", Content.styled(visible(str(finding["hint"])), "dim"))
+            yield Hanging("      ", Content.styled(as_typed(visible(str(finding["hint"]))), "dim"))
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
         yield Hanging("do    ", visible(text.next_step(result)))
     if result.lesson:

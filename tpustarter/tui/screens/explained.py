@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.terminal import cut, visible
 from tpustarter.tui.failed import Failed
@@ -227,7 +228,7 @@ class Command(Lines):
 
     def __init__(self, label: str, command: str) -> None:
         self._label = label
-        self._words = _WORD.findall(command)
+        self._words = _WORD.findall(as_typed(command))
 
     def lines(self, width: int) -> list[Content]:
         """Return the command over as many lines as it needs."""

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
+from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
@@ -153,7 +154,7 @@ class Notice(Sheet):
     """A text as it is, such as a Problem."""
 
     def __init__(self, title: str, text: str) -> None:
-        super().__init__(title, Static(Content(plain(text))))
+        super().__init__(title, Static(Content(plain(as_typed(text)))))
 
 
 class Help(Sheet):
@@ -189,7 +190,7 @@ class Question(ModalScreen[bool]):
         """Yield heading, question and key line."""
         yield Heading(self._title)
         with VerticalScroll(id="sheet"):
-            yield Static(Content(plain(self._text)))
+            yield Static(Content(plain(as_typed(self._text))))
         yield Keys(markup=False)
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument

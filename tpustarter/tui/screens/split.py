@@ -13,6 +13,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tpustarter.invocation import as_typed
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import DetailRows, Rows
 
@@ -45,7 +46,7 @@ class Split(Page):
     def say(self, text: str, *, where: str = "headline") -> None:
         """Show a line."""
         line = self.query_one(f"#{where}", Static)
-        line.update(Content(text))
+        line.update(Content(as_typed(text)))
         line.display = bool(text)
 
     def show_details(self, found: VisualType) -> None:

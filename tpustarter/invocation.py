@@ -1,0 +1,111 @@
+"""How this program was started, and texts with the command that starts it again.
+
+Texts are written with `tpustarter` alone, and so they stand in files and JSON. Where a person
+reads them, `as_typed` puts in what works in this folder: `python3 -m uv run tpustarter check`.
+
+`uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts the `bin` of
+that environment first into `PATH`, which therefore says nothing about the user's own shell.
+`python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python, and becomes `uv`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+NAME = "tpustarter"
+VARIABLE = "TPUSTARTER_COMMAND"
+"""Outranks what is found out; for a wrapper of one's own, and for tests."""
+
+_VERBS = "check|explain|learn|rehearse|report|run|serve|setup|tpu|trc"
+_COMMAND = re.compile(
+    rf"(?<![\w./~-])(?<!uv run )(?<!-m ){NAME}(?= (?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
+)
+"""The name where it begins a command, and not where a sentence speaks of the program."""
+
+
+@cache
+def command() -> str:
+    """Return what starts this program again, typed where it was started."""
+    given = os.environ.get(VARIABLE, "")
+    return given if given.isprintable() and given.strip() else find(os.environ, sys.argv[0])
+
+
+def as_typed(text: str) -> str:
+    """Return a text whose commands work here, typed as they stand; for people only.
+
+    What was put in already stays as it is.
+    """
+    if NAME not in text or command() == NAME:
+        return text
+    return command().join(_COMMAND.sub(lambda _: command(), one) for one in text.split(command()))
+
+
+def find(environ: Mapping[str, str], started: str, prefix: str = sys.prefix) -> str:
+    """Return the command for a program that was started in an environment of variables.
+
+    Args:
+        environ: The variables.
+        started: The path of what Python runs, `sys.argv[0]`.
+        prefix: The environment that the Python belongs to.
+    """
+    folders = environ.get("PATH", os.defpath).split(os.pathsep)
+    by_uv = environ.get("UV_RUN_RECURSION_DEPTH") and environ.get("VIRTUAL_ENV") == prefix
+    if by_uv and folders[0] == f"{prefix}/bin":
+        del folders[0]
+    if _is_found(NAME, folders, f"{prefix}/bin/{NAME}"):
+        return NAME
+    if by_uv:
+        return f"{_uv(environ, folders)} run{_project(environ, Path(prefix))} {NAME}"
+    if started.endswith(f"/{NAME}/__main__.py"):
+        return f"{_program(sys.executable, folders, environ)} -m {NAME}"
+    return _program(started, folders, environ) if Path(started).name == NAME else NAME
+
+
+def _uv(environ: Mapping[str, str], folders: list[str]) -> str:
+    """Return how uv was started: as a module of a Python where there is no program of its name."""
+    python = environ.get("UV_INTERNAL__PARENT_INTERPRETER")
+    return f"{_program(python, folders, environ)} -m uv" if python else "uv"
+
+
+def _project(environ: Mapping[str, str], prefix: Path) -> str:
+    """Return the option that names the project, where uv would not find it from the shell."""
+    project = prefix.parent
+    shell = Path(environ.get("PWD") or Path.cwd())
+    if project in (shell, *shell.parents) or not (project / "pyproject.toml").is_file():
+        return ""
+    return f" --project {_shown(str(project), environ)}"
+
+
+def _program(path: str, folders: list[str], environ: Mapping[str, str]) -> str:
+    """Return what starts a program: its name where the shell finds it by that, else its path."""
+    name = Path(path).name
+    if _is_found(name, folders, path):
+        return name
+    return _shown(path, environ)
+
+
+def _is_found(name: str, folders: list[str], path: str) -> bool:
+    """Return whether a shell finds this very program by its name alone.
+
+    A link from elsewhere leads to it, as pipx makes one; a Python is what its own path says,
+    because a link to it may be another environment.
+    """
+    for folder in folders:
+        first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is this folder
+        if os.access(first, os.X_OK) and not os.path.isdir(first):  # noqa: PTH112
+            same = os.path.realpath(first) == os.path.realpath(path)
+            return first == path or (name == NAME and same)
+    return False
+
+
+def _shown(path: str, environ: Mapping[str, str]) -> str:
+    """Return a path as it is typed; the home's name is left out, as everywhere."""
+    quoted, home = shlex.quote(path), environ.get("HOME", "").rstrip("/")
+    is_plain = quoted == path and home and path.startswith(f"{home}/")
+    return f"~{path[len(home) :]}" if is_plain else quoted
