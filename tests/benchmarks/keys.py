@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 UP, DOWN = b"\x1b[A", b"\x1b[B"
 
@@ -27,6 +28,7 @@ class Terminal:
     """The program on a terminal."""
 
     def __init__(self, home: str, **more: str) -> None:
+        (Path(home) / "settings.json").write_text('{"path": "laptop"}')  # else it asks for one
         self.master, slave = pty.openpty()
         variables = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
         env = {**os.environ, **variables, "TPUSTARTER_HOME": home, **more}

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 MINIMAL = """
 from textual.app import App
@@ -57,19 +58,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=15)
     repeat = parser.parse_args().repeat
+    program = [sys.executable, "-m", "tpustarter"]
     programs = {
-        "a minimal Textual app": ([sys.executable, "-c", MINIMAL], b"This machine"),
-        "tpustarter, first paint": ([sys.executable, "-m", "tpustarter"], b"This machine"),
-        "tpustarter, all known": ([sys.executable, "-m", "tpustarter"], b"Path: "),
+        "a minimal Textual app": ([sys.executable, "-c", MINIMAL], b"This machine", "home"),
+        "tpustarter, first paint": (program, b"This machine", "home"),
+        "tpustarter, all known": (program, b"Path: ", "home"),
+        "first start, first paint": (program, b"Which of these is you", "new"),
+        "first start, all known": (program, b"I only have a laptop", "new"),
     }
     seconds: dict[str, list[float]] = {name: [] for name in programs}
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as folder:
+        homes = {name: Path(folder) / name for name in ("home", "new")}
+        for home in homes.values():
+            home.mkdir()
+        (homes["home"] / "settings.json").write_text('{"path": "laptop"}')
         variables = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
-        env = {**os.environ, **variables, "TPUSTARTER_HOME": home}
+        env = {**os.environ, **variables}
         env.pop("CI", None)
         for _ in range(repeat + 1):  # in turn, so that noise hits all of them; the first warms up
-            for name, (words, wanted) in programs.items():
-                seconds[name].append(paint_s(words, wanted, env))
+            for name, (words, wanted, home) in programs.items():
+                own = {**env, "TPUSTARTER_HOME": str(homes[home])}
+                seconds[name].append(paint_s(words, wanted, own))
     medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}
     baseline = medians["a minimal Textual app"]
     print(f"{'program':<26} {'median':>9} {'ratio':>6}")

@@ -91,7 +91,7 @@ def assert_ended(tty: Terminal, code: int) -> None:
 def test_what_is_no_key_is_ignored(group: int) -> None:
     """The first screen stays, keys still work, and leaving it is a success."""
     with terminal() as tty:
-        tty.until(lambda text: "Last check" in text)
+        tty.until(lambda text: "Path: " in text)
         for name in list(JUNK)[group::4]:
             tty.press(JUNK[name])
             look(tty)
@@ -109,7 +109,7 @@ def test_what_is_no_key_is_ignored(group: int) -> None:
 def test_a_paste_that_nobody_ends_does_not_take_the_keys_away() -> None:
     """Ctrl-C leaves, also where a terminal began pasted text and forgot to end it."""
     with terminal() as tty:
-        tty.until(lambda text: "Last check" in text)
+        tty.until(lambda text: "Path: " in text)
         tty.press(b"\x1b[200~qqq")
         time.sleep(3)
         tty.press("\x03")
@@ -152,7 +152,7 @@ def test_a_window_that_changes_while_the_app_starts(seed: int) -> None:
             tty.resize(chance.choice([1, 40, 80, 300, 65_535]), chance.choice([1, 5, 24, 65_535]))
             tty.read(chance.uniform(0, 0.05))
         tty.resize(80, 24)
-        tty.until(lambda text: "Last check" in text)
+        tty.until(lambda text: "Path: " in text)
         tty.press("q")
 
         assert_ended(tty, 0)

@@ -400,7 +400,7 @@ def test_the_paths_lead_through_lessons_that_exist() -> None:
     titles = [path.title for path in content.read_paths()]
 
     assert [
-        "Your first day",
+        "I want the short course",
         "I have a fresh TPU VM",
         "I only have a laptop",
         "I use Colab",

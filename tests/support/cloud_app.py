@@ -16,6 +16,7 @@ from tests.support.fake_remote import node
 from tests.support.tutor import settle, write_checks, write_lessons
 from tpustarter.cloud import client as tpu_client
 from tpustarter.cloud.client import Client
+from tpustarter.learning import course
 from tpustarter.tui.app import Starter
 
 PLACE = "projects/my-project/locations/us-central1-b"
@@ -45,6 +46,7 @@ async def app_of(
 ) -> AsyncGenerator[Pilot[None]]:
     """Start the app with clients of this cloud."""
     lessons, checks = write_lessons(folder / "lessons"), write_checks(folder / "checks")
+    course.follow("laptop")
     app = Starter(lessons=lessons, checks=checks, connect=connecting(cloud), clock=cloud.clock)
     try:
         async with app.run_test(size=size, notifications=True) as pilot:

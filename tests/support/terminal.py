@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator
 import pyte
 
 from tests.support.places import SUPPORT
+from tpustarter.learning import course
 
 WAIT_S = 40
 
@@ -130,8 +131,15 @@ class Terminal:
 
 
 @contextlib.contextmanager
-def terminal(*arguments: str, **options: object) -> Generator[Terminal]:
-    """Start the program on a terminal; it is ended in any case."""
+def terminal(
+    *arguments: str, path: str | None = "laptop", **options: object
+) -> Generator[Terminal]:
+    """Start the program on a terminal; it is ended in any case.
+
+    Without a path it is a first start, which asks for one.
+    """
+    if path and "tui" in str(options.get("drive", "drive_tui.py")):
+        course.follow(path)
     started = Terminal(*arguments, **options)  # type: ignore[arg-type]
     try:
         yield started

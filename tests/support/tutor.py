@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tests.support.places import TESTS
+from tpustarter.learning import course
 from tpustarter.machine import host
 from tpustarter.tui.app import Starter
 
@@ -132,8 +133,14 @@ async def tutor(
     machine: host.Machine | None = None,
     lessons: dict[str, str] | None = None,
     checks: tuple[str, ...] = (),
+    path: str | None = "laptop",
 ) -> AsyncGenerator[Pilot[None]]:
-    """Start the app on sample content, and end its lesson process afterwards."""
+    """Start the app on sample content, and end its lesson process afterwards.
+
+    Without a path it is the first start, which asks for one.
+    """
+    if path:
+        course.follow(path)
     app = Starter(
         machine=machine,
         lessons=write_lessons(folder / "lessons", **(lessons or {})),

@@ -30,7 +30,7 @@ def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> No
             seen = on_screen(pilot.app)
             assert "> Hello" in seen
             assert "no TPU" in seen
-            assert "0 of 2 done" in seen
+            assert "0 of 2 lessons, 4 min" in seen
 
             seen = await press(pilot, "enter")
             assert "Hello" in seen.splitlines()[0]
@@ -59,7 +59,7 @@ def test_a_first_session_goes_from_home_to_the_next_lesson(tmp_path: Path) -> No
             assert "Hangs" in seen.splitlines()[0]
 
             seen = await press(pilot, "escape")
-            assert "1 of 2 done" in seen
+            assert "1 of 2 lessons done, 2 min of 4 min left" in seen
             assert "> Hangs" in seen
 
     run(journey)
@@ -260,7 +260,7 @@ def test_help_lists_the_keys_of_the_screen_with_their_plain_commands(tmp_path: P
         async with tutor(tmp_path, size=(120, 60)) as pilot:
             seen = await press(pilot, "question_mark")
             assert "tpustarter check" in seen
-            assert "one next step" in seen
+            assert "your next step" in seen
             await press(pilot, "escape")
             seen = await press(pilot, "l", "question_mark")
             assert "looks for text" in seen

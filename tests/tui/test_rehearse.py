@@ -19,6 +19,7 @@ from tests.support.machines import lay_out
 from tests.support.stub_compiler import CHECKS, SAMPLES, make_compiler
 from tests.support.tutor import on_screen, press, run, settle, until, write_lessons
 from tpustarter import locations
+from tpustarter.learning import course
 from tpustarter.tui.app import Starter
 from tpustarter.tui.rehearsal_table import LEAST_LABEL, Answers, cut, label
 from tpustarter.tui.rehearsal_table import lay_out as lay_out_columns
@@ -55,6 +56,7 @@ async def rehearsing(
     env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin"}
     env |= {"VIRTUAL_ENV": str(stub)} if stub else {}
     machine = lay_out(root, generation, env=env)
+    course.follow("laptop")
     app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settle(pilot)

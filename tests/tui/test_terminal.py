@@ -17,7 +17,7 @@ from tests.support.tutor import HANGS, HELLO, is_alive, write_checks, write_less
 def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() -> None:
     """Home, lesson, run, back, quit: on what ships, with no byte written while nothing happens."""
     with terminal() as tty:
-        tty.until(lambda text: "Last check" in text and "virtual CPU devices" in text)
+        tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)
         tty.press("\r")
         tty.until(lambda text: "r run" in text and "Esc back" in text)
         tty.press("r")  # no block is in sight yet: this leads to the first one

@@ -60,7 +60,7 @@ def test_home_counts_what_the_ledger_remembers(cloud: FakeCloud, tmp_path: Path)
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
             assert "2 TPUs of Google Cloud may be billed: u shows them" in on_screen(pilot.app)
-            await press(pilot, "up", "enter")
+            await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, Tpus)
 
             ledger.remove(ENTRY)

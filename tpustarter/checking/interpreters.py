@@ -41,7 +41,15 @@ class Interpreter:
     @property
     def has_gpu_plugin(self) -> bool:
         """Return whether JAX would use an NVIDIA GPU by itself in this Python."""
-        pattern = f"lib/python3*/site-packages/{GPU_PLUGINS}-*.dist-info"
+        return self._holds(GPU_PLUGINS)
+
+    @property
+    def has_torch(self) -> bool:
+        """Return whether PyTorch is installed in it, for whatever device."""
+        return self._holds("torch")
+
+    def _holds(self, distribution: str) -> bool:
+        pattern = f"lib/python3*/site-packages/{distribution}-*.dist-info"
         return any(True for _ in self.path.parent.parent.glob(pattern))
 
 

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from tpustarter import state
 from tpustarter.content import LessonPath
 
-ON_TPU, ELSEWHERE = "fresh-tpu-vm", "laptop"
-"""The paths of those who chose none."""
+ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
+"""The paths that suit a kind of machine; the first two are those of whoever chose none."""
+
+
+def suggestion(
+    env: Mapping[str, str], *, on_tpu: bool, frameworks: Collection[str]
+) -> tuple[str, str]:
+    """Return the id of the path that suits a machine, and why, to be said of the machine.
+
+    Args:
+        env: Its variables; Colab sets some of its own.
+        on_tpu: Whether lessons run on a TPU here.
+        frameworks: Import names of what the Python under test has.
+    """
+    if any(name.startswith("COLAB_") for name in env):
+        return ON_COLAB, "it is one of Colab's"
+    if "torch" in frameworks and "jax" not in frameworks:
+        return WITH_TORCH, "PyTorch is installed, and JAX isn't"
+    if on_tpu:
+        return ON_TPU, "it has a TPU"
+    return ELSEWHERE, "it has no TPU"
+
+
+def follow(path_id: str) -> None:
+    """Remember the path that the learner chose; raises Problem on a full disk."""
+    state.save("settings", {**state.load("settings"), "path": path_id})
 
 
 def path_to_follow(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tpustarter.checking import interpreters, plan, words
 from tpustarter.checking.interpreters import Interpreter
+from tpustarter.learning import course
 from tpustarter.machine import frameworks, host
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
@@ -26,6 +27,8 @@ class Facts:
     on_tpu: bool
     has_framework: bool
     """Whether the Python under test has one."""
+    suggestion: tuple[str, str] = ("", "")
+    """The id of the path that suits this machine, and why."""
     candidates: tuple[Interpreter, ...] = ()
     """The Python under test first, then the others that have a framework."""
 
@@ -62,8 +65,18 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         visible(run_plan.where if on_tpu else f"{no_tpu}: {run_plan.where}"),
         on_tpu,
         bool(chosen and chosen.frameworks),
+        _suggestion(machine, chosen, on_tpu=on_tpu),
         tuple([chosen, *others] if chosen else others),
     )
+
+
+def _suggestion(
+    machine: host.Machine, chosen: Interpreter | None, *, on_tpu: bool
+) -> tuple[str, str]:
+    names = [name.split(" ")[0] for name in chosen.frameworks] if chosen else []
+    if chosen and chosen.has_torch:
+        names.append("torch")
+    return course.suggestion(machine.env, on_tpu=on_tpu, frameworks=names)
 
 
 def _describe_devices(machine: host.Machine, run_plan: plan.Plan) -> str:

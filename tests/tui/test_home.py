@@ -1,0 +1,196 @@
+"""Home and the choice of a path: who one is, what comes next, and how far one is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.machines import lay_out
+from tests.support.tutor import (
+    HELLO,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    write_checks,
+    write_lessons,
+)
+from tpustarter import content, state
+from tpustarter.learning import progress
+from tpustarter.learning.block_results import BlockResult
+from tpustarter.learning.blocks import blocks_of
+from tpustarter.tui.app import Starter
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.paths import Paths
+from tpustarter.tui.screens.reader import Reader
+
+NAMES = ("one", "two", "three", "four")
+STAGES = """\
+- id: laptop
+  title: I only have a laptop
+  who: Somebody without a TPU.
+  lessons:
+    - First steps: [start/one, start/two]
+    - The rest: [start/three, start/four]
+- {id: fresh-tpu-vm, title: I have a fresh TPU VM, who: Somebody with one., lessons: [start/four]}
+"""
+
+
+def staged(folder: Path) -> Starter:
+    """Return the app on four lessons, in a path of two stages and one without."""
+    lessons = write_lessons(folder / "lessons", **dict.fromkeys(NAMES, HELLO))
+    (lessons / "paths.yml").write_text(STAGES)
+    return Starter(lessons=lessons, checks=write_checks(folder / "checks"))
+
+
+def begin(folder: Path, name: str) -> None:
+    """Let the first block of a lesson have passed."""
+    lesson = next(one for one in content.read_lessons(folder) if one.id == f"start/{name}")
+    block = blocks_of(lesson)[0]
+    progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
+
+
+def test_a_first_start_asks_who_one_is_and_remembers_it(tmp_path: Path) -> None:
+    """Each path with lessons and time; a digit chooses; the next start does not ask."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, path=None) as pilot:
+            assert isinstance(pilot.app.screen, Paths)
+            seen = on_screen(pilot.app)
+            assert "Which of these is you?" in seen
+            assert "1   I only have a laptop" in seen
+            assert "2 lessons        4 min" in seen
+            assert "Suits this machine: it has no TPU." in seen
+            seen = await press(pilot, "2")
+            assert isinstance(pilot.app.screen, Home)
+            assert "Path: Another path" in seen
+            assert "other" == state.load("settings")["path"]
+        async with tutor(tmp_path, path=None) as pilot:
+            assert isinstance(pilot.app.screen, Home)
+            assert "Path: Another path" in on_screen(pilot.app)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("generation", "reason", "title"),
+    [(None, "it has no TPU", "I only have a laptop"),
+     ("v6e", "it has a TPU", "I have a fresh TPU VM")],
+)  # fmt: skip
+def test_esc_takes_what_suits_this_machine(
+    generation: str | None, reason: str, title: str, tmp_path: Path
+) -> None:
+    """It is marked, with the reason, and Home says which path it is."""
+
+    async def journey() -> None:
+        app = staged(tmp_path)
+        (tmp_path / "root").mkdir()
+        env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        app.machine = lay_out(tmp_path / "root", generation, env=env)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            seen = on_screen(app)
+            assert f"Suits this machine: {reason}." in seen
+            assert "Esc take what suits this machine" in seen
+            seen = await press(pilot, "escape")
+            assert f"Path: {title}" in seen
+
+    run(journey)
+
+
+def test_whoever_has_begun_is_not_asked(tmp_path: Path) -> None:
+    """Progress without a chosen path, as from an earlier version, leads to Home."""
+    progress.lesson_done("start/hello")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, path=None) as pilot:
+            assert isinstance(pilot.app.screen, Home)
+            assert "> Hangs" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_the_paths_are_shown_again_and_left_without_a_choice(tmp_path: Path) -> None:
+    """`p` marks the path that is followed with a star; Esc goes back, Enter takes another."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "p")
+            assert "1 * I only have a laptop" in seen
+            assert "Esc back" in seen
+            seen = await press(pilot, "down", "escape")
+            assert "Path: I only have a laptop" in seen
+            seen = await press(pilot, "p", "down", "enter")
+            assert "Path: Another path" in seen
+            assert pilot.app.screen.query_one("#home").chosen == "next"
+
+    run(journey)
+
+
+def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None:
+    """A bar with words, the current stage open, others one line each; Enter opens a stage."""
+
+    async def journey() -> None:
+        async with staged(tmp_path).run_test(size=(80, 30)) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "1")
+            assert "0 of 4 lessons, 8 min" in seen
+            assert "▼ First steps" in seen
+            assert "▶ The rest" in seen
+            assert "Three" not in seen
+            begin(tmp_path / "lessons", "one")
+            await press(pilot, "l")
+            seen = await press(pilot, "escape")
+            assert "You have begun it: 1 of 2 blocks have passed." in seen
+            assert "begun 1 of 2" in seen
+            for name in ("one", "two"):
+                progress.lesson_done(f"start/{name}")
+            await press(pilot, "l")
+            seen = await press(pilot, "escape")
+            assert "━━━" in seen
+            assert "2 of 4 lessons done, 4 min of 8 min left" in seen
+            assert "▶ First steps" in seen
+            assert "2 lessons, done" in seen
+            assert "next  Three" in seen
+            seen = await press(pilot, "down", "enter")
+            assert "done  One" in seen
+            await press(pilot, "down", "enter")
+            assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+def test_the_room_beside_the_path_is_used(tmp_path: Path) -> None:
+    """At 160 columns machine and last check stand on the right; the path has 100 columns."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 40)) as pilot:
+            lines = on_screen(pilot.app).splitlines()
+            machine = next(line for line in lines if "Devices" in line)
+            assert machine.index("Devices") > 90
+            assert "This machine" in "\n".join(lines)
+            await pilot.resize_terminal(120, 40)
+            await settle(pilot)
+            lines = on_screen(pilot.app).splitlines()
+            assert next(line for line in lines if "Devices" in line).startswith("   Devices")
+            assert "This machine" in "\n".join(lines)
+            assert max(len(line) for line in lines if "min" in line) <= 102
+
+    run(journey)
+
+
+def test_a_finished_path_leads_to_the_others(tmp_path: Path) -> None:
+    """There is no next lesson; the check is offered, and the key for another path is named."""
+    for name in ("hello", "hangs"):
+        progress.lesson_done(f"start/{name}")
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = on_screen(pilot.app)
+            assert "> Check this machine" in seen
+            assert "p shows the other paths" in seen
+            assert "all 2 lessons, 4 min done" in seen
+
+    run(journey)

@@ -1,0 +1,172 @@
+"""What Home says, as rows: the next step, the path with its stages, the machine, the last check."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+
+from tpustarter.learning.standing import duration
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, word
+from tpustarter.tui.widgets import Row
+
+if TYPE_CHECKING:
+    from tpustarter.content import Lesson
+    from tpustarter.learning.standing import Part, Standing
+    from tpustarter.tui.facts import Facts
+    from tpustarter.tui.known import Course
+
+BAR_WIDTH = 24
+STAGE = "stage:"
+"""Before the number of a stage, in the id of its row."""
+
+
+def title(text: str) -> Row:
+    """Return the title of a group."""
+    return Row(None, Content.styled(text, "bold"))
+
+
+def next_rows(known: Course, facts: Facts | None, standing: Standing | None) -> Iterator[Row]:
+    """Yield the one next step; its id is always `next`."""
+    yield title("Next")
+    lesson = known.lessons[standing.next] if standing and standing.next else None
+    if needs_setup(facts, lesson):
+        text = "There is no JAX here yet. Enter shows the plan first; it changes only ~/tpu."
+        yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
+    elif lesson and standing:
+        note = _note(visible(_place(known, standing, lesson.id)))
+        yield Row("next", f"> {visible(lesson.title)}", minutes(lesson), note)
+    else:
+        text = "Every lesson of this path is done. p shows the other paths."
+        yield Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
+    yield from _tpu_rows(known)
+    for line in known.trouble.splitlines():
+        yield Row(None, Hanging("", visible(line)))
+
+
+def needs_setup(facts: Facts | None, lesson: Lesson | None) -> bool:
+    """Return whether the next lesson needs a framework that is not there yet."""
+    needs = str(lesson.header.get("needs") or "") if lesson else ""
+    return bool(facts and not facts.has_framework and "framework" in needs)
+
+
+def _place(known: Course, standing: Standing, lesson_id: str) -> str:
+    """Return what is to be said of the next lesson, in a sentence."""
+    if lesson_id in known.begun:
+        passed, count = known.begun[lesson_id]
+        of = f": {passed} of {count} blocks have passed" if count else ""
+        return f"You have begun it{of}."
+    if not standing.whole.done:
+        return standing.path.who
+    stage = standing.stages[standing.current or 0]
+    number = stage.lessons.index(lesson_id) + 1
+    return f"{stage.title or 'This path'}, lesson {number} of {len(stage.lessons)}"
+
+
+def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> Iterator[Row]:
+    """Yield a path: how far one is, and its stages, some of them with their lessons."""
+    yield Row(None, Content.assemble(("Path: ", "bold"), (visible(standing.path.title), "bold")))
+    yield Row(None, bar(standing.whole) + Content(f" {standing.whole.words}"))
+    for number, stage in enumerate(standing.stages):
+        if not stage.title:
+            yield from _lesson_rows(known, standing, stage, "  ")
+            continue
+        is_open = number in unfolded
+        label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, standing)
+        yield Row(f"{STAGE}{number}", label, _stage_note(stage))
+        if is_open:
+            yield from _lesson_rows(known, standing, stage, "    ")
+
+
+def bar(part: Part, width: int = BAR_WIDTH) -> Content:
+    """Return how much of the time is behind, as a bar; the words stand beside it."""
+    behind = part.minutes - part.left
+    filled = width * behind // max(part.minutes, 1)
+    filled = max(filled, bool(part.done))
+    return word("done", "━" * filled) + Content.styled("─" * (width - filled), "dim")
+
+
+def _stage_title(stage: Part, standing: Standing) -> Content:
+    text = visible(stage.title)
+    if stage.is_done:
+        return Content(text)
+    return word("next", text) if standing.next in stage.lessons else Content(text)
+
+
+def _stage_note(stage: Part) -> str:
+    if stage.is_done:
+        return f"{len(stage.lessons)} lesson{'s' * (len(stage.lessons) > 1)}, done"
+    if stage.done:
+        left = duration(stage.left)
+        return f"{stage.done} of {len(stage.lessons)} lessons done, {left} left"
+    return stage.amount
+
+
+def _lesson_rows(known: Course, standing: Standing, stage: Part, indent: str) -> Iterator[Row]:
+    for lesson_id in stage.lessons:
+        lesson = known.lessons[lesson_id]
+        state = "done" if lesson_id in known.done else "next" if lesson_id == standing.next else ""
+        label = Content(indent) + word(state, state, 6) + visible(lesson.title)
+        begun = ""
+        if lesson_id in known.begun:
+            passed, count = known.begun[lesson_id]
+            begun = f"begun {passed} of {count}  " if count else "begun  "
+        yield Row(lesson_id, label, "" if state == "done" else begun + f"{minutes(lesson):>6}")
+
+
+def minutes(lesson: Lesson) -> str:
+    """Return how long a lesson takes, in words."""
+    return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+
+
+def machine_lines(facts: Facts | None, indent: str = "") -> Iterator[Lines]:
+    """Yield what is known of the machine."""
+    known = facts.rows if facts else (("", "looking ..."),)
+    width = max(8, *(len(name) for name, _ in known), 0)
+    for name, text in known:
+        yield Hanging(f"{indent}{name:<{width}} ", text)
+
+
+def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[Lines]:
+    """Yield what the last check said, and when that was."""
+    if check is None:
+        yield Hanging(indent, "None yet. Press c to run one.")
+        return
+    if when := _when(check):
+        yield Hanging(indent, when)
+    yield Hanging(indent, visible(str(check.get("headline", ""))))
+
+
+def _when(check: dict[str, Any]) -> str:
+    try:
+        time = datetime.fromisoformat(str(check.get("when"))).astimezone()
+    except ValueError:
+        return ""
+    return f"{time:%Y-%m-%d %H:%M}, level {visible(str(check.get('level', '')))}"
+
+
+def group(name: str, lines: Iterator[Lines]) -> Iterator[Row]:
+    """Yield a group of lines with its title, as rows that cannot be chosen."""
+    yield Row(None, "")
+    yield title(name)
+    for line in lines:
+        yield Row(None, line)
+
+
+def _tpu_rows(known: Course) -> Iterator[Row]:
+    """Yield what the ledger of TPUs says, and whether one could not be read."""
+    if known.tpus:
+        one = known.tpus == 1
+        what = "1 TPU" if one else f"{known.tpus} TPUs"
+        text = f"{what} of Google Cloud may be billed: u shows {'it' if one else 'them'}"
+        yield Row("tpus", word("warn", text))
+    if known.unread:
+        text = "A ledger of TPUs could not be read, so more may be billed: u says where it is"
+        yield Row("tpus-unread", Hanging("", word("warn", text)))
+
+
+def _note(text: str) -> tuple[Lines, ...]:
+    return (Hanging("  ", Content.styled(text, "dim")),)

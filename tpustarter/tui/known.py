@@ -1,0 +1,62 @@
+"""What Home and the choice of a path know of the course, read in a worker."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tpustarter.learning.standing import Standing, standing_on
+from tpustarter.problem import Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tpustarter.content import Lesson, LessonPath
+
+
+@dataclass(frozen=True)
+class Course:
+    """What there is to learn, and how far one is."""
+
+    lessons: dict[str, Lesson]
+    paths: list[LessonPath]
+    done: frozenset[str]
+    """Lessons that were done."""
+    begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """Of lessons that were begun and not done: blocks that passed, and blocks to pass."""
+    last: dict[str, Any] | None = None
+    """The last check of this machine."""
+    trouble: str = ""
+    """Why lessons cannot be read, if they cannot."""
+    tpus: int = 0
+    """TPUs of Google Cloud that this program asked for and that may be billed."""
+    unread: int = 0
+    """Ledgers of such TPUs that could not be read."""
+
+    def standing(self, path: LessonPath) -> Standing:
+        """Return where one is on a path."""
+        return standing_on(path, self.lessons, self.done)
+
+
+def read(folder: Path | None) -> Course:
+    """Read the lessons of a folder, progress, the last check and the ledger of TPUs."""
+    from tpustarter import content
+    from tpustarter.cloud import ledger
+    from tpustarter.learning import progress  # not needed for the first paint
+
+    known = Course({}, [], frozenset(), {}, progress.last_check())
+    known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.put_aside()))
+    try:
+        lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
+        paths = content.read_paths(folder)
+        records = progress.read().lessons
+    except Problem as problem:
+        return replace(known, trouble=str(problem))
+    begun: dict[str, tuple[int, int]] = {}
+    for lesson_id, record in records.items():
+        if record.done is None and lesson_id in lessons:
+            with contextlib.suppress(Problem):  # the lesson's own page says what is wrong with it
+                begun[lesson_id] = progress.blocks_done(lessons[lesson_id], record)
+    done = frozenset(lesson_id for lesson_id, record in records.items() if record.done)
+    return replace(known, lessons=lessons, paths=paths, done=done, begun=begun)

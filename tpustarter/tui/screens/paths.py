@@ -1,0 +1,182 @@
+"""The choice of a path: who one is, as one line each, with its lessons and its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.learning.standing import duration
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, word
+from tpustarter.tui.screens.page import Page
+from tpustarter.tui.widgets import Row, Rows
+
+if TYPE_CHECKING:
+    from tpustarter.content import LessonPath
+    from tpustarter.learning.standing import Standing
+    from tpustarter.tui.facts import Facts
+    from tpustarter.tui.known import Course
+
+ASKING = "Which of these is you? Your answer puts the lessons into an order that suits you."
+LATER = "You can change it at any time: press p at home."
+DIGITS = "123456789"
+LOW = 20
+"""Lines below which nothing more is said of the marked path."""
+
+
+class PathRows(Rows):
+    """The paths; Enter takes one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "take this path", key_display="Enter"),
+    ]
+
+
+class Paths(Page):
+    """All paths, to choose one; the one that suits this machine is marked, with the reason."""
+
+    HELP = """
+A path is an order of lessons for one kind of reader. Press its digit, or Enter on its line.
+
+The line below the list says who the marked path is for, and what its stages are. What you have
+done counts on every path that has the lesson, so you lose nothing when you change.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "take(1)", "choose", key_display="1, 2, ...",
+                tooltip="tpustarter learn --path ID"),
+        *(Binding(digit, f"take({digit})", show=False) for digit in DIGITS[1:]),
+        Binding("escape", "suggested", "take what suits this machine", key_display="Esc",
+                tooltip="the path that is marked when you arrive"),
+        Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
+    ]  # fmt: skip
+
+    def __init__(self, follow: Callable[[str], None], *, is_first: bool) -> None:
+        """Make the screen.
+
+        Args:
+            follow: Told the id of the path that was chosen.
+            is_first: Whether nobody chose yet, so that Esc chooses too.
+        """
+        super().__init__("Choose a path")
+        self._follow = follow
+        self._is_first = is_first
+        self._course: Course | None = None
+        self._facts: Facts | None = None
+        self._marked: str | None = None
+        """What was marked here, and not by a key."""
+        self._takes_suggestion = False
+        """Whether what suits this machine is taken as soon as it is known."""
+
+    def body(self) -> Iterable[Widget]:
+        """Return the question, the paths, and what is to be said of the marked one."""
+        text = f"{ASKING} {LATER}" if self._is_first else ASKING
+        return (Static(Content(text), id="asking"), PathRows(id="paths"), Static(id="about"))
+
+    def on_mount(self) -> None:
+        """Show what is known."""
+        self.set_focus(self.query_one(Rows))
+        self._show()
+
+    def on_resize(self) -> None:
+        """Without room for both, the paths come before what is said of one."""
+        self.set_class(self.size.height < LOW, "-low")
+
+    def show(self, course: Course | None, facts: Facts | None) -> None:
+        """Take what is known of the course and the machine by now."""
+        self._course, self._facts = course, facts
+        if self.is_mounted:
+            self._show()
+
+    @property
+    def _paths(self) -> list[LessonPath]:
+        return self._course.paths if self._course else []
+
+    @property
+    def _suggested(self) -> str | None:
+        """The id of the path that suits this machine; None while that is not known."""
+        name = self._facts.suggestion[0] if self._facts else None
+        return name if name in [path.id for path in self._paths] else None
+
+    @property
+    def _own(self) -> str | None:
+        """The id of the path that is followed now; None where nobody chose yet."""
+        path = self.tutor.path_of(self._paths)
+        return path.id if path and not self._is_first else None
+
+    def _show(self) -> None:
+        if self._course and len(self._paths) < 2:
+            self.dismiss()  # there is nothing to choose; Home says why
+            return
+        rows = self.query_one(Rows)
+        moved = rows.chosen != self._marked
+        rows.show(self._rows(), highlight=None if moved else self._own or self._suggested)
+        self._marked = self._marked if moved else rows.chosen
+        if self._takes_suggestion and self._facts:
+            self.action_suggested()
+        self.refresh_bindings()
+
+    def _rows(self) -> Iterator[Row]:
+        if self._course is None:
+            yield Row(None, "  reading the lessons ...")
+            return
+        for number, path in enumerate(self._paths, 1):
+            mark = "*" if path.id == self._own else " "
+            digit = number if number < 10 else " "
+            label = f" {digit} {mark} {visible(path.title)}"
+            note: tuple[Lines, ...] = ()
+            if self._facts and path.id == self._suggested:
+                text = f"Suits this machine: {self._facts.suggestion[1]}."
+                note = (Hanging("     ", word("next", text)),)
+            yield Row(path.id, label, _amount(self._course.standing(path)), note)
+
+    @on(Rows.OptionHighlighted)
+    def describe(self, event: Rows.OptionHighlighted) -> None:
+        """Say who the marked path is for, and what its stages are."""
+        path = next((path for path in self._paths if path.id == event.option_id), None)
+        if path is None or self._course is None:
+            return
+        stages = [stage.title for stage in self._course.standing(path).stages if stage.title]
+        lines = [Hanging("", Content.styled(visible(path.who), "bold"))]
+        if stages:
+            lines.append(Hanging("Stages: ", visible("; ".join(stages))))
+        self.query_one("#about", Static).update(Stack(lines))
+
+    @on(Rows.OptionSelected)
+    def take_row(self, event: Rows.OptionSelected) -> None:
+        """Follow the marked path."""
+        self._take(event.option_id)
+
+    def action_take(self, number: int) -> None:
+        """Follow a path by its number."""
+        if number <= len(self._paths):
+            self._take(self._paths[number - 1].id)
+
+    def action_suggested(self) -> None:
+        """Follow what suits this machine, once that is known."""
+        self._takes_suggestion = True
+        if self._facts and self._course:
+            self._take(self._suggested or self._paths[0].id)
+
+    def _take(self, path_id: str | None) -> None:
+        if path_id:
+            self.dismiss()
+            self._follow(path_id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc chooses on a first start, and goes back later."""
+        if action in ("suggested", "back"):
+            return self._is_first == (action == "suggested")
+        return super().check_action(action, parameters)
+
+
+def _amount(standing: Standing) -> str:
+    """Return how many lessons a path has, or how many are done, and how long it takes."""
+    part = standing.whole
+    done = f"{part.done} of " if part.done else ""
+    return f"{done}{len(part.lessons):>2} lessons  {duration(part.minutes):>11}"
