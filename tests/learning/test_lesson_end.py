@@ -12,8 +12,7 @@ from tpustarter import content
 from tpustarter.content import Lesson, LessonPath, Stage
 from tpustarter.learning import blocks, exercises, lesson_end, progress
 from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.course import Onward
-from tpustarter.learning.lesson_end import LessonEnd
+from tpustarter.learning.lesson_end import LessonEnd, Way
 
 TEXT = f"""{fence("print(1)")}
 ## Where it breaks
@@ -109,19 +108,46 @@ def test_a_lesson_without_blocks_is_done_by_its_questions_or_by_reading_on(tmp_p
     assert "Done: you have read it" == read_end(words).headline
 
 
-def test_where_the_course_goes_on_is_one_line(tmp_path: Path) -> None:
-    """With the path's title, so that one sees which path is followed."""
-    path = LessonPath("laptop", "I have a laptop", "W.", (Stage("", ("made/sample",)),))
+def path_of(*lessons: str) -> LessonPath:
+    """Return a path of these lessons."""
+    return LessonPath("laptop", "I have a laptop", "W.", (Stage("", lessons),))
+
+
+def test_the_way_on_is_one_line_with_the_title_of_the_path(tmp_path: Path) -> None:
+    """Along the path; at its end what is left of it; from beside it back to it."""
     lesson = make_lesson(tmp_path, "")
 
-    assert 'Next on your path "I have a laptop": Sample, 3 min' == lesson_end.goes_on(
-        Onward(path, "next", lesson.id), lesson
+    def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> Way:
+        return lesson_end.after_lesson(lesson_id, path_of(*names), [lesson], done)
+
+    mine = "made/sample"
+    assert way("a/one", "a/one", mine) == Way(
+        'Next on your path "I have a laptop": Sample, 3 min', lesson=mine
     )
-    assert lesson_end.goes_on(Onward(path, "back", lesson.id), lesson) == (
-        'This lesson is not on your path "I have a laptop". The path goes on with: Sample, 3 min'
+    assert way("a/one", mine) == Way(
+        'This lesson is not on your path "I have a laptop". The path goes on with: Sample, 3 min',
+        lesson=mine,
     )
-    assert lesson_end.goes_on(Onward(path, "left", lesson.id), lesson).endswith(
-        "Still open on it: Sample, 3 min"
+    assert way("a/one", mine, "a/one").text.endswith("Still open on it: Sample, 3 min")
+    end = way("a/one", mine, "a/one", done=(mine,))
+    assert (None, True) == (end.lesson, "and all others are done" in end.text)
+    nowhere = Way("No path leads on from here.")
+    assert nowhere == lesson_end.after_lesson(mine, None, [lesson], ())
+
+
+def test_an_exercise_leads_to_the_next_one_and_then_on(tmp_path: Path) -> None:
+    """As long as the lesson has one that is not done."""
+    shipped(tmp_path, "first")
+    shipped(tmp_path, "second")
+    path = make_lesson(tmp_path, "").path
+    path.write_text(
+        path.read_text().replace("minutes: 3", "minutes: 3\nexercises: [first, second]")
     )
-    assert "and all others are done" in lesson_end.goes_on(Onward(path, "end", None), None)
-    assert "No path leads on from here." == lesson_end.goes_on(Onward(None, "end", None), None)
+    lesson = content.read_lesson(path)
+    first, _ = exercises.read(lesson)
+    way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
+    assert Way("Next exercise of this lesson: Return the double", exercise="made/second") == way
+    progress.exercise_judged(lesson.id, "second", is_right=True)
+
+    way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
+    assert (None, None) == (way.exercise, way.lesson)

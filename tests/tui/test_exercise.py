@@ -76,8 +76,31 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             assert "doubled" in on_screen(pilot.app)
+            await until(pilot, lambda: "last lesson of your path" in on_screen(pilot.app))
             seen = await press(pilot, "escape")
             assert "p  exercise: done: Return the double" not in seen  # read when it was opened
+
+    run(journey)
+
+
+def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> None:
+    """One key goes to the next lesson of the path, and Esc from there back to where one began."""
+    lessons = {"asks": LESSON, "then": "# Then\n\nOn we go.\n"}
+    paths = "- {id: laptop, title: Mine, who: W., lessons: [start/asks, start/then]}\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            (tmp_path / "lessons" / "paths.yml").write_text(paths)
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p")
+            learner_file().write_text(SOLVED)
+            await until(pilot, lambda: 'Next on your path "Mine": Then' in on_screen(pilot.app))
+            assert "You learned  a double is a sum." in on_screen(pilot.app)
+            seen = await press(pilot, "n")
+            assert "On we go." in seen
+            seen = await press(pilot, "escape")
+            assert "On we go." not in seen
+            assert "Asks" in seen
 
     run(journey)
 

@@ -14,6 +14,7 @@ from tpustarter.terminal import visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.exercises import Exercise
+    from tpustarter.learning.lesson_end import Way
 
 
 def path_here(paths: list[LessonPath]) -> LessonPath | None:
@@ -35,37 +36,34 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
         for line in wrap(visible(f"{sentence}."), "  "):
             click.echo(line)
     if all_passed:
-        _say_onward(lesson.id)
+        lessons = content.read_lessons()
+        _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, progress.done()))
 
 
 def after_right(exercise: Exercise) -> None:
     """Say what a right answer has shown, and with which command to go on."""
-    from tpustarter.learning import exercises
+    from tpustarter.learning import lesson_end, progress
 
     if exercise.learned:
         _say(f"What you learned: {exercise.learned}")
-    other = exercises.following(exercise)
-    if other:
-        _say(f"Next exercise of this lesson: {other.title}")
-        click.echo(as_typed(f"  tpustarter learn --exercise {visible(other.id)}"))
-    else:
-        _say_onward(exercise.lesson.id)
+    _say_way(lesson_end.after_exercise(exercise, _path(), content.read_lessons(), progress.done()))
 
 
-def _say_onward(lesson_id: str) -> None:
-    """Say where the course goes on, and with which command."""
-    from tpustarter.learning import course, lesson_end, progress
-
-    lessons = {lesson.id: lesson for lesson in content.read_lessons()}
+def _path() -> LessonPath | None:
+    """Return the path to follow; None where paths cannot be read, which `learn` tells of."""
     try:
-        path = path_here(content.read_paths())
-    except Problem:  # what was done is done; `tpustarter learn` tells what is wrong with them
-        path = None
-    onward = course.onward(lesson_id, path, progress.done())
-    lesson = lessons.get(onward.lesson or "")
-    _say(lesson_end.goes_on(onward, lesson))
-    if lesson:
-        click.echo(as_typed(f"  tpustarter learn {visible(lesson.id)}"))
+        return path_here(content.read_paths())
+    except Problem:
+        return None
+
+
+def _say_way(way: Way) -> None:
+    """Say what one goes on with, and the command."""
+    _say(way.text)
+    if way.exercise:
+        click.echo(as_typed(f"  tpustarter learn --exercise {visible(way.exercise)}"))
+    elif way.lesson:
+        click.echo(as_typed(f"  tpustarter learn {visible(way.lesson)}"))
 
 
 def _say(text: str) -> None:

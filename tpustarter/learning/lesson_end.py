@@ -6,12 +6,12 @@ exercises are told beside that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from tpustarter.content import Lesson
+from tpustarter.content import Lesson, LessonPath
+from tpustarter.learning import course, exercises
 from tpustarter.learning.blocks import Part
-from tpustarter.learning.course import Onward
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.progress import LessonProgress
 
@@ -42,7 +42,7 @@ class LessonEnd:
 def look(
     parts: Sequence[Part],
     known: LessonProgress,
-    exercises: Sequence[Exercise],
+    lesson_exercises: Sequence[Exercise],
     *,
     by_id: bool = False,
 ) -> LessonEnd:
@@ -51,20 +51,20 @@ def look(
     Args:
         parts: The lesson's parts.
         known: What is remembered of it.
-        exercises: The lesson's exercises.
+        lesson_exercises: Its exercises.
         by_id: Name blocks by id, as the command line does; else by number and heading.
     """
     blocks = [part.block for part in parts if part.block and not part.block.is_optional]
     passed = sum(known.status(block) == "pass" for block in blocks)
     questions = [part.quiz.id for part in parts if part.quiz]
     right = sum(_is_right(known, name) for name in questions)
-    solved = sum(_state(known, exercise) == "pass" for exercise in exercises)
+    solved = sum(_state(known, exercise) == "pass" for exercise in lesson_exercises)
     needed, achieved = (len(blocks), passed) if blocks else (len(questions), right)
     is_done = bool(known.done) or needed == achieved > 0
     counts = [f"{passed} of {len(blocks)} block{'s' * (len(blocks) > 1)}"] if blocks else []
     counts += _counted("question", right, len(questions))
-    counts += _counted("exercise", solved, len(exercises))
-    left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, exercises)]
+    counts += _counted("exercise", solved, len(lesson_exercises))
+    left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, lesson_exercises)]
     headline = ": ".join(filter(None, ("Done" if is_done else "Not done yet", ", ".join(counts))))
     if not needed and not counts:
         headline = "Done: you have read it" if is_done else "Nothing here is to be run"
@@ -107,13 +107,13 @@ def _open_blocks(parts: Sequence[Part], known: LessonProgress, *, by_id: bool) -
 
 
 def _open_rest(
-    parts: Sequence[Part], known: LessonProgress, exercises: Sequence[Exercise]
+    parts: Sequence[Part], known: LessonProgress, lesson_exercises: Sequence[Exercise]
 ) -> Iterator[str]:
     """Yield the questions without a right answer, and the exercises that are not solved."""
     for quiz in (part.quiz for part in parts if part.quiz):
         if not _is_right(known, quiz.id):
             yield f'The question "{_short(quiz.question)}" has no right answer yet'
-    for exercise in exercises:
+    for exercise in lesson_exercises:
         status = _state(known, exercise)
         if status != "pass":
             how = _EXERCISE_STATES.get(status, "has not been judged")
@@ -138,14 +138,41 @@ def _short(text: str) -> str:
     return f"{text[:MOST_QUESTION].rpartition(' ')[0]} ..."
 
 
-def goes_on(onward: Onward, following: Lesson | None) -> str:
-    """Return where the course goes on, as one line: `Next on your path "...": TITLE, 12 min`."""
-    path = f'your path "{onward.path.title}"' if onward.path else ""
+@dataclass(frozen=True)
+class Way:
+    """What one goes on with: an exercise, a lesson, or nothing at the end of a path."""
+
+    text: str
+    """`Next on your path "...": TITLE, 12 min`."""
+    exercise: str | None = None
+    """The id of the exercise."""
+    lesson: str | None = None
+    """The id of the lesson."""
+
+
+def after_lesson(
+    lesson_id: str, path: LessonPath | None, lessons: Sequence[Lesson], done: Container[str]
+) -> Way:
+    """Return the way on from a lesson: along the path that the learner follows, or back to it."""
+    onward = course.onward(lesson_id, path, done)
+    following = next((lesson for lesson in lessons if lesson.id == onward.lesson), None)
+    name = f'your path "{path.title}"' if path else ""
     if following is None:
-        return f"This is the last lesson of {path}, and all others are done." if path else (
-            "No path leads on from here.")  # fmt: skip
-    lesson = f"{following.title}, {following.header.get('minutes', '?')} min"
-    return {
-        "next": f"Next on {path}: {lesson}",
-        "left": f"This is the last lesson of {path}. Still open on it: {lesson}",
-    }.get(onward.kind, f"This lesson is not on {path}. The path goes on with: {lesson}")
+        end = f"This is the last lesson of {name}, and all others are done."
+        return Way(end if path else "No path leads on from here.")
+    title = f"{following.title}, {following.header.get('minutes', '?')} min"
+    text = {
+        "next": f"Next on {name}: {title}",
+        "left": f"This is the last lesson of {name}. Still open on it: {title}",
+    }.get(onward.kind, f"This lesson is not on {name}. The path goes on with: {title}")
+    return Way(text, lesson=following.id)
+
+
+def after_exercise(
+    exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson], done: Container[str]
+) -> Way:
+    """Return the way on from an exercise: the lesson's next one, else as from the lesson."""
+    other = exercises.following(exercise)
+    if other:
+        return Way(f"Next exercise of this lesson: {other.title}", exercise=other.id)
+    return after_lesson(exercise.lesson.id, path, lessons, done)

@@ -12,6 +12,7 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
 from tpustarter.invocation import as_typed
+from tpustarter.terminal import visible
 
 STATUS_STYLES = {
     "pass": "ansi_green",
@@ -35,6 +36,16 @@ MIN_TEXT_WIDTH = 16
 def word(status: str, text: str, width: int = 0) -> Content:
     """Return a status in words, coloured."""
     return Content.styled(f"{text:<{width}}", STATUS_STYLES.get(status, ""))
+
+
+def prose(text: str) -> Content:
+    """Return a sentence of ours with its code in bold; the backticks around it go."""
+    pieces = visible(text).split("`")
+    if len(pieces) % 2 == 0:  # a backtick stands alone
+        return Content(visible(text))
+    return Content("").join(
+        Content.styled(piece, "bold" if number % 2 else "") for number, piece in enumerate(pieces)
+    )
 
 
 class Lines(Visual):

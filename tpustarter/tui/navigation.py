@@ -60,10 +60,19 @@ class Navigation:
         return bool(readers)
 
     def to_lesson_instead(self, lesson: str) -> None:
-        """Show a lesson in the place of the screen in front."""
+        """Show a lesson in the place of the one that is open, and of what is in front of it."""
         from tpustarter.tui.screens.reader import Reader
 
+        if any(isinstance(screen, Reader) for screen in self._app.screen_stack):
+            while not isinstance(self._app.screen, Reader):
+                self._app.pop_screen()
         cast("Any", self._app).switch_screen(Reader(lesson))
+
+    def to_exercise_instead(self, exercise: str) -> None:
+        """Show an exercise in the place of the screen in front."""
+        from tpustarter.tui.screens.exercise import ExercisePage
+
+        cast("Any", self._app).switch_screen(ExercisePage(exercise))
 
     def to_setup(self, profile: str = "jax") -> None:
         """Show the plan of a set-up; nothing is run for that."""

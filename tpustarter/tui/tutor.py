@@ -45,7 +45,7 @@ class Routes(Protocol):
         """Show one lesson, from a line of it if one is given."""
 
     def to_lesson_instead(self, lesson: str) -> None:
-        """Show a lesson in the place of the screen in front."""
+        """Show a lesson in the place of the one that is open, and of what is in front of it."""
 
     def back_to_lesson(self, lesson: str) -> bool:
         """Return to a lesson that is open below what is in front; returns whether one is."""
@@ -53,6 +53,9 @@ class Routes(Protocol):
 
     def to_exercise(self, exercise: str) -> None:
         """Work on an exercise."""
+
+    def to_exercise_instead(self, exercise: str) -> None:
+        """Show an exercise in the place of the screen in front."""
 
     def to_setup(self, profile: str = "jax") -> None:
         """Show the plan of a set-up; nothing is run for that."""

@@ -21,14 +21,15 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter import content
-from tpustarter.learning import exercises
+from tpustarter.learning import exercises, lesson_end, progress
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_end import Way
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.output import Output
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, Stack, word
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured
@@ -48,6 +49,8 @@ Fill the gap in the file named here, in your own editor.
 
 * **e** opens it here. You may also edit it elsewhere: it is judged whenever you **save** it.
 * **r** judges it now; **x** or **Esc** stops an answer that does not end.
+* **n** goes on once an answer is right: to the lesson's next exercise, or to the next lesson of
+  your path.
 * **h** gives the next hint, **v** the whole solution, **u** begins anew and keeps your file aside.
 
 What stands below `# Judged below` is put there anew each time: changing it changes nothing.
@@ -58,6 +61,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
         Binding("v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),
         Binding("u", "anew", "begin anew", tooltip="tpustarter learn --exercise ID --reset"),
+        Binding("n", "next", "next", tooltip="tpustarter learn"),
         Binding("space", "page_down", show=False),
     ]
 
@@ -75,6 +79,8 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         self._clock: Timer | None = None
         self._hints: list[str] = []
         self._solution = ""
+        self._way: Way | None = None
+        """What one goes on with; null until an answer is right."""
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
@@ -100,8 +106,22 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         except Problem as problem:
             self.post_message(Looked(problem))
 
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look_on(self, exercise: Exercise) -> None:
+        """Look where a right answer leads."""
+        path = self.tutor.path_of(content.read_paths(self.tutor.lessons))
+        lessons = content.read_lessons(self.tutor.lessons)
+        done = progress.done()
+        self.post_message(Looked(lesson_end.after_exercise(exercise, path, lessons, done)))
+
     def on_looked(self, message: Looked) -> None:
-        """Show the task, or why there is none."""
+        """Show the task, or why there is none; after a right answer, where it leads."""
+        if isinstance(message.what, Way):
+            self._way = message.what
+            self._show()
+            self.refresh_bindings()
+            self._show_last()
+            return
         if isinstance(message.what, Problem):
             self.query_one("#answer", Static).update(Content(plain(str(message.what))))
             return
@@ -128,6 +148,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if self._exercise is None or self._busy:
             return
         self._busy, self._began, self._judged = True, time.monotonic(), None
+        self._way = None
         self._inbox, self._tail = Inbox(), Tail()
         self.refresh_bindings()
         self._show()
@@ -157,6 +178,8 @@ What stands below `# Judged below` is put there anew each time: changing it chan
                 self._tail.add(event.text)
             elif isinstance(event, Judged):
                 self._judged = event
+                if event.is_right and self._exercise:
+                    self._look_on(self._exercise)
             else:
                 self._busy = False
         self._show()
@@ -174,12 +197,26 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         printed.display = bool(self._tail.text)
         count = len(exercise.hints)
         pieces: list[Lines | Content] = [
-            Hanging(f"hint {number} of {count}  ", visible(hint))
+            Hanging(f"hint {number} of {count}  ", prose(hint))
             for number, hint in enumerate(self._hints, 1)
         ]
         if self._solution:
             pieces += [Content.styled("the solution:", "bold"), coloured(plain(self._solution))]
+        pieces += self._end(exercise)
         self.query_one("#help", Static).update(Stack(pieces))
+
+    def _end(self, exercise: Exercise) -> list[Lines | Content]:
+        """Return what a right answer has shown, and where it leads."""
+        if not (self._judged and self._judged.is_right):
+            return []
+        pieces: list[Lines | Content] = []
+        if exercise.learned:
+            learned = Hanging(word("done", "You learned  "), prose(exercise.learned))
+            pieces += [learned, Content("")]
+        if self._way:
+            key = "n" if self._way.exercise or self._way.lesson else "Esc"
+            pieces.append(Hanging(f"{key:<5}", prose(self._way.text)))
+        return pieces
 
     def _verdict(self, exercise: Exercise) -> Content:
         if self._busy:
@@ -188,7 +225,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if judged is None:
             return Content(f"{STATES[exercises.state(exercise)]}: e edits it, saving judges it")
         if judged.is_right:
-            return word("pass", "RIGHT") + "  Esc leads back to the lesson"
+            return word("pass", "RIGHT")
         status = judged.result.status
         labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
         return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
@@ -254,6 +291,13 @@ What stands below `# Judged below` is put there anew each time: changing it chan
             self._saved, self._judged, self._tail = exercises.saved(path), None, Tail()
             self._show()
 
+    def action_next(self) -> None:
+        """Go on: to the lesson's next exercise, or to the next lesson of the path."""
+        if self._way and self._way.exercise:
+            self.tutor.go.to_exercise_instead(self._way.exercise)
+        elif self._way and self._way.lesson:
+            self.tutor.go.to_lesson_instead(self._way.lesson)
+
     def action_page_down(self) -> None:
         """Read on."""
         self.query_one("#page").scroll_page_down(animate=False)
@@ -281,6 +325,9 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         exercise = self._exercise
         if action in ("judge", "edit", "anew"):
             return exercise is not None and not self._busy
+        if action == "next":
+            can_go = self._way and (self._way.exercise or self._way.lesson)
+            return bool(can_go and not self._busy)
         if action == "hint":
             return exercise is not None and len(self._hints) < len(exercise.hints)
         if action == "solution":
