@@ -36,7 +36,7 @@ def write_check(folder: Path, *, title: str = "A claim.", timeout_s: str = "5") 
 
 def kept() -> Path:
     """Return the file in which checks are kept."""
-    return locations.state_place() / "cache" / "checks.jsonl"
+    return locations.state_place() / "cache" / "checks"
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
@@ -128,13 +128,15 @@ def spoil(file: Path, how: str) -> None:
     text = file.read_text()
     first, second = text.splitlines()
     texts = {
+        "foreign": f"{cache._hash(b'[1]')}\n[1]",
+        "foreign and no JSON": f"{cache._hash(b'{')}\n{{",
         "empty": "",
         "half": text[: len(text) // 2],
         "no JSON": "\x00\xff" + text,
-        "another value": f"{first}\n{second.replace('5', '6')}\n",
-        "a list": '"0"\n[1]\n',
-        "nested": '"0"\n' + "[" * 99_999,
-        "huge": f"{first}\n{second}{' ' * cache.MAX_BYTES}\n",
+        "another value": f"{first}\n{second.replace('5', '6')}",
+        "a list": "0\n[1]",
+        "nested": "0\n" + "[" * 99_999,
+        "huge": f"{first}\n{second}{' ' * cache.MAX_BYTES}",
     }
     file.unlink()
     if how == "a folder":
@@ -149,8 +151,8 @@ def spoil(file: Path, how: str) -> None:
 
 @pytest.mark.parametrize(
     "how",
-    ["empty", "half", "no JSON", "another value", "a list", "nested", "huge", "a folder", "a pipe",
-     "no file at all"],
+    ["foreign", "foreign and no JSON", "empty", "half", "no JSON", "another value", "a list",
+     "nested", "huge", "a folder", "a pipe", "no file at all"],
 )  # fmt: skip
 def test_a_cache_that_is_not_as_it_was_written_is_not_believed(how: str, tmp_path: Path) -> None:
     """Everything is read anew, nothing is said about it, and where it can be it is kept again."""
@@ -202,7 +204,7 @@ def test_the_cache_does_not_grow_without_limit(monkeypatch: pytest.MonkeyPatch) 
         with cache.opened("sample", __file__) as known:
             for source in (number, 0):
                 known.value(str(source).encode(), lambda: number)  # noqa: B023  called at once
-    lines = (locations.state_place() / "cache/sample.jsonl").read_text().splitlines()
+    lines = (locations.state_place() / "cache/sample").read_text().splitlines()
 
     assert [9, 0, 8] == [*json.loads(lines[1]).values()]
 
@@ -213,7 +215,7 @@ def test_two_processes_at_once_leave_a_whole_file(tmp_path: Path) -> None:
     program = (
         "import pathlib, sys\n"
         "from tpustarter import content, locations\n"
-        "place = locations.state_place() / 'cache/checks.jsonl'\n"
+        "place = locations.state_place() / 'cache/checks'\n"
         "for _ in range(100):\n"
         "    place.unlink(missing_ok=True)\n"
         "    (check,) = content.read_checks(pathlib.Path(sys.argv[1]))\n"
@@ -229,14 +231,19 @@ def test_two_processes_at_once_leave_a_whole_file(tmp_path: Path) -> None:
     assert [kept()] == [*kept().parent.iterdir()]
 
 
-def test_under_sudo_the_cache_belongs_to_who_called_it(
+def test_under_sudo_nothing_is_kept_or_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Folders and file are handed over, as all of the state is."""
-    given = list[Path]()
-    monkeypatch.setattr(locations, "give_to_caller", given.append)
+    """Nothing of root's is left behind, and root believes no file that a user can write."""
     write_check(tmp_path)
     content.read_checks(tmp_path)
+    data = kept().read_bytes()
+    kept().unlink()
+    parsed = counted(monkeypatch)
+    monkeypatch.setattr(locations, "caller", lambda: (os.getuid(), os.getgid()))
+    content.read_checks(tmp_path)
 
-    assert {kept().parent, kept().parent.parent} <= {*given}
-    assert kept().parent in {path.parent for path in given if path.name.startswith(".checks-")}
+    assert not kept().exists()
+    kept().write_bytes(data)
+    content.read_checks(tmp_path)
+    assert 2 == len(parsed)

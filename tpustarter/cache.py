@@ -1,8 +1,9 @@
-"""What reading a text came to, kept in the state folder, so that nothing is parsed twice.
+"""What was made of files, kept in the state folder, so that nothing is parsed or built twice.
 
-An entry is keyed by the text that it was read from, by the code that read it, and by this Python:
-whatever changes, the entry is not found any more, and nothing is ever out of date. Losing the
-cache costs time and nothing else, so no error of it is ever shown.
+It is keyed by the content that it was made of, by the code that made it, and by this Python:
+whatever changes, it is not found any more, and nothing is ever out of date. The first line of a
+file is the hash of the rest. Losing the cache costs time and nothing else, so no error of it is
+ever shown. Under sudo there is none: any program of the user's can write what root would believe.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tpustarter import locations
 from tpustarter.problem import Problem
 from tpustarter.version import __version__
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """A larger file is none of ours."""
 MOST = 400
 """Entries kept of one name, those of this run first: other versions and folders have some too."""
@@ -62,26 +63,58 @@ def opened(name: str, reader: str) -> Generator[Cache]:
         name: That of a file in the folder `cache` of the state folder.
         reader: The file of the code that reads the sources.
     """
-    cache = Cache(_load(name), _salt(reader))
+    cache = Cache(_entries(name), _salt(reader))
     yield cache
-    if (entries := cache.to_keep()) is not None:
-        # A state folder that is full, read-only or nowhere to be found is no error here.
-        with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError, Problem):
-            folder = locations.make_folder(locations.state_place() / "cache")
-            text = json.dumps(entries)
-            lines = f"{json.dumps(_hash(text.encode()))}\n{text}\n"
-            locations.replace(folder / f"{name}.jsonl", lines.encode())
+    if (kept := cache.to_keep()) is not None and (folder := _folder()):
+        _keep(folder / name, json.dumps(kept).encode())
 
 
-def _load(name: str) -> dict[str, Any]:
-    """Return the entries that were kept; none where the file is not as it was written."""
-    with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError):
-        file = locations.state_place() / "cache" / f"{name}.jsonl"
-        first, _, text = locations.read_text(file, MAX_BYTES).partition("\n")
-        text = text.removesuffix("\n")
-        if json.loads(first) == _hash(text.encode()):
-            return cast("dict[str, Any]", json.loads(text))
+def built(name: str, source: bytes, reader: str, build: Callable[[], bytes]) -> bytes | None:
+    """Return what `build` makes of a source, or made of it before; None where it cannot be kept."""
+    key = _hash(_salt(reader) + source).encode()
+    known, _, body = (_load(name) or b"").partition(b"\n")
+    if known == key:
+        return body
+    if (folder := _folder()) is None:
+        return None
+    body = build()
+    _keep(folder / name, key + b"\n" + body)
+    return body
+
+
+def _entries(name: str) -> dict[str, Any]:
+    with contextlib.suppress(ValueError, RecursionError):
+        entries = json.loads(_load(name) or b"{}")
+        if isinstance(entries, dict):
+            return cast("dict[str, Any]", entries)
     return {}
+
+
+def _load(name: str) -> bytes | None:
+    """Return what was kept; None where the file is not as it was written."""
+    if locations.caller():
+        return None
+    with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError):
+        file = locations.state_place() / "cache" / name
+        first, _, body = locations.read_bytes(file, MAX_BYTES).partition(b"\n")
+        if first == _hash(body).encode():
+            return body
+    return None
+
+
+def _folder() -> Path | None:
+    """Make and return the folder of what is kept; None where there can be none."""
+    if locations.caller():
+        return None
+    with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError, Problem):
+        return locations.make_folder(locations.state_place() / "cache")
+    return None
+
+
+def _keep(file: Path, body: bytes) -> None:
+    """Write a file; a disk that is full is no error."""
+    with contextlib.suppress(OSError):
+        locations.replace(file, _hash(body).encode() + b"\n" + body)
 
 
 def _salt(reader: str) -> bytes:

@@ -47,12 +47,22 @@ def caller() -> tuple[int, int] | None:
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """Return the text of a file; raises OSError or ValueError for a pipe, a device, a huge one."""
+    _refuse_odd(path, max_bytes)
+    return path.read_text(encoding="utf-8-sig")
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return what a file holds; raises OSError for a pipe, a device, a huge one."""
+    _refuse_odd(path, max_bytes)
+    return path.read_bytes()
+
+
+def _refuse_odd(path: Path, max_bytes: int) -> None:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     if status.st_size > max_bytes:
         raise OSError(errno.EFBIG, f"found {status.st_size} bytes, expected {max_bytes} at most")
-    return path.read_text(encoding="utf-8-sig")
 
 
 def state() -> Path:

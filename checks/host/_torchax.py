@@ -15,9 +15,10 @@ def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
     """Compare the files of torchax with its record, where torch_xla is installed too."""
     options: dict[str, Any] = {} if path is None else {"path": list(path)}
     by_name = {
-        (package.metadata["Name"] or "").replace("_", "-").lower(): package
-        for package in importlib.metadata.distributions(**options)
-        if package.metadata
+        name: package
+        for name in ("torchax", "torch-xla")
+        for package in importlib.metadata.distributions(name=name, **options)
+        if package.metadata and package.metadata["Name"]
     }
     if not {"torchax", "torch-xla"} <= by_name.keys():
         return

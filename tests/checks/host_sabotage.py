@@ -33,7 +33,7 @@ def run(name: str, machine: host.Machine, **seams: Any) -> Findings:
 def installed(folder: Path, *packages: tuple[str, str, list[str]]) -> list[str]:
     """Lay out installed distributions; returns the path to look them up on."""
     for name, version, requires in packages:
-        info = folder / f"{name}-{version}.dist-info"
+        info = folder / f"{name.replace('-', '_')}-{version}.dist-info"  # as wheels spell it
         info.mkdir(parents=True)
         lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {r}" for r in requires)]
         (info / "METADATA").write_text("Metadata-Version: 2.1\n" + "\n".join(lines) + "\n")

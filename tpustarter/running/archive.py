@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
-import zipfile
+import io
+import marshal
+from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 
-from tpustarter import locations
+from tpustarter import cache, locations
 
 ENTRY = "probe/zip_main.py"
+COMPILED = ("tpustarter/machine/", "tpustarter/probe/", "tpustarter/checks/host/")
+"""What nearly every probe imports: it is there as bytecode too, which other Pythons pass over."""
+HASHED_UNCHECKED = 1
+"""Flag of bytecode that is not compared with its source again, see PEP 552: one zip has both."""
+DATE = (2026, 1, 1, 0, 0, 0)
+"""Of all files in it: nothing of a zip may depend on when it was built."""
 
 
 def build(path: Path, checks: Path | None = None) -> Path:
-    """Write the probe to `path`, with the checks below `checks`; returns `path`.
+    """Write the probe to `path`, with the checks below `checks`; returns `path`."""
+    with locations.writing(path):
+        files = _files(checks or locations.content("checks"))
+        listing = b"".join(
+            b"%s %d\n%s" % (name.encode(), len(data), data) for name, data in files.items()
+        )
+        data = cache.built("probe", listing, __file__, lambda: _zipped(files, compiled=True))
+        path.write_bytes(data or _zipped(files, compiled=False))
+    path.chmod(0o644)
+    locations.give_to_caller(path)
+    return path
 
-    Stored, not compressed: it is read once, from the same disk. Folders have entries of their
-    own, for `zipimport` finds packages without an `__init__.py` by them.
-    """
+
+def _files(checks: Path) -> dict[str, bytes]:
+    """Return what is in the zip, by name."""
     package = locations.PACKAGE
-    checks = checks or locations.content("checks")
     sources = [package / name for name in ("__init__.py", "version.py")]
     sources += sorted(
         path for name in ("machine", "probe") for path in (package / name).glob("*.py")
     )
-    with (
-        locations.writing(path),
-        zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, strict_timestamps=False) as archive,
-    ):
-        archive.write(package / ENTRY, "__main__.py")
-        for source in sources:
-            archive.write(source, f"tpustarter/{source.relative_to(package).as_posix()}")
-        folders = sorted({source.parent.name for source in checks.glob("*/*.py")})
-        for folder in ("", *(f"{name}/" for name in folders)):
-            archive.writestr(f"tpustarter/checks/{folder}", b"")
-        for source in sorted(checks.glob("*/*.py")):
-            archive.write(source, f"tpustarter/checks/{source.parent.name}/{source.name}")
-    path.chmod(0o644)
-    locations.give_to_caller(path)
-    return path
+    files = {"__main__.py": (package / ENTRY).read_bytes()}
+    for source in sources:
+        files[f"tpustarter/{source.relative_to(package).as_posix()}"] = source.read_bytes()
+    for source in sorted(checks.glob("*/*.py")):
+        name = f"tpustarter/checks/{source.parent.name}/{source.name}"
+        files[name] = source.read_bytes()
+    return files
+
+
+def _zipped(files: dict[str, bytes], *, compiled: bool) -> bytes:
+    """Return the zip.
+
+    Stored, not compressed: it is read once, from the same disk. Folders have entries of their
+    own, for `zipimport` finds packages without an `__init__.py` by them.
+    """
+    import zipfile  # takes long, and is not needed for what was built before
+
+    stream = io.BytesIO()
+    folders = {
+        f"{name.rpartition('/')[0]}/" for name in files if name.startswith("tpustarter/checks/")
+    }
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for folder in sorted({"tpustarter/checks/", *folders}):
+            archive.writestr(zipfile.ZipInfo(folder, DATE), b"")
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name, DATE), data)
+            if compiled and name.startswith(COMPILED) and (bytecode := _bytecode(name, data)):
+                archive.writestr(zipfile.ZipInfo(f"{name}c", DATE), bytecode)
+    return stream.getvalue()
+
+
+def _bytecode(name: str, source: bytes) -> bytes | None:
+    """Return a module compiled for this Python; None for one that is broken."""
+    try:
+        code = compile(source, f"probe.pyz/{name}", "exec", dont_inherit=True, optimize=0)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # whoever imports it is told
+    flags = HASHED_UNCHECKED.to_bytes(4, "little")
+    return MAGIC_NUMBER + flags + source_hash(source) + marshal.dumps(code)

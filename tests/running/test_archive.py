@@ -1,0 +1,161 @@
+"""The probe's archive is what its sources say, whichever Python reads it and whatever was kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tpustarter import cache, locations
+from tpustarter.running import archive
+
+
+def imported(probe: Path, module: str, *options: str) -> str:
+    """Return from which file a fresh process takes a module of the archive."""
+    program = (
+        f"import sys; sys.path.insert(0, sys.argv[1]); import {module} as m; print(m.__file__)"
+    )
+    words = [sys.executable, "-I", "-S", *options, "-c", program, str(probe)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip()).name
+
+
+def lay_out(folder: Path, line: str = "") -> Path:
+    """Write a folder of checks with one of them."""
+    (folder / "host").mkdir(exist_ok=True, parents=True)
+    (folder / "host/sample.py").write_text(f"def run():\n    raise SystemExit({line!r})\n")
+    return folder
+
+
+def kept() -> Path:
+    """Return the file in which the archive is kept."""
+    return locations.state_place() / "cache" / "probe"
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return for each archive that is built from now on whether it has bytecode, as they are."""
+    built, zipped = list[bool](), archive._zipped
+
+    def count(files: dict[str, bytes], *, compiled: bool) -> bytes:
+        built.append(compiled)
+        return zipped(files, compiled=compiled)
+
+    monkeypatch.setattr(archive, "_zipped", count)
+    return built
+
+
+def test_this_python_takes_bytecode_and_another_one_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another Python compiled is passed over, in silence."""
+    own = archive.build(tmp_path / "own.pyz")
+    monkeypatch.setattr(archive, "MAGIC_NUMBER", b"\x00\x01\r\n")
+    monkeypatch.setattr(cache, "__version__", "another")
+    other = archive.build(tmp_path / "other.pyz")
+
+    assert "host.pyc" == imported(own, "tpustarter.machine.host")
+    assert "host.py" == imported(other, "tpustarter.machine.host")
+    assert "host.pyc" == imported(
+        own, "tpustarter.machine.host", "--check-hash-based-pycs", "always"
+    )
+
+
+def test_bytecode_shows_the_lines_of_its_source(tmp_path: Path) -> None:
+    """A traceback names the file in the archive, and shows the line."""
+    probe = archive.build(tmp_path / "probe.pyz", lay_out(tmp_path / "checks", "told"))
+    program = (
+        "import sys, traceback; sys.path.insert(0, sys.argv[1])\n"
+        "import tpustarter.checks.host.sample as sample\n"
+        "try: sample.run()\n"
+        "except SystemExit: traceback.print_exc()\n"
+    )
+    words = [sys.executable, "-I", "-c", program, str(probe)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+
+    assert 'probe.pyz/tpustarter/checks/host/sample.py", line 2, in run' in done.stderr
+    assert "raise SystemExit('told')" in done.stderr
+
+
+def test_what_did_not_change_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second archive is the first one, to the byte."""
+    built = counted(monkeypatch)
+    first = archive.build(tmp_path / "first.pyz").read_bytes()
+    second = archive.build(tmp_path / "second.pyz").read_bytes()
+
+    assert first == second
+    assert [True] == built
+
+
+def test_a_changed_check_is_in_the_next_archive(tmp_path: Path) -> None:
+    """Also where its size and its time are the same."""
+    checks = lay_out(tmp_path / "checks", "old")
+    archive.build(tmp_path / "probe.pyz", checks)
+    before = (checks / "host/sample.py").stat()
+    lay_out(tmp_path / "checks", "new")
+    os.utime(checks / "host/sample.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    with zipfile.ZipFile(archive.build(tmp_path / "probe.pyz", checks)) as probe:
+        text = probe.read("tpustarter/checks/host/sample.py").decode()
+        bytecode = probe.read("tpustarter/checks/host/sample.pyc")
+
+    assert "raise SystemExit('new')" in text
+    assert b"new" in bytecode
+    assert b"old" not in bytecode
+
+
+@pytest.mark.parametrize("spoiled", [b"", b"0\n", b"half"])
+def test_an_archive_that_was_not_kept_whole_is_built_again(
+    spoiled: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is never run."""
+    first = archive.build(tmp_path / "probe.pyz").read_bytes()
+    data = kept().read_bytes()
+    kept().write_bytes(data[: len(data) // 2] if spoiled == b"half" else spoiled)
+    built = counted(monkeypatch)
+
+    assert first == archive.build(tmp_path / "probe.pyz").read_bytes()
+    assert [True] == built
+    assert data == kept().read_bytes()
+
+
+def test_nothing_is_kept_or_taken_under_sudo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies in the user's folder may have been written by any program of theirs."""
+    archive.build(tmp_path / "probe.pyz")
+    data = kept().read_bytes()
+    kept().unlink()
+    built = counted(monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr(locations, "caller", lambda: (os.getuid(), os.getgid()))
+        archive.build(tmp_path / "probe.pyz")
+        assert not kept().exists()
+        kept().write_bytes(data)
+        archive.build(tmp_path / "probe.pyz")
+
+    assert [False, False] == built
+
+
+def test_without_a_state_folder_it_is_built_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It works without bytecode too."""
+    monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
+    built = counted(monkeypatch)
+    probe = archive.build(tmp_path / "probe.pyz")
+
+    assert "host.py" == imported(probe, "tpustarter.machine.host")
+    assert [False] == built
+
+
+def test_a_check_that_is_broken_is_in_it_as_it_is(tmp_path: Path) -> None:
+    """Whoever imports it is told, by the Python under test."""
+    checks = lay_out(tmp_path / "checks")
+    (checks / "host/broken.py").write_text("def run(:\n")
+    with zipfile.ZipFile(archive.build(tmp_path / "probe.pyz", checks)) as probe:
+        names = {name for name in probe.namelist() if "checks/host/broken" in name}
+
+    assert {"tpustarter/checks/host/broken.py"} == names
