@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,16 +10,13 @@ from typing import Any, TextIO
 
 import click
 
-from tpustarter import content, locations
+from tpustarter import content
 from tpustarter.checking.results import LEARN_SCHEMA
-from tpustarter.cli import onward
-from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.content import Lesson
-from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import visible
 
-# What reads and runs lessons is imported where it is used: every command loads this file.
+# What lists, reads and runs lessons is imported where it is used: each takes long to load.
 
 
 @click.command(epilog="Example: tpustarter learn jax/precision --run")
@@ -97,16 +93,32 @@ def learn(**values: Any) -> None:
     with json_even_if_it_breaks(LEARN_SCHEMA, wanted=options.as_json):
         lessons = content.read_lessons()
         chosen = [_find_lesson(options.lesson, lessons)] if options.lesson else lessons
-        if options.notebook is not None:
-            _write_notebook(chosen[0], Path(options.notebook), force=options.force)
-        elif options.running:
-            _run(chosen, as_json=options.as_json, python=options.python, devices=options.devices)
-        elif options.as_json:
-            _describe(chosen)
-        elif options.lesson or options.every:
-            _print(chosen)
-        else:
-            _list(lessons)
+        _act_on(chosen, options)
+
+
+def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
+    """Run lessons, write or print them; without a lesson or an option, list them."""
+    if options.running:
+        from tpustarter.cli import learn_run
+
+        options_of_run = {"python": options.python, "devices": options.devices}
+        learn_run.run(chosen, as_json=options.as_json, **options_of_run)
+    elif options.notebook is not None:
+        from tpustarter.cli import learn_read
+
+        learn_read.write_notebook(chosen[0], Path(options.notebook), force=options.force)
+    elif options.as_json:
+        from tpustarter.cli import learn_list
+
+        learn_list.describe(chosen)
+    elif options.lesson or options.every:
+        from tpustarter.cli import learn_read
+
+        learn_read.show(chosen)
+    else:
+        from tpustarter.cli import learn_list
+
+        learn_list.show(chosen)
 
 
 def _refuse_empty(options: SimpleNamespace) -> None:
@@ -184,43 +196,6 @@ def _exercise(options: SimpleNamespace) -> None:
     )  # fmt: skip
 
 
-def _write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
-    from tpustarter.learning import notebook
-
-    if file.is_file() and not force:
-        raise Problem(
-            f"`{file}` already exists, and may contain your work",
-            hint="name another file, or add `--force` to overwrite this one",
-            code=ExitCode.USAGE,
-        )
-    text = notebook.text(lesson)
-    locations.write(file, text)
-    click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
-
-
-def _show_path() -> None:
-    """Print the path that fits this machine, and where the learner is on it."""
-    from tpustarter.learning import progress
-
-    lessons = {lesson.id: lesson for lesson in content.read_lessons()}
-    paths = content.read_paths()
-    path = onward.path_here(paths)
-    if path is None:
-        raise Problem("there are no paths here", hint="install tpustarter again")
-    records = progress.read().lessons
-    following = progress.next_lesson(path.lessons)
-    click.echo(visible(f"{path.title}. {path.who}"))
-    click.echo()
-    for name in path.lessons:
-        is_done = name in records and records[name].done
-        mark = "done" if is_done else "next" if name == following else ""
-        lesson = lessons[name]
-        click.echo(visible(f"  {mark:<5} {name:<30} {lesson.header.get('minutes', '?'):>3} min"))
-    other_titles = ", ".join(f"`{candidate.title}`" for candidate in paths if candidate is not path)
-    click.echo()
-    click.echo(as_typed(visible(f"Other paths: {other_titles}: tpustarter learn")))
-
-
 def _export() -> None:
     from tpustarter.checking import document
     from tpustarter.learning import progress
@@ -255,32 +230,6 @@ def _import(exported: TextIO) -> None:
     click.echo(f"{done} lesson{'s are' if done != 1 else ' is'} done now, there or here")
 
 
-def _lint() -> None:
-    from tpustarter.learning import lint
-
-    complaints = lint.everything()
-    for complaint in complaints:
-        click.echo(visible(complaint))
-    if complaints:
-        count = f"{len(complaints)} complaint{'s' if len(complaints) > 1 else ''}"
-        click.echo(f"exit 78: {count}; next: fix the lines above", err=True)
-        sys.exit(ExitCode.CONFIGURATION)
-    click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")
-
-
-def _search(text: str) -> None:
-    from tpustarter.learning import markdown
-
-    matches = markdown.search(content.read_lessons(), text)
-    for lesson, number, line in matches:
-        click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
-    if not matches:
-        click.echo(
-            f"exit 5: no lesson contains `{visible(text)}`; next: `tpustarter learn`", err=True
-        )
-        sys.exit(ExitCode.NOTHING_VERIFIED)
-
-
 def _search_claims(text: str) -> None:
     from tpustarter.cli import claims
 
@@ -293,82 +242,19 @@ def _recommend(options: SimpleNamespace) -> None:
     which.recommend(_answers(options), as_json=options.as_json)
 
 
-def _list(lessons: list[Lesson]) -> None:
-    """Print every lesson with what was done of it, and the paths through them."""
-    from tpustarter.learning import progress
+def _search(text: str) -> None:
+    from tpustarter.cli import learn_read
 
-    if not lessons:
-        raise Problem("there are no lessons here", hint="install tpustarter again")
-    paths = content.read_paths()
-    path_here = onward.path_here(paths)
-    following = progress.next_lesson(path_here.lessons) if path_here else None
-    records = progress.read().lessons
-    tracks: dict[str, list[Lesson]] = {}
-    for lesson in lessons:
-        tracks.setdefault(lesson.id.split("/")[0], []).append(lesson)
-    for track, members in tracks.items():
-        click.echo(f"Lessons on {track}")
-        for lesson in members:
-            done = records[lesson.id].done if lesson.id in records else None
-            begun = "begun" if lesson.id in records else ""
-            mark = "done" if done else "next" if lesson.id == following else begun
-            minutes = f"{lesson.header.get('minutes', '?')} min"
-            click.echo(visible(f"  {mark:<5} {lesson.id:<30} {minutes:>6}  {lesson.title}"))
-    click.echo("\nPaths")
-    for path in paths:
-        done = sum(1 for name in path.lessons if name in records and records[name].done)
-        next_id = progress.next_lesson(path.lessons)
-        status = f"next {next_id}" if next_id else "all done"
-        click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {status}"))
-    click.echo(as_typed(f"\nRead one: tpustarter learn {following or lessons[0].id}"))
+    learn_read.search(text)
 
 
-def _print(lessons: list[Lesson]) -> None:
-    from tpustarter.learning import course, lesson_text, progress
+def _show_path() -> None:
+    from tpustarter.cli import learn_list
 
-    records, done = progress.read().lessons, progress.done()
-    path = onward.path_here(content.read_paths())
-    for number, lesson in enumerate(lessons):
-        if number:
-            click.echo()
-        known = records.get(lesson.id, progress.LessonProgress())
-        following = course.onward(lesson.id, path, done).lesson
-        for line in lesson_text.render(lesson, known, following):
-            click.echo(as_typed(visible(line)))
+    learn_list.show_path()
 
 
-def _describe(lessons: list[Lesson]) -> None:
-    from tpustarter.checking import document
-    from tpustarter.learning import lesson_run
-    from tpustarter.learning.practice import Practice
+def _lint() -> None:
+    from tpustarter.cli import learn_read
 
-    click.echo(document.line(lesson_run.document(Practice(lessons))))
-
-
-def _run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
-    from tpustarter.learning import lesson_run
-    from tpustarter.learning.practice import Practice
-
-    practice = Practice(lessons, **options)
-    printer = lesson_run.Shown(click.echo, finished=not as_json)
-    with stopped_by_signals(practice.stop):
-        for event in practice.events():
-            printer.event(event)
-    code = practice.exit_code()
-    if as_json:
-        from tpustarter.checking import document
-
-        click.echo(document.line(lesson_run.document(practice)))
-    else:
-        click.echo(lesson_run.headline(practice))
-        if len(lessons) == 1 and practice.run.results:
-            onward.after_run(lessons[0], all_passed=code == ExitCode.OK)
-    if practice.not_kept:
-        message = f"warning: what you did is not remembered: {practice.not_kept.what}"
-        click.echo(visible(message), err=True)
-    if code != ExitCode.OK:
-        click.echo(lesson_run.why(practice, code), err=True)
-    if broken := next((one for one in practice.run.results if one.status == "error"), None):
-        command = f"tpustarter learn {broken.lesson} --run 2>&1 | tpustarter explain"
-        click.echo(f"why: `{command}`", err=True)
-    sys.exit(code)
+    learn_read.lint()

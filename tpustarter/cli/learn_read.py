@@ -1,0 +1,73 @@
+"""What `tpustarter learn` shows of a lesson: its text, a notebook of it, what is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tpustarter import content, locations
+from tpustarter.cli import onward
+from tpustarter.content import Lesson
+from tpustarter.invocation import as_typed
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import visible
+
+
+def show(lessons: list[Lesson]) -> None:
+    """Print lessons as plain text, with what was done of them."""
+    from tpustarter.learning import course, lesson_text, progress
+
+    records, done = progress.read().lessons, progress.done()
+    path = onward.path_here(content.read_paths())
+    for number, lesson in enumerate(lessons):
+        if number:
+            click.echo()
+        known = records.get(lesson.id, progress.LessonProgress())
+        following = course.onward(lesson.id, path, done).lesson
+        for line in lesson_text.render(lesson, known, following):
+            click.echo(as_typed(visible(line)))
+
+
+def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
+    """Write a lesson as a Jupyter notebook; a file that exists is replaced only with `force`."""
+    from tpustarter.learning import notebook
+
+    if file.is_file() and not force:
+        raise Problem(
+            f"`{file}` already exists, and may contain your work",
+            hint="name another file, or add `--force` to overwrite this one",
+            code=ExitCode.USAGE,
+        )
+    text = notebook.text(lesson)
+    locations.write(file, text)
+    click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
+
+
+def search(text: str) -> None:
+    """Print the lines of all lessons that contain a text."""
+    from tpustarter.learning import markdown
+
+    matches = markdown.search(content.read_lessons(), text)
+    for lesson, number, line in matches:
+        click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
+    if not matches:
+        click.echo(
+            f"exit 5: no lesson contains `{visible(text)}`; next: `tpustarter learn`", err=True
+        )
+        sys.exit(ExitCode.NOTHING_VERIFIED)
+
+
+def lint() -> None:
+    """Say what is wrong with the lessons; exit 78 where something is."""
+    from tpustarter.learning import lint as linter
+
+    complaints = linter.everything()
+    for complaint in complaints:
+        click.echo(visible(complaint))
+    if complaints:
+        count = f"{len(complaints)} complaint{'s' if len(complaints) > 1 else ''}"
+        click.echo(f"exit 78: {count}; next: fix the lines above", err=True)
+        sys.exit(ExitCode.CONFIGURATION)
+    click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")
