@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from typing import Any, ClassVar, cast
+from collections.abc import Iterable
+from typing import ClassVar, cast
 
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.checking.selfcheck import Request
-from tpustarter.content import Lesson
 from tpustarter.learning import exercises, progress
-from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.blocks import Block
-from tpustarter.learning.lesson_process import LessonSession, RunsFirst
-from tpustarter.learning.output import Output
 from tpustarter.learning.quiz import MOST
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed, opened
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.lesson_page import LessonPage
-from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Holding, Inbox, Looked, feed
+from tpustarter.tui.messages import LOOK, Arrived, Looked
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain
+from tpustarter.tui.playing import Player
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.words import Words
 from tpustarter.tui.turn import Turn
@@ -83,10 +77,7 @@ that `r` runs; Tab goes to the next one.
         self._page = LessonPage(id="page")
         """Here before the screen is composed: the footer asks what works now before that, too."""
         self._opened: Opened | None = None
-        self._inbox: Inbox[Output | RunsFirst | BlockResult] | None = None
-        self._turn: Turn | None = None
-        """The run that goes on; None while nothing runs."""
-        self._clock: Timer | None = None
+        self._player = Player(self, self._block_ended)
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
@@ -142,94 +133,22 @@ that `r` runs; Tab goes to the next one.
 
     def action_run(self) -> None:
         """Run the marked block as it stands, after those above that have not run."""
-        if self._turn is not None or self._opened is None:
-            return
-        view = self._chosen()
-        if view is None:
+        view = self._chosen() if self._opened and not self._player.turn else None
+        if view is None or self._opened is None:
             return
         self._end_edit()
         view.scroll_visible(animate=False)
-        views = self._page.views
-        self._turn = Turn(view, views, fresh=not self.tutor.live.is_warm)
         self._page.use(view)
-        self._inbox = Inbox()
-        self._clock = self.set_interval(1.0, self._tick)
-        self._tick()
+        self._player.run(self._opened.lesson, view, self._page.views)
         self.refresh_bindings()
-        above = [item for item in views[: views.index(view)] if not item.block.is_try]
-        codes = [(item.block, item.exact_code) for item in (*above, view)]
-        self._play(self._opened.lesson, codes, self._inbox)
-
-    @work(thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
-    def _play(
-        self,
-        lesson: Lesson,
-        codes: list[tuple[Block, str]],
-        inbox: Inbox[Output | RunsFirst | BlockResult],
-    ) -> None:
-        """Run the last of some blocks; the others stand above it."""
-        app = self.tutor
-        *above, (block, code) = codes
-        counting = {item.id: item for item, source in codes
-                    if item.is_try or source == item.code}  # fmt: skip
-
-        def make() -> LessonSession:
-            return LessonSession(lesson, machine=app.machine, devices=app.choices.devices)
-
-        def events() -> Iterator[Output | RunsFirst | BlockResult]:
-            for event in app.live.run(lesson.id, make, block, code, above):
-                if isinstance(event, BlockResult) and event.id in counting:
-                    progress.block_ended(lesson, counting[event.id], event)
-                yield event
-
-        try:
-            feed(self, inbox, events())
-        except Problem as problem:
-            skipped = BlockResult(block.id, "skip", None, problem.what)
-            feed(self, inbox, [skipped])
-            raise
-
-    def _tick(self) -> None:
-        """Say what is waited for; runs only while a block does."""
-        if self._turn:
-            self.tutor.post_message(Holding(self.tutor.live.holder))
-            self._turn.tick(self._starting())
-
-    def _starting(self) -> str:
-        session = self.tutor.live.session
-        if session and session.target["platform"] == "tpu":
-            return "starting the TPU runtime, usually 5 to 15 s"
-        needs = self._opened and self._opened.lesson.header.get("needs")
-        return "starting JAX, usually 2 to 5 s" if needs else "starting Python"
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what a block printed, and how it ended."""
-        if message.inbox is not self._inbox:
-            return
-        events: list[Any] = message.inbox.take()
-        for kind, group in groupby(events, type):
-            if kind is Output:
-                if self._turn:
-                    self._turn.playing.add("".join(output.text for output in group))
-                continue
-            for event in group:
-                self._follow(event)
+        self._player.arrived(message)
 
-    def _follow(self, event: RunsFirst | BlockResult) -> None:
-        turn = self._turn
-        if turn is None:
-            return
-        if isinstance(event, RunsFirst):
-            turn.runs_first(event)
-            self._tick()
-            return
-        turn.ended(event)
-        if turn.is_over:
-            if self._clock:
-                self._clock.stop()
-            self._turn = self._clock = None
+    def _block_ended(self, turn: Turn) -> None:
+        """Bring into sight how a block ended; more blocks may follow it."""
         self._follow_process()
-        self._tick()
         self._page.mark_soon()
         if turn.is_over:
             self._page.show_end(turn.asked, was_pushed=turn.ran_above)
@@ -243,14 +162,11 @@ that `r` runs; Tab goes to the next one.
     @property
     def can_stop(self) -> bool:
         """Whether a block runs."""
-        return self._turn is not None
+        return self._player.turn is not None
 
     def stop_work(self) -> bool:
         """Stop the block that runs."""
-        if self._turn is None:
-            return False
-        self.tutor.live.stop()
-        return True
+        return self._player.stop()
 
     def action_back(self) -> None:
         """End typing, else stop what runs, else leave."""
@@ -280,14 +196,10 @@ that `r` runs; Tab goes to the next one.
         if self.tutor.is_running:
             self.tutor.release_lesson()
 
-    def _is_playing(self, view: BlockView) -> bool:
-        """Return whether a block runs now."""
-        return self._turn is not None and view is self._turn.playing
-
     async def action_edit(self) -> None:
         """Let the learner change the marked block."""
         view = self._chosen()
-        if view and not view.is_editing and not self._is_playing(view):
+        if view and not view.is_editing and not self._player.is_playing(view):
             await view.edit()
             self.refresh_bindings()
 
@@ -312,7 +224,7 @@ that `r` runs; Tab goes to the next one.
         if self._opened and view and view.result:
             number = self._page.views.index(view) + 1
             shown = failed.block(number, view.result, self._opened.lesson, self.tutor.live.session)
-            why = "a block is running" if self._turn else ""
+            why = "a block is running" if self._player.turn else ""
             self.tutor.go.to_explanation(shown, why_no_look=why)
 
     def action_next(self) -> None:
@@ -370,7 +282,7 @@ that `r` runs; Tab goes to the next one.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        opened_lesson, running = self._opened, self._turn is not None
+        opened_lesson, running = self._opened, self._player.turn is not None
         page = self._page
         editing = page.edited is not None
         if action == "back" and editing:

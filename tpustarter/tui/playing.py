@@ -1,0 +1,146 @@
+"""Runs blocks of the lesson on a screen: starts them, follows them, and stops them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from textual.timer import Timer
+
+from tpustarter.content import Lesson
+from tpustarter.learning import progress
+from tpustarter.learning.block_results import BlockResult
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.lesson_process import LessonSession, RunsFirst
+from tpustarter.learning.output import Output
+from tpustarter.problem import Problem
+from tpustarter.tui.block import BlockView
+from tpustarter.tui.messages import BLOCK, Arrived, Holding, Inbox, feed
+from tpustarter.tui.turn import Turn
+
+if TYPE_CHECKING:
+    from tpustarter.tui.screens.page import Page
+
+Codes = Sequence[tuple[Block, str]]
+Event = Output | RunsFirst | BlockResult
+
+
+class Player:
+    """Runs one block at a time, after those above it; `ended` hears of each that has ended."""
+
+    def __init__(self, screen: Page, ended: Callable[[Turn], object]) -> None:
+        self._screen = screen
+        self._ended = ended
+        self._inbox: Inbox[Event] | None = None
+        self._lesson: Lesson | None = None
+        self._clock: Timer | None = None
+        self.turn: Turn | None = None
+        """The run that goes on; None while nothing runs."""
+        self._is_stopped = False
+        """Whether it is to end, also before it has begun."""
+
+    def run(
+        self, lesson: Lesson, view: BlockView, views: Sequence[BlockView], *, anew: bool = False
+    ) -> None:
+        """Run a block as it stands, after those above that have not run.
+
+        Args:
+            lesson: Whose block it is.
+            view: The block.
+            views: All blocks of the page, in order.
+            anew: In a new process, so that all blocks above run again.
+        """
+        self._lesson, self._is_stopped = lesson, False
+        fresh = anew or not self._screen.tutor.live.is_warm
+        self.turn = Turn(view, views, fresh=fresh)
+        self._inbox = Inbox()
+        self._clock = self._screen.set_interval(1.0, self.tick)
+        self.tick()
+        above = [item for item in views[: views.index(view)] if not item.block.is_try]
+        codes = [(item.block, item.exact_code) for item in (*above, view)]
+        play = partial(self._play, lesson, codes, self._inbox, anew=anew)
+        self._screen.run_worker(play, thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
+
+    def _play(self, lesson: Lesson, codes: Codes, inbox: Inbox[Event], *, anew: bool) -> None:
+        """Run the last of some blocks; the others stand above it. Called in a worker."""
+        app = self._screen.tutor
+        *above, (block, code) = codes
+        counting = {item.id: item for item, source in codes
+                    if item.is_try or source == item.code}  # fmt: skip
+
+        def make() -> LessonSession:
+            return LessonSession(lesson, machine=app.machine, devices=app.choices.devices)
+
+        def events() -> Iterator[Event]:
+            if anew:
+                app.live.release()
+            if self._is_stopped:
+                yield BlockResult(block.id, "notrun", "interrupted")
+                return
+            for event in app.live.run(lesson.id, make, block, code, above):
+                if isinstance(event, BlockResult) and event.id in counting:
+                    progress.block_ended(lesson, counting[event.id], event)
+                yield event
+
+        try:
+            feed(self._screen, inbox, events())
+        except Problem as problem:
+            feed(self._screen, inbox, [BlockResult(block.id, "skip", None, problem.what)])
+            raise
+
+    def arrived(self, message: Arrived) -> None:
+        """Show what a block printed, and how it ended."""
+        if message.inbox is not self._inbox:
+            return
+        events: list[Any] = message.inbox.take()
+        for kind, group in groupby(events, type):
+            if kind is Output:
+                if self.turn:
+                    self.turn.playing.add("".join(output.text for output in group))
+                continue
+            for event in group:
+                self._follow(event)
+
+    def _follow(self, event: RunsFirst | BlockResult) -> None:
+        turn = self.turn
+        if turn is None:
+            return
+        if isinstance(event, RunsFirst):
+            turn.runs_first(event)
+            self.tick()
+            return
+        turn.ended(event)
+        if turn.is_over:
+            if self._clock:
+                self._clock.stop()
+            self.turn = self._clock = None
+        self.tick()
+        self._ended(turn)
+
+    def tick(self) -> None:
+        """Say what is waited for; runs only while a block does."""
+        if self.turn:
+            tutor = self._screen.tutor
+            tutor.post_message(Holding(tutor.live.holder))
+            self.turn.tick(self._starting())
+
+    def _starting(self) -> str:
+        session = self._screen.tutor.live.session
+        if session and session.target["platform"] == "tpu":
+            return "starting the TPU runtime, usually 5 to 15 s"
+        needs = self._lesson and self._lesson.header.get("needs")
+        return "starting JAX, usually 2 to 5 s" if needs else "starting Python"
+
+    def is_playing(self, view: BlockView) -> bool:
+        """Return whether a block runs now."""
+        return self.turn is not None and view is self.turn.playing
+
+    def stop(self) -> bool:
+        """Stop the block that runs; returns whether one did."""
+        if self.turn is None:
+            return False
+        self._is_stopped = True
+        self._screen.tutor.live.stop()
+        return True
