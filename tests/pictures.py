@@ -139,7 +139,7 @@ async def tries() -> None:
     async with app() as pilot:
         pilot.app.go.to_lesson("start/when-it-pays-off")  # type: ignore[arg-type]
         await settle(pilot)
-        while "1 to " not in on_screen(pilot.app):  # type: ignore[arg-type]
+        while "press 1" not in on_screen(pilot.app):  # type: ignore[arg-type]
             await press(pilot, "space")
         await press(pilot, "1", "2")
         await take(pilot, "question")

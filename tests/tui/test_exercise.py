@@ -46,7 +46,7 @@ def test_a_digit_answers_the_question_in_sight_and_says_why(tmp_path: Path) -> N
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
             seen = await press(pilot, "enter")
-            assert "1 to 2 answers" in seen
+            assert "press 1 or 2" in seen
             assert "8 counts" not in seen
             seen = await press(pilot, "1")
             assert "no  8 counts TensorCores." in seen
@@ -67,7 +67,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
             lessons_with_exercise(tmp_path)
             seen = await press(pilot, "enter")
-            assert "p  exercise: Return the double" in seen
+            assert "p  Exercise: Return the double" in seen
             seen = await press(pilot, "p")
             assert "begun, not judged yet: e edits it, saving judges it" in seen
             assert "double must return twice its number." in seen

@@ -192,7 +192,7 @@ def test_a_block_that_prints_something_else_says_which_text_is_whose(tmp_path: P
     lesson = HELLO.replace("hello you\n", "hello nobody\n")
 
     async def journey() -> None:
-        async with tutor(tmp_path, lessons={"hello": lesson}) as pilot:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
             seen = await press(pilot, "enter", "r")
             lines = [line.strip(" █│") for line in seen.splitlines()]
             place = lines.index("printed:")

@@ -16,7 +16,9 @@ from textual.widgets.markdown import MarkdownBlock
 from tpustarter.invocation import as_typed
 from tpustarter.learning.blocks import Part
 from tpustarter.tui.block import BlockView
+from tpustarter.tui.ending import Ending
 from tpustarter.tui.folded import FigureView, Fold
+from tpustarter.tui.messages import Remembered
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.question import QuestionView
@@ -29,12 +31,14 @@ class LessonPage(VerticalScroll):
     def on_mount(self) -> None:
         """Follow what moves its blocks."""
         self._last_view: BlockView | None = None
+        self._ending: Ending | None = None
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
 
     async def show(self, opened: Opened, edits: Mapping[str, str], platform: str) -> None:
         """Show a lesson, with what the learner made of its blocks."""
-        await self.mount(*_widgets(opened, edits, platform))
+        self._ending = Ending(opened)
+        await self.mount(*_widgets(opened, edits, platform), self._ending)
         self.mark_soon()
 
     @property
@@ -104,6 +108,18 @@ class LessonPage(VerticalScroll):
         marked = self.marked
         for view in self.views:
             view.set_class(view is marked, "-current")
+        if self._ending:
+            self._ending.was_seen |= self.region.overlaps(self._ending.region)
+
+    @property
+    def end_was_seen(self) -> bool:
+        """Whether the reader came to the end of the lesson."""
+        return self._ending is not None and self._ending.was_seen
+
+    def look_at_end(self) -> None:
+        """Say at the end what was done since; may be called in a worker."""
+        if self._ending:
+            self._ending.post_message(Remembered())
 
     def show_end(self, view: BlockView, *, was_pushed: bool) -> None:
         """Bring into sight how a block ended, unless the reader is elsewhere by now.
@@ -147,7 +163,6 @@ def _widgets(opened: Opened, edits: Mapping[str, str], platform: str) -> Iterato
             yield Fold(fold, *widgets)
         else:
             yield from widgets
-    yield Static(opened.ending(), id="ending")
 
 
 def _widget(

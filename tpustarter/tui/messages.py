@@ -81,6 +81,15 @@ class Looked(Message, bubble=False):
 
 
 @dataclass
+class Remembered(Message, bubble=False):
+    """Something of the lesson was remembered: a block, an answer, an exercise."""
+
+    def can_replace(self, message: Message) -> bool:
+        """Return whether one message does for both."""
+        return isinstance(message, Remembered)
+
+
+@dataclass
 class Holding(Message):
     """The lesson's process started, or ended: who holds the device now."""
 

@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from textual.content import Content
-
 from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.learning import blocks, course, exercises, progress
+from tpustarter.learning import blocks, exercises, lesson_end, progress
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.exercises import Exercise
-from tpustarter.learning.exercises import state as states
+from tpustarter.learning.lesson_end import LessonEnd, Way
 from tpustarter.problem import Problem
-from tpustarter.terminal import visible
 from tpustarter.tui.references import Reference, references, texts
 from tpustarter.tui.tutor import Tutor
 
@@ -37,6 +34,10 @@ class Opened:
     refers: list[Reference]
     """The words it uses, and where its links lead."""
     exercises: list[Exercise]
+    end: LessonEnd
+    """How far the learner was when it was opened."""
+    way: Way
+    """Where the path goes on."""
 
     @property
     def checks(self) -> list[str]:
@@ -63,19 +64,6 @@ class Opened:
             if rest := part.text[match.end() :].strip("\n"):
                 yield replace(part, text=rest)
 
-    def ending(self) -> Content:
-        """Return what one can do at the end."""
-        lines: list[str] = []
-        for exercise in self.exercises:
-            state = "done: " if states(exercise) == "pass" else ""
-            lines.append(f"p  exercise: {state}{visible(exercise.title)}")
-        if self.checks:
-            lines.append(f"c  run the checks that prove it: {visible(', '.join(self.checks))}")
-        if self.following:
-            minutes = visible(str(self.following.header.get("minutes", "?")))
-            lines.append(f"n  next lesson: {visible(self.following.title)}, {minutes} min")
-        return Content("\n".join(lines or ["This is the last lesson here."]))
-
 
 def read(app: Tutor, lesson_id: str) -> Opened:
     """Read a lesson; raises Problem for one that is not there or broken."""
@@ -83,10 +71,11 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
-    path = app.path_of(content.read_paths(app.lessons))
-    onward = course.onward(lesson.id, path, progress.done())
-    following = next((item for item in lessons if item.id == onward.lesson), None)
-    lesson_progress = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+    path, done = app.path_of(content.read_paths(app.lessons)), progress.done()
+    way = lesson_end.after_lesson(lesson.id, path, lessons, done)
+    following = next((item for item in lessons if item.id == way.lesson), None)
+    known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
-    return Opened(lesson, parts, following, lesson_progress, refers, lesson_exercises)
+    end = lesson_end.look(parts, known, lesson_exercises)
+    return Opened(lesson, parts, following, known, refers, lesson_exercises, end, way)

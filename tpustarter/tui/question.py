@@ -37,6 +37,12 @@ class QuestionView(Static):
         self.update(Stack(self._lines()))
         return number == self.quiz.right
 
+    @property
+    def _invitation(self) -> str:
+        """What is said before an answer: `press 1, 2 or 3`."""
+        *others, last = (str(number + 1) for number in range(len(self.quiz.answers)))
+        return f"press {', '.join(others)} or {last}"
+
     def _lines(self) -> list[Lines]:
         lines: list[Lines] = [Hanging(word("run", "Question  "), visible(self.quiz.question))]
         for number, answer in enumerate(self.quiz.answers, 1):
@@ -45,5 +51,5 @@ class QuestionView(Static):
                 verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
                 lines.append(Hanging(verdict.pad_left(5), visible(answer.why)))
         if not self._chosen:
-            lines.append(Hanging("     ", word("wait", f"1 to {len(self.quiz.answers)} answers")))
+            lines.append(Hanging("     ", word("wait", self._invitation)))
         return lines

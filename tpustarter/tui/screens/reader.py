@@ -150,9 +150,14 @@ that `r` runs; Tab goes to the next one.
         """Bring into sight how a block ended; more blocks may follow it."""
         self._follow_process()
         self._page.mark_soon()
+        self._page.look_at_end()
         if turn.is_over:
             self._page.show_end(turn.asked, was_pushed=turn.ran_above)
         self.refresh_bindings()
+
+    def on_screen_resume(self) -> None:
+        """Say at the end what was done elsewhere, such as an exercise."""
+        self._page.look_at_end()
 
     def _follow_process(self) -> None:
         """Say of which blocks the names are gone."""
@@ -231,7 +236,7 @@ that `r` runs; Tab goes to the next one.
         """Go to the next lesson."""
         opened_lesson = self._opened
         if opened_lesson and opened_lesson.following:
-            if not opened_lesson.has_blocks:
+            if not opened_lesson.has_blocks and self._page.end_was_seen:
                 self._remember_read(opened_lesson.lesson.id)
             self.tutor.go.to_lesson_instead(opened_lesson.following.id)
 
@@ -259,6 +264,7 @@ that `r` runs; Tab goes to the next one.
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_answer(self, quiz: str, *, is_right: bool) -> None:
         progress.quiz_answered(self.lesson, quiz, is_right=is_right)
+        self._page.look_at_end()
 
     def action_fold(self) -> None:
         """Open the folded part in sight, or close it."""

@@ -1,0 +1,86 @@
+"""The end of a lesson in the app: what was done, what is open, and one key to the next lesson."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.learning import progress
+
+ASKS = """# Asks
+
+```python run id=one
+print("one")
+```
+
+```output of=one on=any
+one
+```
+
+```python run id=two
+print("two")
+```
+
+```quiz id=why
+How many devices?
+
+( ) 8
+    No.
+(x) 4
+    Yes.
+```
+"""
+LONG = "# Long\n\n" + "\n\n".join(f"Paragraph {number}." for number in range(60)) + "\n"
+LESSONS = {"asks": ASKS, "second": "# Second\n", "third": "# Third\n"}
+
+
+def _end(pilot: Pilot[None]) -> str:
+    """Return what the end of the lesson says, its frame left out."""
+    lines = on_screen(pilot.app).splitlines()  # type: ignore[arg-type]
+    first = next(n for n, line in enumerate(lines) if "The end of this lesson" in line)
+    return " ".join(word for line in lines[first:] for word in line.strip(" │╭╮╰╯─").split())
+
+
+def test_the_end_follows_blocks_and_answers_as_they_pass(tmp_path: Path) -> None:
+    """What is left is named; each pass and each right answer is counted at once."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 60), lessons=LESSONS) as pilot:
+            await press(pilot, "enter", "end")
+            assert "Not done yet: 0 of 2 blocks · No block has run yet." in _end(pilot)
+            await press(pilot, "r")
+            assert "Not done yet: 1 of 2 blocks · Block 2 has not run." in _end(pilot)
+            await press(pilot, "1")
+            assert 'The question "How many devices?" has no right answer yet.' in _end(pilot)
+            await press(pilot, "r", "2")
+            assert "Done: 2 of 2 blocks, question right n Next" in _end(pilot)
+            assert 'n Next on your path "I only have a laptop": Second, 2 min' in _end(pilot)
+
+    run(journey)
+
+
+def test_a_lesson_without_blocks_is_done_once_its_end_was_seen(tmp_path: Path) -> None:
+    """Who leaves it from its beginning has not read it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"long": LONG, "second": "# Second\n"}) as pilot:
+            await press(pilot, "enter", "n")
+            assert not progress.is_done("start/long")
+            await press(pilot, "escape", "enter", "end", "n")
+            assert progress.is_done("start/long")
+
+    run(journey)
+
+
+def test_the_last_lesson_of_the_path_says_so(tmp_path: Path) -> None:
+    """With all others done there is no key to press, and no lesson to go to."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"second": "# Second\n"}) as pilot:
+            await press(pilot, "enter", "end")
+            assert "This is the last lesson of your path" in _end(pilot)
+            assert "n Next" not in _end(pilot)
+
+    run(journey)

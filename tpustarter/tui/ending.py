@@ -1,0 +1,72 @@
+"""The end of a lesson's page: what was done of it, what is open, and the keys that lead on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual import work
+from textual.content import Content
+from textual.widgets import Static
+
+from tpustarter.learning import exercises, lesson_end, progress
+from tpustarter.learning.lesson_end import LessonEnd
+from tpustarter.problem import Problem
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
+from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.opened import Opened
+
+
+class Ending(Static):
+    """The end of a lesson; it looks again whenever something of the lesson was remembered."""
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(id="ending")
+        self._opened = opened
+        self.was_seen = False
+        """Whether it was in sight since the lesson was opened."""
+        self.border_title = "The end of this lesson"
+        self._show(opened.end)
+
+    def on_remembered(self) -> None:
+        """Look how far the learner is now."""
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self) -> None:
+        lesson = self._opened.lesson
+        try:
+            known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+            end = lesson_end.look(self._opened.parts, known, self._opened.exercises)
+            self.post_message(Looked(end))
+        except Problem as problem:
+            self.post_message(Looked(problem))
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what was found, or why nothing could be."""
+        if isinstance(message.what, LessonEnd):
+            self._show(message.what)
+        else:
+            self.update(Content(visible(str(message.what))))
+
+    def _show(self, end: LessonEnd) -> None:
+        pieces: list[Lines | Content] = [
+            Hanging(word("done" if end.is_done else "next", end.headline), "")
+        ]
+        pieces += [Hanging("· ", prose(f"{sentence}.")) for sentence in end.still_open]
+        pieces += [Content(""), *self._keys()]
+        self.update(Stack(pieces))
+
+    def _keys(self) -> Iterator[Lines]:
+        """Yield what one can do here, with its key."""
+        opened, way = self._opened, self._opened.way
+        if way.lesson:
+            yield Hanging(word("next", "n  "), prose(way.text))
+        for exercise in opened.exercises:
+            solved = "solved: " if exercises.state(exercise) == "pass" else ""
+            yield Hanging(word("next", "p  "), prose(f"Exercise: {solved}{exercise.title}"))
+        if opened.checks:
+            text = f"Run the checks that prove it: {', '.join(opened.checks)}"
+            yield Hanging(word("next", "c  "), prose(text))
+        if not way.lesson:
+            yield Hanging("", prose(way.text))
