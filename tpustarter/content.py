@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import cache, locations
+from tpustarter import cache, locations, short_ids
 from tpustarter.problem import ExitCode, Problem
 
 TYPE_CHECKING = False
@@ -158,7 +158,8 @@ def select(
     A literal id asks for a check whatever its level; a glob selects among those of the level.
 
     Raises:
-        Problem: a literal id that does not exist, or a glob that matches nothing.
+        Problem: a literal id that does not exist or can be each of several, or a glob that matches
+            nothing.
     """
     checks = list(checks)
     depth = LEVELS.index(level)
@@ -170,12 +171,24 @@ def select(
         return chosen
     selected_ids: set[str] = set()
     for pattern in patterns:
-        pool = chosen if is_glob(pattern) else checks
-        matching = {check.id for check in pool if fnmatchcase(check.id, pattern)}
+        if not is_glob(pattern):
+            selected_ids.add(find_check(pattern, checks))
+            continue
+        matching = {check.id for check in chosen if fnmatchcase(check.id, pattern)}
         if not matching:
-            raise _unknown_check(pattern, [check.id for check in checks], level)
+            what = f"no check of level {level} matches `{pattern}`"
+            hint = "`tpustarter check --list` shows them"
+            raise Problem(what, hint=hint, code=ExitCode.USAGE)
         selected_ids |= matching
     return [check for check in checks if check.id in selected_ids]
+
+
+def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] = ()) -> str:
+    """Return the id that was typed, whole or in part: of several the one of these frameworks."""
+    titles = {check.id: check.title for check in checks}
+    liked = {check.id for check in checks if check.framework in frameworks}
+    listed_by = "tpustarter check --list"
+    return short_ids.find(typed, titles, kind="check", listed_by=listed_by, preferred=liked)
 
 
 def seconds(checks: Iterable[Check], minutes: float) -> float:
@@ -186,17 +199,6 @@ def seconds(checks: Iterable[Check], minutes: float) -> float:
 def is_glob(pattern: str) -> bool:
     """Return whether `pattern` selects by wildcard."""
     return any(character in pattern for character in "*?[")
-
-
-def _unknown_check(pattern: str, ids: list[str], level: str) -> Problem:
-    if is_glob(pattern):
-        what = f"no check of level {level} matches `{pattern}`"
-        return Problem(what, hint="`tpustarter check --list` shows them", code=ExitCode.USAGE)
-    from difflib import get_close_matches
-
-    matches = get_close_matches(pattern, ids, n=1)
-    hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter check --list` shows them"
-    return Problem(f"there is no check `{pattern}`", hint=hint, code=ExitCode.USAGE)
 
 
 HEADER: dict[str, type] = {
@@ -255,6 +257,16 @@ def read_lessons(folder: Path | None = None) -> list[Lesson]:
     folder = folder or locations.content("lessons")
     with cache.opened("lessons", __file__) as known:
         return [read_lesson(path, known) for path in sorted(folder.glob("*/*.md"), key=_place)]
+
+
+def find_lesson(typed: str, lessons: Iterable[Lesson], path: Container[str] = ()) -> Lesson:
+    """Return the lesson whose id was typed, whole or in part: of several the one on the path."""
+    by_id = {lesson.id: lesson for lesson in lessons}
+    titles = {name: lesson.title for name, lesson in by_id.items()}
+    found = short_ids.find(
+        typed, titles, kind="lesson", listed_by="tpustarter learn", preferred=path
+    )
+    return by_id[found]
 
 
 def _place(path: Path) -> tuple[int, str, str]:

@@ -116,7 +116,7 @@ def test_the_next_lesson_is_the_one_home_shows(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons=lessons) as pilot:
             (tmp_path / "lessons/paths.yml").write_text(order)
-            assert "0 of 2 done" in await press(pilot, "l", "escape")
+            assert "0 of 2 lessons, 4 min" in await press(pilot, "l", "escape")
             await press(pilot, "enter", "n")
             assert "Third" in _heading(pilot)
 

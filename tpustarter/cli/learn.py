@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TextIO
@@ -14,7 +13,9 @@ from tpustarter import content
 from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.content import Lesson
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.invocation import as_typed
+from tpustarter.problem import Problem
+from tpustarter.terminal import visible
 
 # What lists, reads and runs lessons is imported where it is used: each takes long to load.
 
@@ -204,15 +205,19 @@ def _export() -> None:
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
-    lesson = next((lesson for lesson in lessons if lesson.id == name), None)
-    if lesson:
-        return lesson
-    matches = get_close_matches(name, [lesson.id for lesson in lessons], n=1)
-    raise Problem(
-        f"there is no lesson `{name}`",
-        hint=f"did you mean `{matches[0]}`?" if matches else "`tpustarter learn` lists them",
-        code=ExitCode.USAGE,
-    )
+    """Return the lesson that was named; of several that it can be, the one on the path."""
+    if any(lesson.id == name for lesson in lessons):
+        return content.find_lesson(name, lessons)  # without reading paths
+    from tpustarter import short_ids
+    from tpustarter.cli import onward
+
+    path = onward.path_here(content.read_paths())
+    lesson = content.find_lesson(name, lessons, path.lessons if path else ())
+    others = short_ids.candidates(name, [one.id for one in lessons if one is not lesson])
+    if others:
+        commands = ", ".join(f"`tpustarter learn {visible(other)}`" for other in others)
+        click.echo(as_typed(f"note: `{visible(name)}` is also {commands}"), err=True)
+    return lesson
 
 
 def _import(exported: TextIO) -> None:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tpustarter import locations
+from tpustarter import locations, short_ids
 from tpustarter.content import Lesson
 from tpustarter.learning import progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.output import Output
-from tpustarter.problem import ExitCode, Problem
+from tpustarter.problem import Problem
 
 LEARNED = "Learned: "
 """Begins the last paragraph above a solution."""
@@ -79,18 +79,14 @@ def read(lesson: Lesson) -> list[Exercise]:
 
 
 def find(lessons: Sequence[Lesson], exercise_id: str) -> Exercise:
-    """Return the exercise with this id; raises Problem where there is none."""
-    exercise_ids = [f"{lesson.id.partition('/')[0]}/{name}" for lesson in lessons
-                    for name in lesson.header.get("exercises") or ()]  # fmt: skip
-    for lesson in lessons:
-        for exercise in read(lesson) if exercise_id in exercise_ids else ():
-            if exercise.id == exercise_id:
-                return exercise
-    from difflib import get_close_matches
-
-    near = get_close_matches(exercise_id, exercise_ids, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else "`tpustarter learn --exercises` lists them"
-    raise Problem(f"there is no exercise `{exercise_id}`", hint=hint, code=ExitCode.USAGE)
+    """Return the exercise whose id was typed, whole or in part; raises Problem otherwise."""
+    by_id = {f"{lesson.id.partition('/')[0]}/{name}": lesson for lesson in lessons
+             for name in lesson.header.get("exercises") or ()}  # fmt: skip
+    titles = {name: f"of the lesson {lesson.title}" for name, lesson in by_id.items()}
+    found = short_ids.find(
+        exercise_id, titles, kind="exercise", listed_by="tpustarter learn --exercise"
+    )
+    return next(exercise for exercise in read(by_id[found]) if exercise.id == found)
 
 
 def following(exercise: Exercise) -> Exercise | None:

@@ -46,10 +46,8 @@ def named(wanted: str) -> Wanted:
 
 
 def _block_named(lesson_id: str, name: str) -> Wanted:
-    lesson = next((one for one in content.read_lessons() if one.id == lesson_id), None)
-    if lesson is None:
-        raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them",
-                      code=ExitCode.USAGE)  # fmt: skip
+    lesson = content.find_lesson(lesson_id, content.read_lessons())
+    lesson_id = lesson.id
     every = [one for one in blocks.blocks_of(lesson) if not one.is_try]
     fields = progress.read().lessons.get(lesson_id, progress.LessonProgress())
     failed = [one for one in every if fields.status(one) in ("fail", "error")]

@@ -1,0 +1,129 @@
+"""Ids as people type them: what is taken for which, and what is said where that cannot be known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpustarter import content, short_ids
+from tpustarter.problem import ExitCode, Problem
+
+TITLES = {
+    "jax/precision": "Precision",
+    "jax/64-bit": "64-bit numbers",
+    "jax/sharding": "Shard arrays",
+    "jax/is-it-really-the-tpu": "Is it?",
+    "pytorch/precision": "Precision and dtypes",
+    "setup/install-jax": "Install JAX",
+    "jax.matmul_rate": "Large matmuls are right",
+}
+
+
+def find(typed: str, preferred: tuple[str, ...] = ()) -> str:
+    """Find an id among the samples."""
+    return short_ids.find(
+        typed, TITLES, kind="lesson", listed_by="tpustarter learn", preferred=preferred
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("jax/precision", "jax/precision"),
+        ("sharding", "jax/sharding"),
+        ("Sharding", "jax/sharding"),
+        ("64_bit", "jax/64-bit"),
+        ("jax.64-bit", "jax/64-bit"),
+        ("shard", "jax/sharding"),
+        ("really the tpu", "jax/is-it-really-the-tpu"),
+        ("lessons/jax/21-64-bit.md", "jax/64-bit"),
+        ("checks/jax/matmul_rate.py", "jax.matmul_rate"),
+        ("matmul-rate", "jax.matmul_rate"),
+        ("jax/prec", "jax/precision"),
+    ],
+)
+def test_what_can_be_one_thing_only_is_that_thing(typed: str, expected: str) -> None:
+    """Last parts, pieces, files, and any of the signs that join words."""
+    assert expected == find(typed)
+
+
+def test_of_several_none_is_taken_and_each_is_named_with_its_title() -> None:
+    """The last part of two lessons."""
+    with pytest.raises(Problem) as refused:
+        find("precision")
+
+    assert refused.value.code == ExitCode.USAGE
+    assert refused.value.what == "`precision` can be each of 2 lessons"
+    assert refused.value.hint == (
+        "name one of them:\n  jax/precision      Precision\n"
+        "  pytorch/precision  Precision and dtypes"
+    )
+
+
+def test_of_several_the_preferred_one_is_taken() -> None:
+    """Where only one is preferred; two preferred ones are as good as none."""
+    both = ("jax/precision", "pytorch/precision")
+
+    assert find("precision", ("pytorch/precision", "jax/64-bit")) == "pytorch/precision"
+    with pytest.raises(Problem, match="each of 2"):
+        find("precision", both)
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("jax/precisoin", ["jax/precision"]),
+        ("precisoin", ["jax/precision", "pytorch/precision"]),
+        ("shrading", ["jax/sharding"]),
+        ("instal-jaxx", ["setup/install-jax"]),
+        ("zzz", []),
+        ("ja", []),
+        ("/", []),
+        ("..", []),
+    ],
+)
+def test_a_slip_of_the_finger_is_answered_with_what_is_near(typed: str, near: list[str]) -> None:
+    """It is never taken for one of them; where nothing is near, the list is named."""
+    with pytest.raises(Problem, match="there is no lesson") as refused:
+        find(typed)
+
+    hint = refused.value.hint or ""
+    assert near == [name for name in TITLES if name in hint]
+    assert bool(near) == ("did you mean" in hint)
+    assert bool(near) != ("`tpustarter learn` lists them" in hint)
+
+
+def test_of_many_a_few_are_named_those_of_a_whole_part_first() -> None:
+    """A track named alone: what is in it comes before what has its name in a title."""
+    with pytest.raises(Problem) as refused:
+        content.find_lesson("jax", content.read_lessons())
+    hint = refused.value.hint or ""
+
+    assert short_ids.MOST == hint.count("\n  ")
+    assert "  jax/how-fast " in hint
+    assert "setup/install-jax" not in hint
+    assert hint.endswith("more: `tpustarter learn` lists them")
+
+
+def test_a_check_is_found_by_a_part_and_of_several_by_the_framework() -> None:
+    """`matmul_precision` is a check of three frameworks."""
+    checks = content.read_checks()
+
+    assert ["jax.default_precision"] == [
+        check.id for check in content.select(checks, ["default-precision"], "static", None)
+    ]
+    assert content.find_check("matmul_precision", checks, {"jax"}) == "jax.matmul_precision"
+    with pytest.raises(Problem, match="each of 3 checks"):
+        content.select(checks, ["matmul_precision"], "quick", None)
+
+
+@given(st.text())
+def test_any_text_is_an_id_or_a_problem(typed: str) -> None:
+    """Nothing that is typed breaks it."""
+    try:
+        answer = find(typed)
+    except Problem as problem:
+        answer = problem.hint
+
+    assert answer

@@ -1,0 +1,109 @@
+"""Ids as people type them: the last part alone, a piece of it, `-` for `_`, a slip of a finger.
+
+What can be one thing only is that thing. Of several the one is taken that the user has to do with,
+such as the lesson of their path; else they are named, with titles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+
+from tpustarter.problem import ExitCode, Problem
+
+MOST = 8
+"""Candidates that are named; more say where the list is."""
+_SHORTEST = 3
+"""Letters of the shortest piece of an id that finds it."""
+
+
+def find(
+    typed: str,
+    titles: Mapping[str, str],
+    *,
+    kind: str,
+    listed_by: str,
+    preferred: Container[str] = (),
+) -> str:
+    """Return the id that was typed, whole or in part.
+
+    Args:
+        typed: What was typed.
+        titles: What there is: titles by id.
+        kind: What is looked for, such as `lesson`.
+        listed_by: The command that lists them.
+        preferred: Of several that it can be, the one in here is meant, where only one of them is.
+
+    Raises:
+        Problem: there is none, and which are near; or there are several, and which.
+    """
+    if typed in titles:
+        return typed
+    found = candidates(typed, titles)
+    liked = [name for name in found if name in preferred] or found
+    if len(liked) == 1:
+        return liked[0]
+    if found:
+        what = f"`{typed}` can be each of {len(found)} {kind}s"
+        hint = f"name one of them:\n{_listed(found[:MOST], titles)}"
+        if len(found) > MOST:
+            hint += f"\n{len(found) - MOST} more: `{listed_by}` lists them"
+        raise Problem(what, hint=hint, code=ExitCode.USAGE)
+    near = _near(typed, list(titles))
+    hint = f"`{listed_by}` lists them"
+    if len(near) == 1:
+        hint = f"did you mean `{near[0]}`?"
+    elif near:
+        hint = f"did you mean one of these?\n{_listed(near, titles)}"
+    raise Problem(f"there is no {kind} `{typed}`", hint=hint, code=ExitCode.USAGE)
+
+
+def candidates(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
+    """Return the ids that a text may stand for: those it names, else those that it is part of."""
+    wanted = _spelt(typed)
+    if not wanted.strip("-/"):
+        return []
+    spelt = {name: _spelt(name) for name in ids}
+    found = [name for name, text in spelt.items() if text == wanted]
+    found = found or [name for name, text in spelt.items() if text.rpartition("/")[2] == wanted]
+    if not found and len(wanted) >= _SHORTEST:
+        found = [name for name, text in spelt.items() if wanted in text]
+    return sorted(found, key=lambda name: _rank(wanted, spelt[name]))
+
+
+def _near(typed: str, ids: Sequence[str]) -> list[str]:
+    """Return the ids that a slip of the finger may have been meant for, the nearest first."""
+    from difflib import get_close_matches
+
+    wanted = _spelt(typed)
+    by_spelling = {_spelt(name): name for name in ids}
+    whole = get_close_matches(wanted, by_spelling, n=1, cutoff=0.8)
+    whole = whole or get_close_matches(wanted, by_spelling, n=1)
+    if "/" in wanted and whole:
+        return [by_spelling[whole[0]]]
+    last = wanted.rpartition("/")[2]
+    by_last: dict[str, list[str]] = {}
+    for spelling, name in by_spelling.items():
+        by_last.setdefault(spelling.rpartition("/")[2], []).append(name)
+    parts = get_close_matches(last, by_last, n=3, cutoff=0.7)
+    return [name for part in parts for name in by_last[part]][:3]
+
+
+def _spelt(name: str) -> str:
+    """Return an id, or the name of the file behind it, in the one spelling that is compared."""
+    name = name.strip().casefold()
+    if name.endswith((".md", ".py")):
+        name = re.sub(r"^(?:.*/)?(?=[^/]+/[^/]+$)|(?<=/)\d+-(?=.*\.md$)", "", name)[:-3]
+    return re.sub(r"[\s_-]+", "-", re.sub(r"[./]+", "/", name)).strip("/")
+
+
+def _rank(wanted: str, spelling: str) -> tuple[bool, bool]:
+    """Return where an id stands among others: a whole part of it is best, then whole words."""
+    words = spelling.replace("/", "-")
+    is_word = f"-{wanted}-".replace("/", "-") in f"-{words}-"
+    return wanted not in spelling.split("/"), not is_word
+
+
+def _listed(ids: Sequence[str], titles: Mapping[str, str]) -> str:
+    width = max(len(name) for name in ids)
+    return "\n".join(f"  {name:<{width}}  {titles[name]}".rstrip() for name in ids)
