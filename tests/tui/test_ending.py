@@ -6,8 +6,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.tutor import on_screen, press, run, tutor
-from tpustarter.learning import progress
+from tests.support.tutor import on_screen, press, run, tutor, until
+from tpustarter.learning import bookmarks, progress
 
 ASKS = """# Asks
 
@@ -82,5 +82,54 @@ def test_the_last_lesson_of_the_path_says_so(tmp_path: Path) -> None:
             await press(pilot, "enter", "end")
             assert "This is the last lesson of your path" in _end(pilot)
             assert "n Next" not in _end(pilot)
+
+    run(journey)
+
+
+SECTIONS = "# Sections\n\n" + "\n\n".join(
+    f"## Section {number}\n\n" + "\n\n".join(f"Line {number}.{line}." for line in range(9))
+    for number in range(9)
+)
+
+
+def test_a_lesson_opens_where_it_was_left(tmp_path: Path) -> None:
+    """At the heading that was read, with a word on it; Home leads to the beginning."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
+            assert "You were here" not in await press(pilot, "enter")
+            seen = await press(pilot, "space", "space")
+            assert "Section 2" in seen
+            await press(pilot, "escape", "enter")
+            await until(pilot, lambda: "You were here" in on_screen(pilot.app))
+            lines = [line.strip() for line in on_screen(pilot.app).splitlines() if line.strip()]
+            assert "Section 2" == lines[3]
+            await press(pilot, "home", "escape")
+            assert "You were here" not in await press(pilot, "enter")
+
+    run(journey)
+
+
+def test_the_place_is_kept_while_one_reads(tmp_path: Path) -> None:
+    """A kill loses half a second of it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
+            await press(pilot, "enter", "space", "space")
+            await until(pilot, lambda: bookmarks.read("start/sections") is not None)
+            assert (bookmarks.read("start/sections") or "").startswith("heading Section")
+
+    run(journey)
+
+
+def test_a_lesson_that_was_asked_for_a_line_opens_there(tmp_path: Path) -> None:
+    """Where one left it comes second."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
+            bookmarks.keep("start/sections", "heading Section 2")
+            pilot.app.go.to_lesson("start/sections", at="Line 6.1.")
+            await until(pilot, lambda: "Line 6.1." in on_screen(pilot.app))
+            assert "You were here" not in on_screen(pilot.app)
 
     run(journey)

@@ -25,6 +25,7 @@ class Ending(Static):
         self._opened = opened
         self.was_seen = False
         """Whether it was in sight since the lesson was opened."""
+        self.is_done = False
         self.border_title = "The end of this lesson"
         self._show(opened.end)
 
@@ -50,6 +51,7 @@ class Ending(Static):
             self.update(Content(visible(str(message.what))))
 
     def _show(self, end: LessonEnd) -> None:
+        self.is_done = end.is_done
         pieces: list[Lines | Content] = [
             Hanging(word("done" if end.is_done else "next", end.headline), "")
         ]

@@ -116,6 +116,11 @@ class LessonPage(VerticalScroll):
         """Whether the reader came to the end of the lesson."""
         return self._ending is not None and self._ending.was_seen
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the lesson is done."""
+        return self._ending is not None and self._ending.is_done
+
     def look_at_end(self) -> None:
         """Say at the end what was done since; may be called in a worker."""
         if self._ending:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.learning import blocks, exercises, lesson_end, progress
+from tpustarter.learning import blocks, bookmarks, exercises, lesson_end, progress
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd, Way
@@ -38,6 +38,8 @@ class Opened:
     """How far the learner was when it was opened."""
     way: Way
     """Where the path goes on."""
+    left_at: str | None
+    """The place at which it was left; None for its beginning."""
 
     @property
     def checks(self) -> list[str]:
@@ -78,4 +80,7 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
     end = lesson_end.look(parts, known, lesson_exercises)
-    return Opened(lesson, parts, following, known, refers, lesson_exercises, end, way)
+    return Opened(
+        lesson, parts, following, known, refers, lesson_exercises, end, way,
+        left_at=bookmarks.read(lesson.id),
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, cast
 
 from textual import work
@@ -12,12 +13,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.checking.selfcheck import Request
-from tpustarter.learning import exercises, progress
+from tpustarter.learning import bookmarks, exercises, progress
 from tpustarter.learning.quiz import MOST
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed, opened
 from tpustarter.tui.block import BlockView
+from tpustarter.tui.bookmark import Bookmark
 from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.messages import LOOK, Arrived, Looked
 from tpustarter.tui.opened import Opened
@@ -46,7 +48,8 @@ that `r` runs; Tab goes to the next one.
   the lesson's exercise, a program with a gap.
 * **e** lets you change the code: Esc ends typing, `r` runs it, `u` brings the lesson's code back.
   What you changed is kept until you quit. A lesson counts as done when its own code, unchanged,
-  printed what it should.
+  printed what it should. **End** shows what is done, what is open, and which lesson is next.
+* A lesson opens where you left it, and **Home** goes to its beginning.
 * The first block starts a process. The first line names it, and `t` ends it. It ends by itself
   when you leave the lesson, when checks or set-up start, and without a block after 30 minutes.
   One that may hold a TPU or GPU ends after 60 s, so that others can have it.
@@ -73,6 +76,7 @@ that `r` runs; Tab goes to the next one.
         super().__init__(visible(lesson))
         self.lesson = lesson
         self._at = at
+        self._bookmark: Bookmark | None = None
         """A line of its text to begin at."""
         self._page = LessonPage(id="page")
         """Here before the screen is composed: the footer asks what works now before that, too."""
@@ -111,8 +115,21 @@ that `r` runs; Tab goes to the next one.
             if lesson == opened_lesson.lesson.id
         }
         await self._page.show(opened_lesson, edits, "tpu" if app.on_tpu else "cpu")
-        self.call_after_refresh(self._page.go_to, self._at)
+        self.call_after_refresh(self._go_to_place, opened_lesson.left_at)
         self.refresh_bindings()
+
+    async def _go_to_place(self, left_at: str | None) -> None:
+        """Go to the line that was asked for, else to where the lesson was left."""
+        self._bookmark = Bookmark(self._page, self._keep_place)
+        await self._bookmark.open(None if self._at else left_at)
+        self._page.go_to(self._at)
+
+    def _keep_place(self, place: str | None) -> None:
+        keep = partial(bookmarks.keep, self.lesson, place)
+        if self.tutor.is_running:
+            self.tutor.run_worker(keep, thread=True, exit_on_error=False, group="remember")
+        else:
+            keep()
 
     def on_descendant_focus(self) -> None:
         """Offer what can be done with the block that has the focus now."""
@@ -196,7 +213,9 @@ that `r` runs; Tab goes to the next one.
             self.tutor.edits[key] = view.code
 
     def on_unmount(self) -> None:
-        """End the lesson's process: the lesson is left."""
+        """Remember the place, and end the lesson's process: the lesson is left."""
+        if self._bookmark:
+            self._bookmark.remember()
         self.stop_work()
         if self.tutor.is_running:
             self.tutor.release_lesson()
