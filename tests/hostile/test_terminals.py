@@ -113,6 +113,8 @@ def test_a_paste_that_nobody_ends_does_not_take_the_keys_away() -> None:
         tty.press(b"\x1b[200~qqq")
         time.sleep(3)
         tty.press("\x03")
+        tty.until(lambda text: "Quit tpustarter?" in text)
+        tty.press("\x03")
 
         assert_ended(tty, 130)
 

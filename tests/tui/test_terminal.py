@@ -39,7 +39,7 @@ def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() ->
 
 @pytest.mark.parametrize(
     ("how", "code"),
-    [("ctrl-c", 130), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143),
+    [("ctrl-c three times", 130), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143),
      ("hang up", 143)],
 )  # fmt: skip
 def test_however_it_ends_the_block_is_gone_and_the_terminal_restored(
@@ -56,7 +56,11 @@ def test_however_it_ends_the_block_is_gone_and_the_terminal_restored(
         printed = tty.until(lambda text: re.search(r"the block is process \d+\.", text))
         pid = int(re.findall(r"the block is process (\d+)\.", printed)[-1])
         assert is_alive(pid)
-        if how == "ctrl-c":
+        if how == "ctrl-c three times":  # the first stops the block, the second asks
+            tty.press("\x03")
+            tty.until(lambda text: "STOPPED" in text)
+            tty.press("\x03")
+            tty.until(lambda text: "Quit tpustarter?" in text)
             tty.press("\x03")
         elif how == "hang up":
             tty.close()

@@ -12,10 +12,11 @@ from textual.command import CommandPalette
 from textual.screen import Screen
 
 from tpustarter.machine.machine import Machine
+from tpustarter.problem import ExitCode
 from tpustarter.tui import commands, theme
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import RELEASE, Page
+from tpustarter.tui.screens.page import RELEASE, Page, Quit
 from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:
@@ -35,7 +36,15 @@ class Starter(Tutor, inherit_bindings=False):
         Binding("colon", "command_palette", "more", key_display=":", tooltip="every command"),
         Binding("question_mark", "help", "help", key_display="?", tooltip="tpustarter --help"),
         Binding("q", "leave(0)", "quit", tooltip="progress is kept"),
-        Binding("ctrl+c", "leave(130)", "quit", show=False, priority=True),
+        Binding(
+            "ctrl+c",
+            "interrupt",
+            "stop what runs",
+            key_display="Ctrl+C",
+            show=False,
+            tooltip="with nothing running it asks whether to quit",
+            priority=True,
+        ),
     ]
 
     def __init__(
@@ -90,6 +99,21 @@ class Starter(Tutor, inherit_bindings=False):
     def action_help(self) -> None:
         """Say what can be done on this screen."""
         self.go.to_help()
+
+    def action_interrupt(self) -> None:
+        """Stop what runs, on the page in front if there is something; else ask once to quit."""
+        if isinstance(self.screen, Quit):
+            self.screen.action_answer(yes=True)
+            return
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, Page) and screen.can_stop and screen.stop_work():
+                screen.refresh_bindings()
+                return
+        self.push_screen(Quit(), self._quit)
+
+    def _quit(self, yes: bool | None) -> None:  # noqa: FBT001  what Textual hands over
+        if yes:
+            self.action_leave(ExitCode.INTERRUPTED)
 
     def action_leave(self, code: int) -> None:
         """Quit; what runs is stopped, and its end is waited for once the terminal is restored."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static, TextArea
+from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
+from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing, draw
 from tpustarter.terminal import visible
+from tpustarter.tui.editor import Editor
 from tpustarter.tui.lines import word
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import coloured
@@ -35,34 +36,10 @@ _EARLIER_LABELS = {
 
 _GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
 """What stands for code to fill in."""
+_EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
+"""What an expected output begins with where the block shows an exception."""
 _CHANGE = re.compile(r"# (change|fill)\b", re.IGNORECASE)
 """What marks a line to change."""
-
-
-class Editor(TextArea):
-    """Where a block's code is changed; Tab types spaces."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+r", "screen.run", "run", key_display="Ctrl+R", tooltip="what is typed here"),
-        Binding(
-            "escape",
-            "screen.back",
-            "done",
-            key_display="Esc",
-            tooltip="keep it, go on",
-            priority=True,  # else Textual takes it to leave the field
-        ),
-        Binding("ctrl+home", "cursor_to('start')", show=False),
-        Binding("ctrl+end", "cursor_to('end')", show=False),
-    ]
-
-    def action_cursor_to(self, place: str) -> None:
-        """Go to the first or the last line."""
-        self.move_cursor((0, 0) if place == "start" else self.document.end)
-
-    def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Return whether a key is typed; Textual leaves out the one that ends a line."""
-        return key == "enter" or super().check_consume_key(key, character)
 
 
 class BlockView(Vertical, can_focus=True):
@@ -74,7 +51,7 @@ class BlockView(Vertical, can_focus=True):
         *,
         before: str | None,
         platform: str | None,
-        edited: str | None = None,
+        draft: Draft | None = None,
         is_predicted: bool = False,
     ) -> None:
         super().__init__(classes="block")
@@ -84,7 +61,9 @@ class BlockView(Vertical, can_focus=True):
         self._earlier_status = before
         """How it ended in an earlier session."""
         self._platform = platform
-        self._edited = edited
+        self._edited = draft.code if draft else None
+        self._is_outdated = draft is not None and not draft.fits(block)
+        """Whether the lesson has other code by now than the one that was changed."""
         self._editor: Editor | None = None
         self._executed_code = ""
         """The code that `result` tells of."""
@@ -149,16 +128,18 @@ class BlockView(Vertical, can_focus=True):
         """Let the learner type: what follows this key goes into the editor."""
         code = plain_source(self.code)
         code = code.rstrip("\n") if self.block.is_try else code
-        editor = self._editor = Editor(
-            code, soft_wrap=False, show_line_numbers=False,
-            tab_behavior="indent", theme="css", highlight_cursor_line=False,
-        )  # fmt: skip
-        editor.cursor_blink = False
+        editor = self._editor = Editor(code)
         self.query_one(".code").display = False
         place = _place_to_edit(code) if self.block.is_try else None
         editor.selection = place or Selection.cursor(editor.document.end)
         await self.mount(editor, before=0)
         self.screen.set_focus(editor)
+
+    def show_typed(self) -> None:
+        """Say that what is typed now has not run, or that it is the code that ran."""
+        if not self.is_busy:
+            self.set_class(self.has_failed, "-fail")
+            self._show_status()
 
     def end_edit(self) -> None:
         """Keep what was typed."""
@@ -168,7 +149,7 @@ class BlockView(Vertical, can_focus=True):
 
     def reset(self) -> None:
         """Bring the lesson's code back."""
-        self._edited = None
+        self._edited, self._is_outdated = None, False
         if self._editor:
             self._close(self._editor)
         else:
@@ -231,6 +212,12 @@ class BlockView(Vertical, can_focus=True):
         widget.display = bool(text)
 
     @property
+    def has_passed(self) -> bool:
+        """Whether it did what it should, as it stands now."""
+        result = self.result
+        return bool(result and result.status == "pass" and self._executed_code == self.exact_code)
+
+    @property
     def has_failed(self) -> bool:
         """Whether it broke, or printed something else than the lesson says."""
         result = self.result
@@ -253,18 +240,14 @@ class BlockView(Vertical, can_focus=True):
     def _status(self) -> Content:
         result = self.result
         if result is None or self._executed_code != self.exact_code:
-            text = (
-                "edited, not run yet"
-                if self.is_edited
-                else _EARLIER_LABELS.get(self._earlier_status or "", self._invitation)
-            )
-            return Content.styled(f"{text}  ", "dim")
+            return Content.styled(f"{self._not_run_label}  ", "dim")
         if result.status == "notrun":
             return _not_run_status(result)
         details = f"  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
         details += "; its process has ended" if self._is_gone else ""
         if result.status == "pass":
-            return word("pass", "pass") + details
+            raises = "raises, as it should  " if self._raises else ""
+            return word("pass", "pass") + f"  {raises}" + details.lstrip()
         if result.status in ("fail", "error") and self.block.is_try:
             first = "" if self.is_edited else "; change it first, with e"
             return word("warn", "not yet") + details + first + _reason(result)
@@ -272,6 +255,21 @@ class BlockView(Vertical, can_focus=True):
             return Content(f"ran{details}; it prints something else now")
         heading = Content.styled("\nprinted:" if result.status == "fail" else "", "dim")
         return word(result.status, _LABELS[result.status]) + details + _reason(result) + heading
+
+    @property
+    def _raises(self) -> bool:
+        """Whether what the lesson shows here begins with an exception."""
+        expected = self.block.expected_on(self._platform or "any")
+        return bool(expected and _EXCEPTION.match(expected.text))
+
+    @property
+    def _not_run_label(self) -> str:
+        """What is said of code that did not run as it stands."""
+        if not self.is_edited:
+            return _EARLIER_LABELS.get(self._earlier_status or "", self._invitation)
+        if self._is_outdated:
+            return "your code, but the lesson has changed since; u brings the lesson's code"
+        return "edited, not run yet"
 
     @property
     def _invitation(self) -> str:

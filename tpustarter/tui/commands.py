@@ -17,7 +17,7 @@ from tpustarter.tui.widgets import valid_keys
 def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield what works on this screen, then what works anywhere."""
     listed: set[str] = set()
-    for active in valid_keys(screen):
+    for active in valid_keys(screen, rare=True):
         binding = active.binding
         if binding.action == "command_palette":
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
 from typing import cast
 
@@ -35,10 +35,10 @@ class LessonPage(VerticalScroll):
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
 
-    async def show(self, opened: Opened, edits: Mapping[str, str], platform: str) -> None:
+    async def show(self, opened: Opened, platform: str) -> None:
         """Show a lesson, with what the learner made of its blocks."""
         self._ending = Ending(opened)
-        await self.mount(*_widgets(opened, edits, platform), self._ending)
+        await self.mount(*_widgets(opened, platform), self._ending)
         self.mark_soon()
 
     @property
@@ -126,20 +126,36 @@ class LessonPage(VerticalScroll):
         if self._ending:
             self._ending.post_message(Remembered())
 
-    def show_end(self, view: BlockView, *, was_pushed: bool) -> None:
+    def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool = False) -> None:
         """Bring into sight how a block ended, unless the reader is elsewhere by now.
 
-        What blocks above it printed meanwhile pushed it out of sight, and not the reader.
+        Args:
+            view: The block.
+            was_pushed: Whether what blocks above it printed took it out of sight, not the reader.
+            goes_on: Whether the block after it is the one that keys act on next.
         """
-        self.call_after_refresh(self._show_end, view, was_pushed=was_pushed)
+        self.call_after_refresh(self._show_end, view, was_pushed=was_pushed, goes_on=goes_on)
 
-    def _show_end(self, view: BlockView, *, was_pushed: bool) -> None:
+    def go_on(self, view: BlockView) -> None:
+        """Go to the first block after this one that has not passed; after the last, to the end."""
+        views = self.views
+        following = [other for other in views[views.index(view) + 1 :] if not other.has_passed]
+        if following:
+            self.screen.set_focus(following[0])
+            following[0].scroll_visible(animate=False)
+        else:
+            self.scroll_end(animate=False)
+
+    def _show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
         focused = next((other for other in self.views if other.has_focus_within), view)
         if focused is view and (was_pushed or self.region.overlaps(view.region)):
             status = view.query_one(".status").virtual_region_with_margin.y
             below = view.virtual_region.bottom - self.size.height
             top = min(below, view.virtual_region.y + status)
             self.scroll_to(y=max(top, self.scroll_offset.y), animate=False)
+            following = self.views[self.views.index(view) + 1 :]
+            if goes_on and following:  # marked where it is: what was printed is to be read first
+                self.screen.set_focus(following[0], scroll_visible=False)
 
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""
@@ -156,13 +172,13 @@ class LessonPage(VerticalScroll):
                 return
 
 
-def _widgets(opened: Opened, edits: Mapping[str, str], platform: str) -> Iterator[Widget]:
+def _widgets(opened: Opened, platform: str) -> Iterator[Widget]:
     kinds = [""]
     for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
         widgets: list[Widget] = []
         for piece in pieces:
             is_predicted = kinds[-1] == "quiz" and not (piece.block and piece.block.is_try)
-            widgets.append(_widget(piece, opened, edits, platform, is_predicted=is_predicted))
+            widgets.append(_widget(piece, opened, platform, is_predicted=is_predicted))
             kinds.append(piece.kind)
         if fold:
             yield Fold(fold, *widgets)
@@ -170,21 +186,14 @@ def _widgets(opened: Opened, edits: Mapping[str, str], platform: str) -> Iterato
             yield from widgets
 
 
-def _widget(
-    piece: Part,
-    opened: Opened,
-    edits: Mapping[str, str],
-    platform: str,
-    *,
-    is_predicted: bool,
-) -> Widget:
+def _widget(piece: Part, opened: Opened, platform: str, *, is_predicted: bool) -> Widget:
     """Return what shows a part; what a question asks to predict is told once it ran."""
     if piece.quiz:
         return QuestionView(piece.quiz)
     if piece.block:
-        before, edited = opened.known.status(piece.block), edits.get(piece.block.id)
+        before, draft = opened.known.status(piece.block), opened.drafts.get(piece.block.id)
         return BlockView(
-            piece.block, before=before, platform=platform, edited=edited, is_predicted=is_predicted
+            piece.block, before=before, platform=platform, draft=draft, is_predicted=is_predicted
         )
     if piece.figure:
         return FigureView(piece.figure)

@@ -35,6 +35,8 @@ TPU_RUN = "tpu-run"
 """Runs a command on the workers of a TPU."""
 EXPLAIN = "explain"
 """Searches what a failure wrote, and looks at this machine."""
+TYPED = "typed"
+"""Writes what was typed into blocks to the disk."""
 RELEASE = "release"
 """Ends the lesson's process."""
 

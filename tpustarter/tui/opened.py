@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.learning import blocks, bookmarks, exercises, lesson_end, progress
+from tpustarter.learning import blocks, bookmarks, drafts, exercises, lesson_end, progress
 from tpustarter.learning.blocks import Part
+from tpustarter.learning.drafts import Draft
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd, Way
 from tpustarter.problem import Problem
@@ -40,6 +41,10 @@ class Opened:
     """Where the path goes on."""
     left_at: str | None
     """The place at which it was left; None for its beginning."""
+    drafts: dict[str, Draft]
+    """What the learner typed into its blocks."""
+    lost: str = ""
+    """Why what was typed earlier is not there, if it isn't."""
 
     @property
     def checks(self) -> list[str]:
@@ -80,7 +85,19 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
     end = lesson_end.look(parts, known, lesson_exercises)
+    typed, lost = _read_drafts(app, lesson.id)
     return Opened(
         lesson, parts, following, known, refers, lesson_exercises, end, way,
-        left_at=bookmarks.read(lesson.id),
+        bookmarks.read(lesson.id), typed, lost,
     )  # fmt: skip
+
+
+def _read_drafts(app: Tutor, lesson_id: str) -> tuple[dict[str, Draft], str]:
+    """Return what was typed into a lesson's blocks, in this session and before, or why not."""
+    lost = ""
+    try:
+        known: dict[str, Draft | None] = {**drafts.read(lesson_id)}
+    except Problem as problem:
+        known, lost = {}, str(problem)
+    known |= {block: draft for (lesson, block), draft in app.edits.items() if lesson == lesson_id}
+    return {block: draft for block, draft in known.items() if draft}, lost

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import Request
     from tpustarter.cloud.client import Client
     from tpustarter.cloud.clock import Clock
+    from tpustarter.learning.drafts import Draft
     from tpustarter.tui.failed import Failed
 
     Connect = Callable[[str, Clock], Client]
@@ -108,8 +109,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         """What tells the time of TPUs; the wall clock where it is null."""
         self.lessons, self.checks = lessons, checks
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
-        self.edits: dict[tuple[str, str], str] = {}
-        """What the learner made of blocks, by lesson and block; kept while the app runs."""
+        self.edits: dict[tuple[str, str], Draft | None] = {}
+        """What was typed since the start, by lesson and block; null for the lesson's code."""
         self.where = self.holder = ""
         self.on_tpu: bool | None = None
         """Whether lessons and checks run on a TPU; null until the machine was looked at."""

@@ -168,13 +168,18 @@ class Keys(Static):
             self.update(Flow([Content.assemble((key, "bold"), f" {label}") for key, label in keys]))
 
 
-def valid_keys(screen: Screen[Any]) -> list[ActiveBinding]:
-    """Return the bindings to show: those that would act now, once per action."""
+def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding]:
+    """Return the bindings to show: those that would act now, once per action.
+
+    Args:
+        screen: The one in front.
+        rare: With those that the key line has no room for: what help and the palette show.
+    """
     focused = screen.focused
     by_action: dict[str, ActiveBinding] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
-        if not (binding.show and active.enabled and binding.description):
+        if not ((binding.show or rare) and active.enabled and binding.description):
             continue
         character = _CHARACTERS.get(binding.key, binding.key)
         typed = len(character) == 1 and not binding.priority

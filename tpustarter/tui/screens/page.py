@@ -166,7 +166,7 @@ class Help(Sheet):
         keys = [
             f"| `{get_app(screen).get_key_display(active.binding)}` | {active.binding.description} "
             f"| {active.binding.tooltip} |"
-            for active in valid_keys(screen)
+            for active in valid_keys(screen, rare=True)
         ]
         table = "\n".join(["| key | does | as a command |", "|---|---|---|", *keys])
         super().__init__("Help", LessonText(f"{text}\n\n{table}\n"))
@@ -196,3 +196,19 @@ class Question(ModalScreen[bool]):
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument
         """Return the answer."""
         self.dismiss(yes)
+
+
+class Quit(Question):
+    """Asks whether to quit, for Ctrl-C is also what one types to stop something."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "quit", tooltip="so does another Ctrl-C"),
+        Binding("n,escape", "answer(False)", "stay", tooltip="go on where you were"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Quit tpustarter?",
+            "Nothing is running that Ctrl-C could stop. Press y, or Ctrl-C again, to quit; any "
+            "progress and all that you typed are kept.",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar, cast
@@ -25,38 +26,53 @@ from tpustarter.tui.messages import LOOK, Arrived, Looked
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain
 from tpustarter.tui.playing import Player
-from tpustarter.tui.screens.page import Page
+from tpustarter.tui.screens.page import Notice, Page
 from tpustarter.tui.screens.words import Words
 from tpustarter.tui.turn import Turn
+from tpustarter.tui.typed import Typed
 
 
 class Reader(Page):
     """The lesson reader."""
 
     HELP = """
-Read with the arrow keys, Space and PageUp. The block with the thick bar on its left is the one
-that `r` runs; Tab goes to the next one.
+Read with the arrow keys, Space and PageUp. Keys act on the block with the thick bar on its left,
+and Tab moves the bar to the next one.
 
-* **Running** is up to you: nothing runs by being shown. All blocks of a lesson share their names,
-  as in a notebook. What a block prints appears below it, with where it ran.
-* A block uses names of **the blocks above it**: those that have not run in the process as they
-  stand run first, up to the first one that breaks.
-* **Esc** stops what runs, and ends the process.
-* **f** says why a block failed: it searches what the block printed for failures that are known.
-* A **question** is answered with the digit of an answer; each says why. A block that says **your
-  turn** asks you to change it with `e`; its answer is folded below, and `o` opens it. **p** opens
-  the lesson's exercise, a program with a gap.
-* **e** lets you change the code: Esc ends typing, `r` runs it, `u` brings the lesson's code back.
-  What you changed is kept until you quit. A lesson counts as done when its own code, unchanged,
-  printed what it should. **End** shows what is done, what is open, and which lesson is next.
-* A lesson opens where you left it, and **Home** goes to its beginning.
-* The first block starts a process. The first line names it, and `t` ends it. It ends by itself
-  when you leave the lesson, when checks or set-up start, and without a block after 30 minutes.
-  One that may hold a TPU or GPU ends after 60 s, so that others can have it.
+* **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and goes on
+  to the next one when it has passed; `r` runs a block and stays. All blocks of a lesson share
+  their variables, as in a notebook, so blocks above that have not run yet run first. `a` starts
+  anew and runs everything down to the block.
+* **Ctrl+C** stops what runs, and so does Esc. When nothing runs, Ctrl+C asks whether to quit.
+* **f** says why a block failed. It searches what the block printed for failures that are known.
+* You answer a **question** by pressing the number of an answer, and each answer says why. A block
+  that says **your turn** asks you to change it with `e`. Its answer is folded below, where `o`
+  opens it. **p** opens the lesson's exercise, a program with a gap.
+* **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
+  the lesson's code back. What you type is saved as you type it, and is there when you come back.
+  A lesson counts as done when its own code, unchanged, has printed what it should.
+* A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
+  what is open, and which lesson is next.
+* The first block starts a **process**. The first line of the screen names it, and `t` ends it. It
+  also ends when you leave the lesson, when checks or set-up start, and after 30 minutes without a
+  block. One that may hold a TPU or GPU ends after 60 s, so that others can have it.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter",
+            "run_on",
+            "run, go on",
+            key_display="Enter",
+            tooltip="run the block; once it has passed, go to the next one",
+        ),
         Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
-        Binding("enter", "run", show=False),
+        Binding(
+            "a",
+            "run_to_here",
+            "run all to here",
+            show=False,
+            tooltip="start anew and run every block down to this one",
+        ),
         Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
         Binding("shift+tab", "choose(-1)", show=False),
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
@@ -82,6 +98,9 @@ that `r` runs; Tab goes to the next one.
         """Here before the screen is composed: the footer asks what works now before that, too."""
         self._opened: Opened | None = None
         self._player = Player(self, self._block_ended)
+        self._typed = Typed(self, lesson)
+        self._goes_on = False
+        """Whether the block after the one that runs is next, once that has passed."""
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
@@ -108,13 +127,9 @@ that `r` runs; Tab goes to the next one.
         opened_lesson = self._opened = cast("Opened", message.what)
         minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
         self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
-        app = self.tutor
-        edits = {
-            block: code
-            for (lesson, block), code in app.edits.items()
-            if lesson == opened_lesson.lesson.id
-        }
-        await self._page.show(opened_lesson, edits, "tpu" if app.on_tpu else "cpu")
+        await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
+        if opened_lesson.lost:
+            self.tutor.push_screen(Notice("What you had typed", opened_lesson.lost))
         self.call_after_refresh(self._go_to_place, opened_lesson.left_at)
         self.refresh_bindings()
 
@@ -150,13 +165,28 @@ that `r` runs; Tab goes to the next one.
 
     def action_run(self) -> None:
         """Run the marked block as it stands, after those above that have not run."""
+        self._run()
+
+    def action_run_on(self) -> None:
+        """Run the marked block and go to the next one; go on where it has passed already."""
+        view = self._chosen()
+        if view and view.has_passed:
+            self._page.go_on(view)
+        else:
+            self._run(goes_on=True)
+
+    def action_run_to_here(self) -> None:
+        """Run every block down to the marked one, in a new process."""
+        self._run(anew=True)
+
+    def _run(self, *, anew: bool = False, goes_on: bool = False) -> None:
         view = self._chosen() if self._opened and not self._player.turn else None
         if view is None or self._opened is None:
             return
-        self._end_edit()
+        self._goes_on = goes_on
         view.scroll_visible(animate=False)
         self._page.use(view)
-        self._player.run(self._opened.lesson, view, self._page.views)
+        self._player.run(self._opened.lesson, view, self._page.views, anew=anew)
         self.refresh_bindings()
 
     def on_arrived(self, message: Arrived) -> None:
@@ -169,7 +199,8 @@ that `r` runs; Tab goes to the next one.
         self._page.mark_soon()
         self._page.look_at_end()
         if turn.is_over:
-            self._page.show_end(turn.asked, was_pushed=turn.ran_above)
+            goes_on = self._goes_on and turn.asked.has_passed
+            self._page.show_end(turn.asked, was_pushed=turn.ran_above, goes_on=goes_on)
         self.refresh_bindings()
 
     def on_screen_resume(self) -> None:
@@ -198,24 +229,29 @@ that `r` runs; Tab goes to the next one.
             self.dismiss()
 
     def _end_edit(self) -> bool:
-        """Keep what was typed; returns whether anything could be."""
+        """End typing; returns whether anything could be typed."""
         view = self._page.edited
         if view:
             view.end_edit()
-            self._keep(view)
         return view is not None
 
+    def on_text_area_changed(self) -> None:
+        """Keep what is typed, and say that it has not run."""
+        if view := self._page.edited:
+            self._keep(view)
+            view.show_typed()
+            self.refresh_bindings()
+
     def _keep(self, view: BlockView) -> None:
-        """Remember what the learner made of a block, for when the lesson is opened again."""
-        key = (self.lesson, view.block.id)
-        self.tutor.edits.pop(key, None)
-        if view.is_edited:
-            self.tutor.edits[key] = view.code
+        """Remember what the learner made of a block, also when the program is killed."""
+        self._typed.put(view.block, view.code if view.is_edited else None)
 
     def on_unmount(self) -> None:
-        """Remember the place, and end the lesson's process: the lesson is left."""
+        """Remember place and typing, and end the lesson's process: the lesson is left."""
         if self._bookmark:
             self._bookmark.remember()
+        with contextlib.suppress(Problem):  # which was shown when it was typed
+            self._typed.flush()
         self.stop_work()
         if self.tutor.is_running:
             self.tutor.release_lesson()
@@ -314,7 +350,7 @@ that `r` runs; Tab goes to the next one.
             return True
         if action == "choose":
             return bool(page.views) and not editing
-        if action in ("run", "edit"):
+        if action in ("run", "run_on", "run_to_here", "edit"):
             return bool(page.views) and not running
         if action == "explain":
             return bool(page.marked and page.marked.has_failed) and not editing

@@ -1,0 +1,155 @@
+"""Running blocks one after the other, all to here, and Ctrl-C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.support.made_lessons import fence
+from tests.support.tutor import HANGS, HELLO, on_screen, press, run, settle, tutor, until
+from tpustarter.tui.screens.page import Quit
+
+FAR = "\n\n".join(
+    ["# Far", fence("print('first')", name="one"), *(f"Paragraph {n}." for n in range(60)),
+     fence("print('second')", name="two"), fence("1 / 0", name="three"),
+     fence("print('last')", name="four")]
+)  # fmt: skip
+
+
+def _current(pilot: Pilot[None]) -> list[str]:
+    return [one.block.id for one in pilot.app.screen._page.views if one.has_class("-current")]
+
+
+def _results(pilot: Pilot[None]) -> dict[str, str]:
+    views = pilot.app.screen._page.views
+    return {one.block.id: one.result.status for one in views if one.result}
+
+
+def test_enter_runs_a_block_and_the_next_one_is_marked_once_it_has_passed(tmp_path: Path) -> None:
+    """What was printed stays in sight, to be read before the next Enter."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter", "enter")
+            assert "hello you" in seen
+            assert _current(pilot) == ["again"]
+            assert {"hello": "pass"} == _results(pilot)
+            assert "again you" in await press(pilot, "enter")
+
+    run(journey)
+
+
+def test_enter_on_a_block_that_has_passed_goes_to_the_next_one(tmp_path: Path) -> None:
+    """One that is far away comes into sight with the second Enter, one that breaks stays."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"far": FAR}, size=(80, 50)) as pilot:
+            seen = await press(pilot, "enter", "enter")
+            assert "first" in seen
+            assert "print('second')" not in seen
+            assert "print('second')" in await press(pilot, "enter")
+            assert {"one": "pass"} == _results(pilot)
+            await press(pilot, "enter", "enter")
+            await press(pilot, *["enter"] * ("three" not in _results(pilot)))  # if out of sight
+            assert {"one": "pass", "two": "pass", "three": "error"} == _results(pilot)
+            assert _current(pilot) == ["three"]
+
+    run(journey)
+
+
+def test_after_the_last_block_enter_goes_to_the_end(tmp_path: Path) -> None:
+    """Where it says what is next."""
+    text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": text}) as pilot:
+            await press(pilot, "enter", "tab", "enter")
+            page = pilot.app.screen._page
+            assert page.scroll_offset.y < page.max_scroll_y
+            await press(pilot, "enter")
+            assert page.scroll_offset.y == page.max_scroll_y
+
+    run(journey)
+
+
+def test_a_key_runs_everything_down_to_a_block_anew(tmp_path: Path) -> None:
+    """Names that an earlier run left are gone, and what stands above runs again."""
+    lesson = HELLO.replace(
+        'print("again"', 'print("count", count := globals().get("count", 0) + 1, "again"'
+    )
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
+            await press(pilot, "enter", "tab", "r")
+            assert "count 2" in await press(pilot, "r")
+            seen = await press(pilot, "a")
+            assert "count 1" in seen
+            assert "hello you" in seen
+
+    run(journey)
+
+
+def test_ctrl_c_stops_what_runs_and_the_app_stays(tmp_path: Path) -> None:
+    """Also while one types into the block, and also from a screen above."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:
+            await press(pilot, "enter")
+            (view,) = pilot.app.screen._page.views
+            for keys in (("r",), ("e", "ctrl+r"), ("escape", "r", "question_mark")):
+                for key in keys:
+                    await pilot.press(key)
+                await until(pilot, lambda: view.has_output)
+                await pilot.press("ctrl+c")
+                await settle(pilot)
+                assert "notrun" == view.result.status
+                assert not any(isinstance(screen, Quit) for screen in pilot.app.screen_stack)
+
+    run(journey)
+
+
+def test_with_nothing_running_ctrl_c_asks_once(tmp_path: Path) -> None:
+    """Esc stays, y or another Ctrl-C quits as interrupted."""
+
+    async def journey(*keys: str) -> int | None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "ctrl+c")
+            assert "Quit tpustarter?" in seen
+            assert "This machine" in await press(pilot, "escape")
+            await press(pilot, "ctrl+c")
+            await pilot.press(*keys)
+            await pilot.pause()
+            return pilot.app.return_code
+
+    async def journeys() -> None:
+        assert 130 == await journey("y")
+        assert 130 == await journey("ctrl+c")
+        assert None is await journey("n")
+
+    run(journeys)
+
+
+def test_ctrl_c_where_one_types_asks_too(tmp_path: Path) -> None:
+    """Nothing of what was typed is lost by staying."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", *"# mine", "ctrl+c", "n", *" too")
+            assert "# mine too" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_block_that_shows_an_exception_says_that_it_should(tmp_path: Path) -> None:
+    """A pass above the word Error would read like a mistake of ours."""
+    raises = fence("try:\n    1 / 0\nexcept ZeroDivisionError as error:\n"
+                   "    print(type(error).__name__)", "ZeroDivisionError")  # fmt: skip
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": f"# T\n\n{raises}"}) as pilot:
+            assert "pass  raises, as it should  0." in await press(pilot, "enter", "r")
+        async with tutor(tmp_path) as pilot:
+            assert "raises" not in await press(pilot, "enter", "r")
+
+    run(journey)

@@ -1,0 +1,154 @@
+"""Typing into blocks: what is typed is on the disk at once, and the editor stays while it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
+from tpustarter import locations
+from tpustarter.learning import drafts
+from tpustarter.tui.editor import Editor
+from tpustarter.tui.reading import Colours, coloured
+
+LESSON = "start/hello"
+
+
+def _kept() -> dict[str, str]:
+    return {block: draft.code for block, draft in drafts.read(LESSON).items()}
+
+
+async def _open(pilot: Pilot[None]) -> str:
+    return await press(pilot, "enter")
+
+
+def test_what_is_typed_is_on_the_disk_a_moment_later(tmp_path: Path) -> None:
+    """With the editor still open: a kill now would lose nothing."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", *"# mine")
+            await until(
+                pilot, lambda: _kept() == {"hello": 'name = "you"\nprint("hello", name)\n# mine'}
+            )
+
+    run(journey)
+
+
+def test_what_was_typed_is_there_in_the_next_session(tmp_path: Path) -> None:
+    """Of each block, until `u` brings the lesson's code back; then nothing is kept."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", *"# mine")
+        async with tutor(tmp_path) as pilot:
+            seen = await _open(pilot)
+            assert "# mine" in seen
+            assert "edited, not run yet" in seen
+            assert "# mine" not in await press(pilot, "u")
+        assert {} == _kept()
+
+    run(journey)
+
+
+def test_code_typed_for_another_edition_of_the_lesson_is_kept_and_told(tmp_path: Path) -> None:
+    """The learner decides which of the two counts."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", *"# mine")
+        lessons = {"hello": HELLO.replace('name = "you"', 'name = "them"')}
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            seen = await _open(pilot)
+            assert "# mine" in seen
+            assert "the lesson has changed since; u brings the lesson's code" in seen
+            seen = await press(pilot, "u")
+            assert 'name = "them"' in seen
+            assert "changed since" not in seen
+
+    run(journey)
+
+
+def test_typing_that_cannot_be_read_again_is_told_and_the_lesson_opens(tmp_path: Path) -> None:
+    """One sentence; the broken file stays."""
+    folder = locations.make_folder(locations.state() / "drafts")
+    (folder / "start.hello.json").write_text("{")
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            assert "could not be read" in await _open(pilot)
+            assert 'print("hello", name)' in await press(pilot, "escape")
+
+    run(journey)
+    assert ["{"] == [path.read_text() for path in folder.glob("*.json")]
+
+
+def test_a_disk_that_takes_nothing_is_told_once_and_typing_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this session nothing is lost, and it is written as soon as that works."""
+    folder = locations.state() / "drafts"
+    folder.write_text("a file where the folder would be")
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", *"# m")
+            await until(pilot, lambda: "cannot write" in on_screen(pilot.app))
+            seen = await press(pilot, *"ine")
+            await pilot.pause(0.5)
+            await settle(pilot)
+            assert "# mine" in seen
+            assert 1 == on_screen(pilot.app).count("is not kept when")
+            folder.unlink()
+            await press(pilot, "!", "escape", "escape")
+            assert "# mine!" in await _open(pilot)
+        assert _kept()["hello"].endswith("# mine!")
+
+    run(journey)
+
+
+def test_the_editor_stays_while_what_is_typed_runs(tmp_path: Path) -> None:
+    """Ctrl+R, a look, the next letter; what is typed after a run has not run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "enter", "e", "enter", *"print(6 * 7)", "ctrl+r")
+            seen = on_screen(pilot.app)
+            assert "42" in seen
+            assert isinstance(pilot.app.focused, Editor)
+            seen = await press(pilot, *"  # more")
+            assert "print(6 * 7)  # more" in seen
+            assert "edited, not run yet" in seen
+
+    run(journey)
+
+
+def test_code_has_the_same_colours_while_it_is_changed(tmp_path: Path) -> None:
+    """Also behind letters of several bytes, and in a string of several lines."""
+    code = 'é = "ü"  # ä\nfor x in "abc":\n    print("""two\nlines""", 12)'
+    block = f"# T\n\n```python run id=one\n{code}\n```\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": block}) as pilot:
+            await press(pilot, "enter", "e")
+            editor = pilot.app.focused
+            assert isinstance(editor, Editor)
+            for row, line in enumerate(code.split("\n")):
+                marked = {
+                    line.encode()[start:end].decode() for start, end, _ in editor._highlights[row]
+                }
+                read = coloured(code).split("\n")[row]
+                expected = {
+                    read.plain[span.start : span.end]
+                    for span in read.spans
+                    if span.style in Colours.STYLES.values()
+                }
+                assert {text.strip() for text in expected} - {""} == {
+                    text.strip() for text in marked
+                } - {""}
+            colours = {segment.style.color for segment in editor.render_line(0) if segment.style}
+            assert len(colours) > 1
+
+    run(journey)

@@ -1,0 +1,104 @@
+"""What the learner typed into the blocks of a lesson, kept until the lesson's code is back.
+
+Each lesson has a file of its own. It is read anew under a lock and replaced whole, so that a kill
+loses no more than what was typed after the last call of `keep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from tpustarter import locations, state
+from tpustarter.learning import progress
+from tpustarter.problem import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.learning.blocks import Block
+
+SCHEMA = "tpustarter.drafts/1"
+FOLDER = "drafts"
+"""In the state folder."""
+MAX_CHARACTERS = 200_000
+"""More than this is no code that somebody typed into a block."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The code of one block as the learner has it."""
+
+    code: str
+    hash: str
+    """Names the code of the lesson that was changed, see `progress.code_hash`."""
+
+    def fits(self, block: Block) -> bool:
+        """Return whether the lesson's code is still the one that was changed."""
+        return self.hash == progress.code_hash(block)
+
+
+def of(block: Block, code: str) -> Draft:
+    """Return what is kept of a block's code."""
+    return Draft(code, progress.code_hash(block))
+
+
+def read(lesson_id: str) -> dict[str, Draft]:
+    """Return what was typed into the blocks of a lesson, by block.
+
+    Raises:
+        Problem: the file could not be read, and was put aside.
+    """
+    name = _name(lesson_id)
+    file = locations.state_place() / f"{name}.json"
+    was_there = file.exists()
+    drafts = _parse(state.load(name))
+    if was_there and not file.exists():
+        raise Problem(
+            f"what you had typed into this lesson could not be read, and lies in `{file.parent}` "
+            "under another name",
+            hint="the lesson shows its own code again; nothing else is lost",
+        )
+    return drafts
+
+
+def keep(lesson_id: str, changes: Mapping[str, Draft | None]) -> None:
+    """Keep the code of some blocks; null stands for the lesson's own.
+
+    Raises:
+        Problem: nothing can be written, or what was typed is too long to be kept.
+    """
+    for draft in changes.values():
+        if draft and len(draft.code) > MAX_CHARACTERS:
+            raise Problem(
+                f"found {len(draft.code)} characters in a block, expected {MAX_CHARACTERS} at most",
+                hint="save it as a file of yours: it is not kept when tpustarter ends",
+            )
+    folder = locations.make_folder(locations.state() / FOLDER)
+    busy = Problem(f"another tpustarter has held `{folder}` for {progress.LOCK_WAIT_S:g} s")
+    with locations.alone(folder / ".lock", wait_s=progress.LOCK_WAIT_S, busy=busy):
+        name = _name(lesson_id)
+        merged = {**_parse(state.load(name)), **changes}
+        drafts = {block: draft for block, draft in merged.items() if draft}
+        if not drafts:
+            with locations.writing(state.path(name)):
+                state.path(name).unlink(missing_ok=True)
+            return
+        entries = {block: asdict(draft) for block, draft in drafts.items()}
+        state.save(name, {"schema": SCHEMA, "blocks": entries})
+
+
+def _name(lesson_id: str) -> str:
+    return f"{FOLDER}/{lesson_id.replace('/', '.')}"
+
+
+def _parse(stored: dict[str, Any]) -> dict[str, Draft]:
+    """Return the entries that are drafts; the rest is not ours."""
+    blocks = stored.get("blocks")
+    drafts: dict[str, Draft] = {}
+    for block, entry in cast("dict[Any, Any]", blocks).items() if isinstance(blocks, dict) else ():
+        fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+        code, code_hash = fields.get("code"), fields.get("hash")
+        if isinstance(code, str) and isinstance(code_hash, str):
+            drafts[str(block)] = Draft(code, code_hash)
+    return drafts

@@ -1,0 +1,80 @@
+"""Where a block's code is changed: Tab types spaces, and the code has its colours."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pygments.lexers.python import PythonLexer  # pyright: ignore[reportMissingTypeStubs]
+from textual._text_area_theme import TextAreaTheme  # what `register_theme` takes, not exported
+from textual.binding import Binding, BindingType
+from textual.style import Style
+from textual.widgets import TextArea
+
+from tpustarter.tui.reading import Colours
+from tpustarter.tui.widgets import get_app
+
+THEME = "lesson"
+_LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
+
+
+class Editor(TextArea):
+    """The code of a block while it is changed; it stays open while that runs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "screen.run", "run", key_display="Ctrl+R", tooltip="what is typed here"),
+        Binding(
+            "escape",
+            "screen.back",
+            "done",
+            key_display="Esc",
+            tooltip="stop typing; what you typed is kept",
+            priority=True,  # else Textual takes it to leave the field
+        ),
+        Binding("ctrl+home", "cursor_to('start')", show=False),
+        Binding("ctrl+end", "cursor_to('end')", show=False),
+    ]
+
+    def __init__(self, code: str) -> None:
+        super().__init__(
+            code, soft_wrap=False, show_line_numbers=False, tab_behavior="indent", theme="css",
+            highlight_cursor_line=False,
+        )  # fmt: skip
+        self.cursor_blink = False
+
+    def on_mount(self) -> None:
+        """Take the colours that code has in the rest of the lesson."""
+        variables = get_app(self).theme_variables
+        styles = {
+            str(token): Style.parse(style, variables).rich_style
+            for token, style in Colours.STYLES.items()
+        }
+        self.register_theme(TextAreaTheme(THEME, syntax_styles=styles))
+        self.theme = THEME
+
+    def action_cursor_to(self, place: str) -> None:
+        """Go to the first or the last line."""
+        self.move_cursor((0, 0) if place == "start" else self.document.end)
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Return whether a key is typed; Textual leaves out the one that ends a line."""
+        return key == "enter" or super().check_consume_key(key, character)
+
+    def _build_highlight_map(self) -> None:
+        """Say which bytes of each line have which style; Textual asks tree-sitter for that."""
+        super()._build_highlight_map()  # empties it, and what was painted
+        row = column = 0
+        for token, text in _LEXER.get_tokens(self.text):
+            style = _style_of(token)
+            for number, line in enumerate(text.split("\n")):
+                row, column = (row + 1, 0) if number else (row, column)
+                end = column + len(line.encode())
+                if style and line:
+                    self._highlights[row].append((column, end, style))
+                column = end
+
+
+def _style_of(token: Any) -> str | None:
+    """Return the name of the style of a token, which is that of the nearest one that has any."""
+    while token and token not in Colours.STYLES:
+        token = token.parent
+    return str(token) if token else None
