@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import termios
@@ -13,6 +15,7 @@ import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED, shipped
 from tests.support.made_lessons import make_lesson
+from tests.support.tutor import is_alive
 from tpustarter import locations
 
 PROGRAM = (
@@ -56,7 +59,7 @@ def test_the_first_time_it_shows_the_task_and_makes_the_file(lessons: Path) -> N
     assert done.returncode == 0
     assert done.stdout.startswith(
         "Return the double\n\n`double` must return twice its number.\n\n"
-        f"Your file: {learner_file()}\n"
+        "Your file: ~/state/exercises/made/double.py\n"
     )
     assert "RIGHT" not in done.stdout
     assert learner_file().read_text() == SHIPPED
@@ -107,7 +110,7 @@ def test_hints_solution_and_reset(lessons: Path) -> None:
     ]
     assert "the last hint" in hints[2].stderr
     assert solution.stdout == "def double(number):\n    return 2 * number\n"
-    assert reset.stdout.startswith(f"started again: {learner_file()}")
+    assert reset.stdout.startswith("started again: ~/state/exercises/made/double.py")
     assert learner_file().with_name("double.py.old").read_text() == "my work"
 
 
@@ -148,12 +151,14 @@ def test_watching_judges_at_each_save_until_it_is_right(lessons: Path) -> None:
     assert (running.returncode, "RIGHT" in rest.splitlines()) == (0, True)
 
 
-def watch_in_a_terminal(lessons: Path) -> tuple[subprocess.Popen[bytes], int]:
+def watch_in_a_terminal(lessons: Path, **env: str) -> tuple[subprocess.Popen[bytes], int]:
     """Start watching in a terminal of its own; returns the process and that terminal."""
     learn(lessons, "made/double")
     ours, theirs = os.openpty()
     words = command(lessons, "--exercise", "made/double", "--watch")
-    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs)
+    process = subprocess.Popen(
+        words, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, **env}
+    )
     os.close(theirs)
     return process, ours
 
@@ -164,6 +169,17 @@ def seen_until(terminal: int, words: str) -> str:
     while words not in seen:
         seen += os.read(terminal, 4096).decode()
     return seen
+
+
+def end_of(process: subprocess.Popen[bytes], terminal: int) -> int:
+    """Return the exit code, reading what it still writes: a full terminal would hold it."""
+    os.set_blocking(terminal, False)
+    deadline = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            os.read(terminal, 4096)
+        time.sleep(0.02)
+    return process.wait(1)
 
 
 def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
@@ -182,4 +198,61 @@ def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
     assert process.wait(30) == 1
     assert not before[3] & termios.ICANON
     assert termios.tcgetattr(terminal)[3] & termios.ICANON
+    os.close(terminal)
+
+
+def test_a_right_answer_in_a_terminal_leads_on_with_a_key(lessons: Path) -> None:
+    """It says what was learned; `n` shows the next lesson, and the process ends with 0."""
+    first = next((lessons / "made").glob("*.md"))
+    second = first.read_text().replace("exercises: [double]\n", "").replace("Text.", "The second.")
+    (lessons / "made" / "0002-second.md").write_text(second)
+    name = first.stem.partition("-")[2]
+    order = f"- id: laptop\n  title: T\n  who: W.\n  lessons: [made/{name}, made/second]\n"
+    (lessons / "paths.yml").write_text(order)
+    process, terminal = watch_in_a_terminal(lessons, PAGER="cat")
+    seen_until(terminal, "q quit")
+    learner_file().write_text(SOLVED)
+    seen = seen_until(terminal, "q quit")
+    assert "RIGHT" in seen
+    assert "n next lesson, s solution, r again, q quit" in seen
+    os.write(terminal, b"hn")
+
+    assert "The second." in seen_until(terminal, "The second.")
+    assert end_of(process, terminal) == 0
+    assert termios.tcgetattr(terminal)[3] & termios.ECHO
+    os.close(terminal)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_a_signal_leaves_a_terminal_that_takes_lines(
+    number: int, expected: int, lessons: Path
+) -> None:
+    """Ctrl-C is such a signal: it ends the wait, and what runs."""
+    process, terminal = watch_in_a_terminal(lessons)
+    seen_until(terminal, "q quit")
+    assert not termios.tcgetattr(terminal)[3] & termios.ICANON
+    process.send_signal(number)
+
+    assert end_of(process, terminal) == expected
+    assert termios.tcgetattr(terminal)[3] & termios.ICANON
+    assert termios.tcgetattr(terminal)[3] & termios.ECHO
+    os.close(terminal)
+
+
+def test_ctrl_c_ends_an_answer_that_does_not_end(lessons: Path) -> None:
+    """Nothing stays behind: neither the answer, nor a terminal without its keys."""
+    process, terminal = watch_in_a_terminal(lessons)
+    seen_until(terminal, "q quit")
+    text = SOLVED.partition("# Judged")[0]
+    endless = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.sleep(999)\n"
+    learner_file().write_text(text + endless)
+    seen = seen_until(terminal, ".\r\n")
+    pid = int(seen.rpartition("I am ")[2].partition(".")[0])
+    process.send_signal(signal.SIGINT)
+
+    assert end_of(process, terminal) == 130
+    assert termios.tcgetattr(terminal)[3] & termios.ICANON
+    assert not is_alive(pid)
     os.close(terminal)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,27 +34,45 @@ def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
     def on_third_signal(number: int, _: object) -> None:
         sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
 
+    with _handled_by(on_first_signal):
+        yield
+
+
+@contextlib.contextmanager
+def left_by_signals() -> Generator[None]:
+    """Let Ctrl-C, TERM and HUP end this process on the way out of what it has begun."""
+
+    def leave(number: int, _: object) -> None:
+        sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
+
+    with _handled_by(leave):
+        yield
+
+
+@contextlib.contextmanager
+def _handled_by(handler: Callable[[int, Any], None]) -> Generator[None]:
+    """Have a handler for the signals that end a command, but for those that are ignored."""
     numbers = [
         number
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
     ]
-    handlers = {number: signal.signal(number, on_first_signal) for number in numbers}
+    handlers = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for number, former in handlers.items():
+            signal.signal(number, former)
 
 
 def explaining(logs: Sequence[Path]) -> str:
     """Return the command that explains the logs of a run that failed."""
     if len(logs) == 1:
-        return f"tpustarter explain {_typed(logs[0])}"
-    return f"cat {_typed(logs[0].parent)}/* | tpustarter explain"
+        return f"tpustarter explain {typed(logs[0])}"
+    return f"cat {typed(logs[0].parent)}/* | tpustarter explain"
 
 
-def _typed(path: Path) -> str:
+def typed(path: Path) -> str:
     """Return a path as it is typed; the home's name is left out, as everywhere."""
     from shlex import quote  # takes long, and is seldom needed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -17,17 +18,23 @@ from tpustarter.terminal import visible
 
 def show(lessons: list[Lesson]) -> None:
     """Print lessons as plain text, with what was done of them."""
+    for line in lines(lessons):
+        click.echo(line)
+
+
+def lines(lessons: list[Lesson]) -> Iterator[str]:
+    """Yield lessons as plain text, with what was done of them."""
     from tpustarter.learning import course, lesson_text, progress
 
     records, done = progress.read().lessons, progress.done()
     path = onward.path_here(content.read_paths())
     for number, lesson in enumerate(lessons):
         if number:
-            click.echo()
+            yield ""
         known = records.get(lesson.id, progress.LessonProgress())
         following = course.onward(lesson.id, path, done).lesson
         for line in lesson_text.render(lesson, known, following):
-            click.echo(as_typed(visible(line)))
+            yield as_typed(visible(line))
 
 
 def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:

@@ -40,13 +40,15 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
         _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, progress.done()))
 
 
-def after_right(exercise: Exercise) -> None:
-    """Say what a right answer has shown, and with which command to go on."""
+def after_right(exercise: Exercise) -> Way:
+    """Say what a right answer has shown, and with which command to go on; returns where that is."""
     from tpustarter.learning import lesson_end, progress
 
     if exercise.learned:
         _say(f"What you learned: {exercise.learned}")
-    _say_way(lesson_end.after_exercise(exercise, _path(), content.read_lessons(), progress.done()))
+    way = lesson_end.after_exercise(exercise, _path(), content.read_lessons(), progress.done())
+    _say_way(way)
+    return way
 
 
 def _path() -> LessonPath | None:

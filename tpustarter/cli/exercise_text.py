@@ -1,0 +1,50 @@
+"""What is said of an exercise on the command line: its task, a hint, and the verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tpustarter.cli.endings import typed
+from tpustarter.learning import exercises
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.terminal import visible, wrap
+
+
+def show_hint(exercise: Exercise) -> None:
+    """Show the next hint, or the last one again."""
+    hint = exercises.next_hint(exercise)
+    number, count = exercises.hints_given(exercise), len(exercise.hints)
+    if hint is None:
+        click.echo("that was the last hint; `--solution` shows the whole answer", err=True)
+        hint = exercise.hints[-1]
+    for line in wrap(visible(f"hint {number} of {count}: {hint}")):
+        click.echo(line)
+
+
+def show_task(exercise: Exercise, path: Path) -> None:
+    """Say what is to be done, and in which file."""
+    click.echo(_visible_lines(f"{exercise.title}\n\n{exercise.task}\n\nYour file: {typed(path)}\n"))
+
+
+def judge_once(exercise: Exercise, session: LessonSession) -> Judged:
+    """Judge the file as it is, and say what it came to."""
+    judged = None
+    for item in exercises.judge(exercise, session.run):
+        if isinstance(item, Judged):
+            judged = item
+        else:
+            click.echo(_visible_lines(item.text), nl=False)
+    assert judged is not None  # noqa: S101  the last item is the verdict
+    words = {"pass": "RIGHT", "fail": "NOT YET", "error": "BROKEN"}
+    word = words.get(judged.result.status, "NOT RUN")
+    for line in wrap(visible(f"{word}  {judged.why}".rstrip()), hang=" " * (len(word) + 2)):
+        click.echo(line)
+    return judged
+
+
+def _visible_lines(text: str) -> str:
+    """Return what an answer printed, without what could change the terminal."""
+    return "\n".join(visible(line) for line in text.split("\n"))

@@ -1,0 +1,129 @@
+"""`tpustarter learn --exercise ID --watch`: judges the file at each save, and takes keys meanwhile.
+
+A key needs no Enter while this runs; however it ends, the terminal takes lines again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from collections.abc import Callable, Generator
+from typing import Any
+
+import click
+
+from tpustarter import content
+from tpustarter.cli import onward
+from tpustarter.cli.endings import left_by_signals
+from tpustarter.cli.exercise_text import judge_once, show_hint, show_task
+from tpustarter.learning import exercises
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_end import Way
+from tpustarter.learning.lesson_process import LessonSession
+
+END_OF_INPUT = "\x04"
+"""What Ctrl-D types, and what a terminal that is gone reads as."""
+ENTER = ("\n", "\r")
+
+ReadKey = Callable[[], str]
+
+
+def follow(exercise: Exercise, **options: Any) -> Judged:
+    """Judge the file whenever it is saved, and go on to the next exercise where one asks to.
+
+    Where nobody types it ends with the first right answer.
+    """
+    with left_by_signals(), _keys() as read_key:
+        while True:
+            judged, way = _one(exercise, read_key, **options)
+            if way is None or way.exercise is None:
+                break
+            exercise = exercises.find(content.read_lessons(), way.exercise)
+            click.echo()
+            show_task(exercise, exercises.open_file(exercise))
+    if way and way.lesson:
+        _read_lesson(way.lesson)
+    return judged
+
+
+def _one(exercise: Exercise, read_key: ReadKey | None, **options: Any) -> tuple[Judged, Way | None]:
+    """Follow one exercise; returns its last verdict, and where to go on, None to end."""
+    path, has_keys = exercises.open_file(exercise), read_key is not None
+    with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
+        while True:
+            last_saved = exercises.saved(path)
+            judged = judge_once(exercise, session)
+            way = onward.after_right(exercise) if judged.is_right else None
+            leads_on = way is not None and bool(way.exercise or way.lesson)
+            if judged.result.status not in ("fail", "error") and not (leads_on and has_keys):
+                return judged, None
+            click.echo(f"\n{_offer(way, with_keys=has_keys)}", err=True)
+            key = _wait(exercise, last_saved, read_key, way)
+            if key in ("q", END_OF_INPUT):
+                return judged, None
+            if key == "n":
+                return judged, way
+
+
+def _offer(way: Way | None, *, with_keys: bool) -> str:
+    """Return what can be done now."""
+    if not with_keys:
+        return "watching: save the file to try again"
+    if way is None:
+        return "watching: save the file to try again. Keys: h hint, s solution, r again, q quit"
+    return f"Keys: n next {'exercise' if way.exercise else 'lesson'}, s solution, r again, q quit"
+
+
+def _wait(
+    exercise: Exercise,
+    last_saved: tuple[int, int] | None,
+    read_key: ReadKey | None,
+    way: Way | None,
+) -> str:
+    """Wait until the file is saved or a key ends the wait; returns the key, `r` for a save."""
+    path = exercises.learner_file(exercise)
+    while (saved := exercises.saved(path)) == last_saved or saved is None:
+        key = read_key() if read_key else time.sleep(exercises.LOOK_S)
+        if key in ("q", END_OF_INPUT) or (key == "n" and way):
+            return key
+        if key in ("r", *ENTER):
+            return "r"
+        if key == "h" and way is None:
+            show_hint(exercise)
+        elif key == "s":
+            click.echo(exercises.show_solution(exercise), nl=False)
+    return "r"
+
+
+def _read_lesson(lesson_id: str) -> None:
+    """Show a lesson a screen at a time."""
+    from tpustarter.cli import learn_read
+
+    lesson = content.find_lesson(lesson_id, content.read_lessons())
+    click.echo_via_pager(f"{line}\n" for line in learn_read.lines([lesson]))
+
+
+@contextlib.contextmanager
+def _keys() -> Generator[ReadKey | None]:
+    """Return what waits a moment for a key, without Enter; None where nobody types."""
+    if not sys.stdin.isatty():
+        yield None
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def read_key() -> str:
+        if not select.select([terminal], [], [], exercises.LOOK_S)[0]:
+            return ""
+        return os.read(terminal, 1).decode("ascii", "replace").lower() or END_OF_INPUT
+
+    try:
+        tty.setcbreak(terminal)
+        yield read_key
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
