@@ -23,6 +23,8 @@ from tpustarter.content import Lesson
 from tpustarter.learning import where
 from tpustarter.learning.block_results import BlockResult, Status, judged, printed, skipped
 from tpustarter.learning.blocks import Block
+from tpustarter.learning.drawings import Drawing
+from tpustarter.learning.drawings import parse as parse_drawings
 from tpustarter.learning.output import FLUSH_S, BlockOutput, Output
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
@@ -44,6 +46,13 @@ class RunsFirst:
     """How many blocks run first, this one included."""
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What the block that runs has drawn so far; its result has all of it."""
+
+    drawings: tuple[Drawing, ...]
+
+
 def _is_output(event: Event | None) -> TypeGuard[Event]:
     """Return whether an event is output; what a block wrote to look like it holds no bytes."""
     return event is not None and isinstance(event.get("data"), bytes)
@@ -63,8 +72,11 @@ class LessonSession:
         machine: host.Machine | None = None,
         python: str | None = None,
         devices: int | None = None,
+        growing: bool = False,
     ) -> None:
         self.lesson = lesson
+        self._growing = growing
+        """Whether plots are told as they grow: `run` yields `Drawn` then."""
         self._placement = where.look(
             lesson, machine or host.Machine(), python=python, devices=devices
         )
@@ -109,7 +121,7 @@ class LessonSession:
 
     def run(
         self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
-    ) -> Iterator[Output | RunsFirst | BlockResult]:
+    ) -> Iterator[Output | Drawn | RunsFirst | BlockResult]:
         """Run a block, with other code if any is given; the last item is its result.
 
         Of the blocks above it, given with their code, those that have not run in this process as
@@ -147,7 +159,7 @@ class LessonSession:
 
     def _run_guarded(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
-    ) -> Iterator[Output | RunsFirst | BlockResult]:
+    ) -> Iterator[Output | Drawn | RunsFirst | BlockResult]:
         self._running_thread = threading.get_ident()  # the thread that reads, whoever asked
         has_result = False
         try:
@@ -163,7 +175,7 @@ class LessonSession:
 
     def _run_in_turn(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
-    ) -> Iterator[Output | RunsFirst | BlockResult]:
+    ) -> Iterator[Output | Drawn | RunsFirst | BlockResult]:
         yield from self._take_left_over(names_are_lost=not above)
         missing = [
             (earlier, earlier_code)
@@ -188,7 +200,7 @@ class LessonSession:
                 return
         yield from self._run_block(block, code)
 
-    def _run_block(self, block: Block, code: str) -> Iterator[Output | BlockResult]:
+    def _run_block(self, block: Block, code: str) -> Iterator[Output | Drawn | BlockResult]:
         if self._placement.blocked:
             yield skipped(block, self._placement.blocked)
             return
@@ -207,7 +219,8 @@ class LessonSession:
         name = block.file or f"{self.lesson.id}, block {block.id}"
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
                     "alone": block.alone, "file": name,
-                    "plot": block.plot, "x": block.x, "show": block.show})  # fmt: skip
+                    "plot": block.plot, "x": block.x, "show": block.show,
+                    "growing": self._growing})  # fmt: skip
         if self._stopped:  # stop() came before there was a process to stop
             probe.interrupt()
         while True:
@@ -217,6 +230,8 @@ class LessonSession:
                 yield from output.flush()
             elif _is_output(event):
                 yield from output.add(event["name"], event["data"])
+            elif event and event["event"] == "drawn":
+                yield from self._drawn(event, block)
             elif not self._ends_block(event, block):
                 continue
             else:
@@ -227,6 +242,12 @@ class LessonSession:
         if self._probe:
             self._executed[block.id] = code
         yield result
+
+    def _drawn(self, event: Event, block: Block) -> Iterator[Drawn]:
+        if self._growing and event.get("id") == block.id:
+            drawings = parse_drawings(event.get("drawings"), self._placement.redact.text)
+            if drawings:
+                yield Drawn(drawings)
 
     def _ends_block(self, event: Event | None, block: Block) -> bool:
         """Return whether an event ends the block: the process answering or starting it does not."""

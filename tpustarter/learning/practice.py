@@ -124,7 +124,9 @@ class Practice:
                     yield Output(notice)
                 elif isinstance(item, BlockResult):
                     is_rerun, result = False, item
-                elif not is_rerun:  # it was told when it ran the first time
+                elif (
+                    isinstance(item, Output) and not is_rerun
+                ):  # it was told when it ran the first time
                     yield item
         yield Finished(session.lesson, block, result)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from tpustarter.probe import adapters
 from tpustarter.probe.drawn import drawings
+from tpustarter.probe.growing import Emit, Growing
 
 _program = types.ModuleType("__main__")
 """What blocks define; stands in for the zip file's own `__main__` while they run."""
@@ -22,7 +23,7 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 """Where stdout and stderr went before the first block."""
 
 
-def run(command: dict[str, Any]) -> dict[str, Any]:
+def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """Run one block; whatever it raises is left to the caller."""
     name, code = command["file"], command["code"]
     program = types.ModuleType("__main__") if command.get("alone") else _program
@@ -30,7 +31,9 @@ def run(command: dict[str, Any]) -> dict[str, Any]:
     # Without a time of change the entry stays: tracebacks show the lesson's own lines.
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     try:
-        exec(compile(code, name, "exec", dont_inherit=True), program.__dict__)  # noqa: S102  what it is for
+        compiled = compile(code, name, "exec", dont_inherit=True)
+        with Growing(command, program.__dict__, emit):
+            exec(compiled, program.__dict__)  # noqa: S102  what it is for
     finally:
         _restore_streams()
     ran_on = adapters.started()

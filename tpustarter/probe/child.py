@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         elif command["do"] == "block":
             from tpustarter.probe import blocks
 
-            _serve(command, emit, blocks.run)
+            _serve(command, emit, lambda command: blocks.run(command, emit))
         elif command["do"] == "rehearse":
             from tpustarter.probe import rehearsal
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.text_area import Selection
@@ -40,6 +41,14 @@ _EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 """What an expected output begins with where the block shows an exception."""
 _CHANGE = re.compile(r"# (change|fill)\b", re.IGNORECASE)
 """What marks a line to change."""
+
+
+class Grew(Message):
+    """A block that runs begins to draw."""
+
+    def __init__(self, view: BlockView) -> None:
+        super().__init__()
+        self.view = view
 
 
 class BlockView(Vertical, can_focus=True):
@@ -202,6 +211,13 @@ class BlockView(Vertical, can_focus=True):
         self._show_drawings(result.drawings)
         self._show_status()
         self._show_expected()
+
+    def grow(self, drawings: Iterable[Drawing]) -> None:
+        """Show what it has drawn so far; the first time the page brings that into sight."""
+        is_first = not self.query_one(".drawing").display
+        self._show_drawings(drawings)
+        if is_first:
+            self.post_message(Grew(self))
 
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         """Draw what it left, as wide as there is room."""

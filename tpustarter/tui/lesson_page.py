@@ -15,7 +15,7 @@ from textual.widgets.markdown import MarkdownBlock
 
 from tpustarter.invocation import as_typed
 from tpustarter.learning.blocks import Part
-from tpustarter.tui.block import BlockView
+from tpustarter.tui.block import BlockView, Grew
 from tpustarter.tui.ending import Ending
 from tpustarter.tui.folded import FigureView, Fold
 from tpustarter.tui.messages import Remembered
@@ -145,6 +145,11 @@ class LessonPage(VerticalScroll):
             following[0].scroll_visible(animate=False)
         else:
             self.scroll_end(animate=False)
+
+    def on_grew(self, message: Grew) -> None:
+        """Bring into sight what a block draws while it runs."""
+        message.stop()
+        self.show_end(message.view, was_pushed=False)
 
     def _show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
         focused = next((other for other in self.views if other.has_focus_within), view)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tpustarter.learning.block_results import BlockResult
     from tpustarter.learning.blocks import Block
-    from tpustarter.learning.lesson_process import LessonSession, RunsFirst
+    from tpustarter.learning.lesson_process import Drawn, LessonSession, RunsFirst
     from tpustarter.learning.output import Output
 
 
@@ -114,7 +114,7 @@ class Live:
         block: Block,
         code: str | None,
         above: Sequence[tuple[Block, str]] = (),
-    ) -> Iterator[Output | RunsFirst | BlockResult]:
+    ) -> Iterator[Output | Drawn | RunsFirst | BlockResult]:
         """Run a block in the lesson's process, which is started if need be; see `LessonSession`."""
         if self._lesson != lesson:
             self.release()

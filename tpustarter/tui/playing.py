@@ -13,7 +13,7 @@ from tpustarter.content import Lesson
 from tpustarter.learning import progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
-from tpustarter.learning.lesson_process import LessonSession, RunsFirst
+from tpustarter.learning.lesson_process import Drawn, LessonSession, RunsFirst
 from tpustarter.learning.output import Output
 from tpustarter.problem import Problem
 from tpustarter.tui.block import BlockView
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tpustarter.tui.screens.page import Page
 
 Codes = Sequence[tuple[Block, str]]
-Event = Output | RunsFirst | BlockResult
+Event = Output | Drawn | RunsFirst | BlockResult
 
 
 class Player:
@@ -71,7 +71,8 @@ class Player:
                     if item.is_try or source == item.code}  # fmt: skip
 
         def make() -> LessonSession:
-            return LessonSession(lesson, machine=app.machine, devices=app.choices.devices)
+            return LessonSession(lesson, machine=app.machine, devices=app.choices.devices,
+                                 growing=True)  # fmt: skip
 
         def events() -> Iterator[Event]:
             if anew:
@@ -99,6 +100,11 @@ class Player:
             if kind is Output:
                 if self.turn:
                     self.turn.playing.add("".join(output.text for output in group))
+                continue
+            if kind is Drawn:
+                *_, last = group
+                if self.turn:
+                    self.turn.playing.grow(last.drawings)
                 continue
             for event in group:
                 self._follow(event)

@@ -1,0 +1,155 @@
+"""A plot grows while its block runs: what is told of it, how often, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.made_lessons import make_lesson
+from tpustarter.learning.block_results import BlockResult
+from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.drawings import Lines
+from tpustarter.learning.lesson_process import Drawn, LessonSession
+from tpustarter.probe import growing
+from tpustarter.probe.growing import Growing
+
+TRAINS = """```python run id=train plot=loss x=step
+import time
+
+loss, step = [], []
+for number in range(30):
+    loss.append(1 / (1 + number))
+    step.append(10 * number)
+    time.sleep(0.05)
+```
+"""
+
+
+def look(command: dict[str, Any], names: dict[str, Any], **new: Any) -> dict[str, Any] | None:
+    """Return what is seen of a block that changes some names."""
+    looks = Growing(command, names, lambda _: None)
+    return (names.update(new), looks.look())[1]
+
+
+def run(lesson_folder: Path, *, wanted: bool) -> tuple[list[Drawn], BlockResult]:
+    """Run the block that trains; returns what was drawn meanwhile, and its result."""
+    lesson = make_lesson(lesson_folder, TRAINS)
+    session = LessonSession(lesson, growing=wanted)
+    try:
+        *events, result = session.run(blocks_of(lesson)[0])
+    finally:
+        session.close()
+    assert isinstance(result, BlockResult)
+    return [event for event in events if isinstance(event, Drawn)], result
+
+
+def test_a_curve_grows_while_its_block_runs(tmp_path: Path) -> None:
+    """A few looks, each longer than the one before, and at the end all of it."""
+    drawn, result = run(tmp_path, wanted=True)
+    curves = [drawing for event in drawn for drawing in event.drawings]
+    counts = [curve.count for curve in curves if isinstance(curve, Lines)]
+
+    assert result.status == "pass"
+    assert 2 <= len(counts) <= 1.5 / growing.TICK_S + 1
+    assert sorted(set(counts)) == counts
+    assert isinstance(curves[0], Lines)
+    assert (curves[0].x_name, curves[0].x[1], curves[0].series["loss"][0]) == ("step", 10.0, 1.0)
+    assert isinstance(result.drawings[0], Lines)
+    assert result.drawings[0].count == 30
+
+
+def test_nobody_looks_where_nobody_wants_to_see_it(tmp_path: Path) -> None:
+    """The command line, CI and exercises run blocks as they are."""
+    drawn, result = run(tmp_path, wanted=False)
+
+    assert ([], "pass") == (drawn, result.status)
+
+
+def test_what_an_earlier_block_left_is_not_drawn() -> None:
+    """A curve begins with this block; one that a block adds to is its own."""
+    old = [3.0, 2.0]
+    command = {"plot": ["loss"]}
+
+    assert look(command, {"loss": old}) is None
+    assert look(command, {"loss": old}, loss=[1.0]) is None  # one number is no curve
+    seen = look(command, {"loss": old}, loss=[9.0, 8.0, 7.0]) or {}
+    assert [9.0, 8.0, 7.0] == seen["series"]["loss"]
+    looks = Growing(command, {"loss": old}, lambda _: None)
+    old.append(1.0)
+    assert (looks.look() or {})["count"] == 3
+
+
+def test_curves_are_as_long_as_the_shortest_of_them() -> None:
+    """One may be a step ahead just then; without its axis the numbers are counted."""
+    seen = look({"plot": ["a", "b"], "x": "step"}, {}, a=[1.0, 2.0, 3.0], b=[1.0, 2.0]) or {}
+
+    assert {"a": [1.0, 2.0], "b": [1.0, 2.0]} == seen["series"]
+    assert {"name": "", "values": [0, 1]} == seen["x"]
+
+
+def test_an_array_is_drawn_as_far_as_it_is_filled() -> None:
+    """What is still to come is NaN."""
+    filled = np.full(40, np.nan)
+    filled[:2] = 5.0, 4.0
+    seen = look({"plot": ["loss"], "x": "step"}, {}, loss=filled, step=np.arange(40)) or {}
+
+    assert [5.0, 4.0, None] == seen["series"]["loss"][:3]
+    assert "NaN" not in json.dumps(seen)
+
+
+def test_numbers_and_bytes_are_bounded() -> None:
+    """However long it runs, an event fits what a pipe takes at once."""
+    names = {name: [math.pi * 10.0**300] * 100_000 for name in ("a" * 60, "b" * 60)}
+    seen = look({"plot": list(names)}, {}, **names) or {}
+
+    assert len(json.dumps(seen)) < growing.MOST_BYTES
+    assert 100_000 == seen["count"]
+
+
+class Device:
+    """A number of a device: to read it would wait for the device."""
+
+    def __float__(self) -> float:
+        """Say that it was read."""
+        raise AssertionError
+
+
+@pytest.mark.parametrize("value", [[Device(), Device()], ["1", "2"], "12", 5.0, {"a": Device()}])
+def test_only_numbers_of_python_are_read(value: Any) -> None:
+    """All else waits for the end of the block."""
+    with pytest.raises((TypeError, ValueError)) if isinstance(value, list | dict) else _nothing():
+        assert look({"plot": ["loss"]}, {}, loss=value) is None
+
+
+def _nothing() -> Any:
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+def test_looking_costs_a_block_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same loop with and without, looked at forty times as often as a block is."""
+    monkeypatch.setattr(growing, "TICK_S", 0.01)
+
+    def seconds(*, wanted: bool) -> float:
+        names: dict[str, Any] = {}
+        command = {"id": "a", "plot": ["loss"], "growing": wanted}
+        with Growing(command, names, lambda _: None):
+            loss = names["loss"] = []
+            add = loss.append
+            started = time.process_time()
+            for number in range(2_000_000):
+                add(float(number))
+            return time.process_time() - started
+
+    seconds(wanted=False)
+    without = min(seconds(wanted=False) for _ in range(3))
+    with_it = min(seconds(wanted=True) for _ in range(3))
+
+    assert with_it < 1.3 * without
