@@ -87,6 +87,8 @@ def test_a_sharding_leaves_as_who_holds_what(tmp_path: Path) -> None:
     assert isinstance(layout, Layout)
     assert ((8, 8), {"data": 2, "model": 4}, 8) == (layout.shape, layout.mesh, layout.count)
     assert ((4, 8), (6, 8)) == layout.parts[7]
+    assert sorted(layout.parts) == sorted(layout.order)
+    assert "data 1" in draw(layout, 74)
 
 
 def test_a_variable_that_is_not_there_breaks_the_block(tmp_path: Path) -> None:
@@ -137,8 +139,61 @@ def test_a_grid_says_which_device_holds_which_part() -> None:
         "    ├─────┼─────┤",
         "4:8 │  2  │  3  │",
         "    └─────┴─────┘",
+        "Each of 4 devices holds a part of 4 x 4.",
     ]
     assert words(layout)[1] == "Each of 4 devices holds a part of 4 x 4."
+
+
+def mesh_of(mesh: dict[str, int], spec: str, parts: list[Any], shape: list[int]) -> Any:
+    """Return a layout whose mesh has its devices the other way round."""
+    order = [*range(len(parts))][::-1]
+    held = [{"device": device, "index": part} for device, part in zip(order, parts, strict=True)]
+    return parsed({**LAYOUT, "mesh": mesh, "spec": spec, "shape": shape, "parts": held,
+                   "count": len(parts), "order": order})[0]  # fmt: skip
+
+
+def test_a_mesh_of_two_axes_shows_what_each_device_holds() -> None:
+    """In the order of the mesh, and not of their numbers; what is replicated is said in words."""
+    parts = [[[0, 4], [0, 8]], [[0, 4], [0, 8]], [[4, 8], [0, 8]], [[4, 8], [0, 8]]]
+    layout = mesh_of({"data": 2, "model": 2}, "P('data', None)", parts, [8, 8])
+
+    assert draw(layout, 74).split("\n") == [
+        "x: float32[8, 8], P('data', None) on a mesh of data=2, model=2",
+        "          model 0    model 1",
+        "        ┌──────────┬──────────┐",
+        "data 0  │ device 3 │ device 2 │",
+        "        │ [0:4, :] │ [0:4, :] │",
+        "        ├──────────┼──────────┤",
+        "data 1  │ device 1 │ device 0 │",
+        "        │ [4:8, :] │ [4:8, :] │",
+        "        └──────────┴──────────┘",
+        "Each of 4 devices holds a part of 4 x 8; each part is replicated along",
+        "model, on 2 devices.",
+    ]
+
+
+def test_eight_devices_in_a_row_fit_80_columns() -> None:
+    """Where their parts have short names; else the row goes on below itself."""
+    short = mesh_of({"data": 8}, "P('data')", [[[n, n + 1]] for n in range(8)], [8])
+    long = mesh_of(
+        {"data": 8}, "P(None, 'data')", [[[0, 4], [n * 999, n * 999 + 999]] for n in range(8)],
+        [4, 8 * 999],
+    )  # fmt: skip
+
+    for layout, rows in ((short, 1), (long, 2)):
+        lines = draw(layout, 74).split("\n")
+        assert max(map(len, lines)) <= 74
+        assert sum("device" in line and "│" in line for line in lines) == rows
+    assert "Each of 8 devices holds a part of 1 numbers" not in draw(short, 74)
+    assert "[:, 6993:7992]" in draw(long, 74)
+
+
+def test_what_all_devices_hold_is_one_box() -> None:
+    """Eight boxes of the same would say less."""
+    layout = mesh_of({"data": 4}, "P()", [[[0, 8]]] * 4, [8])
+
+    assert "│ 0 1 2 3 │" in draw(layout, 74)
+    assert draw(layout, 74).endswith("Replicated: each of 4 devices holds all of it.")
 
 
 def test_an_array_of_three_axes_or_many_parts_is_a_list() -> None:
@@ -158,7 +213,8 @@ STRANGE: list[Any] = [
     [{**LAYOUT, "parts": []}], [{**LAYOUT, "parts": [{"device": 0, "index": [[0, 1]]}]}],
     [{**LAYOUT, "mesh": 3}], [{**BARS, "bars": {str(n): 1 for n in range(999)}}],
     [{**LINES, "x": {"name": "", "values": [0] * 9999}, "series": {"a": [0] * 9999}}],
-    [{**LAYOUT, "shape": "8"}], [{"kind": "gif"}],
+    [{**LAYOUT, "shape": "8"}], [{"kind": "gif"}], [{**LAYOUT, "order": 3}],
+    [{**LAYOUT, "order": ["a"]}],
 ]  # fmt: skip
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from tpustarter.learning.meshes import draw_mesh
 from tpustarter.probe.drawn import MOST_DEVICES
 
 Bounds = tuple[int, int]
@@ -31,6 +33,8 @@ class Layout:
     """Devices that hold a part."""
     parts: dict[int, tuple[Bounds, ...]]
     """By device: where its part lies along each axis."""
+    order: tuple[int, ...] = ()
+    """The devices in the order of the mesh; empty where there is none."""
 
 
 def layout_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
@@ -46,7 +50,8 @@ def layout_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Layout:
         raise ValueError("more devices than a probe sends")
     mesh = {clean(str(axis)): int(size) for axis, size in fields["mesh"].items()}
     name, dtype, spec = (clean(str(fields[key])) for key in ("name", "dtype", "spec"))
-    return Layout(name, dtype, shape, spec, mesh, int(fields["count"]), parts)
+    order = tuple(int(device) for device in fields.get("order", ()))[:MOST_DEVICES]
+    return Layout(name, dtype, shape, spec, mesh, int(fields["count"]), parts, order)
 
 
 def headline(layout: Layout) -> str:
@@ -59,17 +64,22 @@ def headline(layout: Layout) -> str:
 
 
 def draw_layout(layout: Layout, width: int) -> list[str]:
-    """Return the array as a grid of parts, each with the devices that hold it."""
+    """Return the mesh with the part of each device, else the parts with the devices that hold them.
+
+    Which parts are replicated is said in words.
+    """
     lines = [headline(layout)]
+    if boxes := _mesh(layout, width):
+        return [*lines, *boxes, *_sentence(layout, width)]
     grid = _grid(layout)
     if grid is None:
-        return [*lines, *_list(layout)]
+        return [*lines, *_list(layout), *_sentence(layout, width)]
     columns, rows, cells = grid
     margin = max(len(_range(bounds)) for bounds in rows) + 1
     room = max(max(map(len, row)) for row in cells)
     room = max(room, *(len(_range(bounds)) for bounds in columns)) + 2
     if margin + 1 + (room + 1) * len(columns) > width or len(rows) > MOST_ROWS:
-        return [*lines, *_list(layout)]
+        return [*lines, *_list(layout), *_sentence(layout, width)]
     lines.append("the devices that hold each part:")
     if layout.shape:
         ranges = " ".join(_range(bounds).center(room) for bounds in columns)
@@ -82,7 +92,16 @@ def draw_layout(layout: Layout, width: int) -> list[str]:
         texts = "│".join(text.center(room) for text in row)
         lines.append(f"{label:>{margin - 1}} │{texts}│")
     lines.append(" " * margin + "└" + "┴".join(["─" * room] * len(columns)) + "┘")
-    return lines
+    return [*lines, *_sentence(layout, width)]
+
+
+def _mesh(layout: Layout, width: int) -> list[str]:
+    """Return the mesh drawn; nothing where all devices hold the same, or where it is not known."""
+    is_known = set(layout.order) == set(layout.parts) and layout.count == len(layout.order)
+    if not is_known or len(set(layout.parts.values())) == 1:
+        return []
+    held = [(device, layout.parts[device]) for device in layout.order]
+    return draw_mesh(layout.mesh, held, layout.shape, width)
 
 
 def _grid(layout: Layout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] | None:
@@ -114,19 +133,39 @@ def _list(layout: Layout) -> Iterator[str]:
 
 def layout_words(layout: Layout) -> list[str]:
     """Return how an array lies on devices, as sentences."""
+    return [f"{headline(layout)}.", f"{_held(layout)}."]
+
+
+def _sentence(layout: Layout, width: int) -> list[str]:
+    return textwrap.wrap(f"{_held(layout)}.", width)
+
+
+def _held(layout: Layout) -> str:
+    """Return what each device holds, and what is replicated."""
     first = min(layout.parts)
     sizes = [stop - start for start, stop in layout.parts[first]]
     different = len(set(layout.parts.values()))
-    shape = " x ".join(map(str, sizes)) or "the one number"
+    shape = " x ".join(map(str, sizes))
+    if len(sizes) == 1:
+        shape += " number" if sizes == [1] else " numbers"
     whole = math.prod(layout.shape) or 1
     copies = layout.count / different if different else 1
-    held = f"Each of {layout.count} devices holds a part of {shape}"
     if different == 1:
-        held = f"Each of {layout.count} devices holds all of it" if layout.count > 1 else (
-            f"Device {first} holds all of it")  # fmt: skip
-    elif math.prod(sizes) * different == whole and copies > 1:
-        held += f", and each part is on {copies:g} devices"
-    return [f"{headline(layout)}.", f"{held}."]
+        return (f"Replicated: each of {layout.count} devices holds all of it"
+                if layout.count > 1 else f"Device {first} holds all of it")  # fmt: skip
+    held = f"Each of {layout.count} devices holds a part of {shape}"
+    if math.prod(sizes) * different == whole and copies > 1:
+        axes = _unused_axes(layout)
+        along = f" along {axes}" if axes else ""
+        held += f"; each part is replicated{along}, on {copies:g} devices"
+    return held
+
+
+def _unused_axes(layout: Layout) -> str:
+    """Return the axes of the mesh that the specification does not name: the array is the same."""
+    unused = [axis for axis, size in layout.mesh.items()
+              if size > 1 and f"'{axis}'" not in layout.spec]  # fmt: skip
+    return " and ".join(unused) if layout.spec else ""
 
 
 def _range(bounds: Bounds) -> str:

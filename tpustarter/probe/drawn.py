@@ -110,6 +110,7 @@ def _layout(name: str, array: Any) -> dict[str, Any]:
         "shape": shape,
         "spec": "" if spec is None else _spec_text(spec),
         "mesh": {str(axis)[:MOST_NAME]: int(size) for axis, size in mesh.items()},
+        "order": _in_mesh_order(sharding),
         "count": len(held),
         "parts": [
             {"device": device.id, "index": [_bounds(part, size) for part, size
@@ -117,6 +118,12 @@ def _layout(name: str, array: Any) -> dict[str, Any]:
             for device, index in kept
         ],
     }  # fmt: skip
+
+
+def _in_mesh_order(sharding: Any) -> list[int]:
+    """Return the devices as the mesh has them, which need not be in the order of their numbers."""
+    devices = getattr(getattr(sharding, "mesh", None), "devices", None)
+    return [] if devices is None else [int(device.id) for device in devices.flat][:MOST_DEVICES]
 
 
 def _bounds(part: slice, size: int) -> list[int]:
