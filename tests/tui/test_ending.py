@@ -7,6 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.tui.test_exercise import lessons_with_exercise
 from tpustarter.learning import bookmarks, progress
 
 ASKS = """# Asks
@@ -131,5 +132,42 @@ def test_a_lesson_that_was_asked_for_a_line_opens_there(tmp_path: Path) -> None:
             pilot.app.go.to_lesson("start/sections", at="Line 6.1.")
             await until(pilot, lambda: "Line 6.1." in on_screen(pilot.app))
             assert "You were here" not in on_screen(pilot.app)
+
+    run(journey)
+
+
+LINES = "\n\n".join(f"Line {number}." for number in range(9))
+FAR_ASKS = ASKS.replace("# Asks\n", f"# Asks\n\n{LINES}\n").replace("    Yes.", "    Because. " * 9)
+
+
+def test_an_answer_scrolls_its_reason_into_sight(tmp_path: Path) -> None:
+    """At 80x24 the question may end below the last line."""
+    text = FAR_ASKS[: FAR_ASKS.index("```python")] + FAR_ASKS[FAR_ASKS.index("```quiz") :]
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": f"{text}\n{LINES}\n{LINES}\n"}) as pilot:
+            seen = await press(pilot, "enter")
+            assert "How many devices?" not in seen
+            seen = await press(pilot, "down", "down", "down", "2")
+            assert "How many devices?" in seen
+            assert seen.count("Because.") == 9
+            seen = await press(pilot, *["down"] * 9, "1")
+            assert "How many devices?" in seen
+            assert "no  No." in seen
+
+    run(journey)
+
+
+def test_exercises_share_one_key_that_opens_the_first_that_is_open(tmp_path: Path) -> None:
+    """The end names them in the order in which `p` opens them."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": ASKS}, size=(80, 50)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "end")
+            assert "p Exercise: Return the double" in _end(pilot)
+            progress.exercise_judged("start/asks", "double", is_right=True)
+            await press(pilot, "p", "escape")
+            assert "p Exercise, solved: Return the double" in _end(pilot)
 
     run(journey)

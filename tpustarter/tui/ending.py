@@ -64,9 +64,14 @@ class Ending(Static):
         opened, way = self._opened, self._opened.way
         if way.lesson:
             yield Hanging(word("next", "n  "), prose(way.text))
-        for exercise in opened.exercises:
-            solved = "solved: " if exercises.state(exercise) == "pass" else ""
-            yield Hanging(word("next", "p  "), prose(f"Exercise: {solved}{exercise.title}"))
+        solved = [one for one in opened.exercises if exercises.state(one) == "pass"]
+        first, *others = [
+            *(f"Exercise: {one.title}" for one in opened.exercises if one not in solved),
+            *(f"Exercise, solved: {one.title}" for one in solved),
+        ] or [""]
+        if first:
+            yield Hanging(word("next", "p  "), prose(first))
+        yield from (Hanging("   ", prose(f"then {text}")) for text in others)
         if opened.checks:
             text = f"Run the checks that prove it: {', '.join(opened.checks)}"
             yield Hanging(word("next", "c  "), prose(text))

@@ -108,13 +108,14 @@ class LessonPage(VerticalScroll):
         marked = self.marked
         for view in self.views:
             view.set_class(view is marked, "-current")
-        if self._ending:
+        if self._ending and self.scroll_y > 0:  # until it is laid out, the end is at the beginning
             self._ending.was_seen |= self.region.overlaps(self._ending.region)
 
     @property
     def end_was_seen(self) -> bool:
         """Whether the reader came to the end of the lesson."""
-        return self._ending is not None and self._ending.was_seen
+        ending = self._ending
+        return bool(ending and (ending.was_seen or self.region.overlaps(ending.region)))
 
     @property
     def is_done(self) -> bool:
@@ -145,6 +146,15 @@ class LessonPage(VerticalScroll):
             following[0].scroll_visible(animate=False)
         else:
             self.scroll_end(animate=False)
+
+    def show_answer(self, view: QuestionView) -> None:
+        """Bring into sight what was answered, and why it is right or wrong."""
+        self.call_after_refresh(self._show_answer, view)
+
+    def _show_answer(self, view: QuestionView) -> None:
+        place, first = view.virtual_region, self.scroll_offset.y
+        first = max(first, place.bottom - self.size.height)
+        self.scroll_to(y=min(first, place.y), animate=False)
 
     def on_grew(self, message: Grew) -> None:
         """Bring into sight what a block draws while it runs."""

@@ -314,6 +314,7 @@ and Tab moves the bar to the next one.
         view = self._page.asked
         is_right = view.answer(number) if view else None
         if view and is_right is not None:
+            self._page.show_answer(view)
             self._remember_answer(view.quiz.id, is_right=is_right)
 
     @work(thread=True, exit_on_error=False, group="remember")
