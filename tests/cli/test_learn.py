@@ -168,7 +168,7 @@ def test_exit_codes_are_those_of_a_check(
         (("--lint", "--json"), 2, "each go alone"),
         (("--import", "/nope"), 2, "No such file"),
         (("--import", "/dev/null"), 78, "is not what `tpustarter learn --export` prints"),
-        (("--search", "nobody says this"), 5, "no lesson contains"),
+        (("--search", "xyzzyx"), 5, "nothing here is about"),
         (("--search",), 2, "--search needs a text, such as"),
         (("--old",), 2, "--old needs some words of an older tutorial, such as"),
         (("--old", " "), 2, "--old needs some words of an older tutorial, such as"),
@@ -215,11 +215,23 @@ def test_a_broken_lesson_is_named_and_linted(tmp_path: Path) -> None:
     assert 0 == learn("--lint").returncode
 
 
-def test_a_search_shows_where_each_hit_is() -> None:
-    """Lesson, line and text, one a line."""
-    done = learn("--search", "shard_map")
+def test_a_search_shows_the_best_first_and_where_in_it_to_look() -> None:
+    """Lessons, then glossary, checks and old claims; other words are named; no Markdown."""
+    done = learn("--search", "data loader")
+    lessons, lines = done.stdout.index("\nLessons\n"), done.stdout.splitlines()
 
-    assert re.search(r"^jax/every-device:\d+: .*shard_map", done.stdout, re.MULTILINE)
+    assert done.stdout.startswith("Also looked for: input pipeline, Grain.\n")
+    assert done.stdout[lessons:].startswith("\nLessons\n  jax/input-pipelines   ")
+    assert "    Read ahead: " in done.stdout
+    assert lessons < done.stdout.index("\nChecks\n") < done.stdout.index("\nOlder tutorials\n")
+    assert lines[-1].endswith("Read it: tpustarter learn jax/input-pipelines")
+    assert max(map(len, lines)) <= WIDTH
+    assert not re.search(r"`|\*\*|\x1b", done.stdout)
+    assert "these have some of them" in learn("--search", "orbax xyzzyx").stdout
+    assert (
+        "did you mean `tpustarter learn --search 'precision'`"
+        in learn("--search", "precisoin").stderr
+    )
 
 
 def test_lessons_and_progress_can_be_read_by_programs() -> None:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tpustarter import content
 from tpustarter.learning import lesson_text, lint, markdown, notebook, then_now
 from tpustarter.learning.blocks import parse
+from tpustarter.learning.passages import Shelf
 from tpustarter.learning.progress import LessonProgress
+from tpustarter.learning.search import Library
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 
@@ -74,8 +76,9 @@ def said_of(path: Path, read: Callable[[Path], object]) -> str:
 def show_all(path: Path) -> None:
     """Read a lesson, and do with it what the commands and screens do."""
     lesson = content.read_lesson(path)
-    for _, line in markdown.plain_lines(lesson):
-        visible(line)
+    for line in markdown.plain_lines(lesson):
+        visible(line.text)
+    Library(Shelf([lesson]), {}).search("sample")
     visible(f"{lesson.title} {lesson.framework} {lesson.packages} {lesson.header.get('minutes')}")
     parse(lesson)
     notebook.text(lesson).encode("utf-8")

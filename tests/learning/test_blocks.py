@@ -221,19 +221,6 @@ def test_numbers_match_exactly_within_their_tolerance(numbers: list[float], rtol
         assert mismatch(wanted, far) is not None
 
 
-def test_a_search_names_lesson_and_line_of_the_file() -> None:
-    """Every hit is where it says, in any case."""
-    lessons = content.read_lessons()
-    found = markdown.search(lessons, "JAX.SHARD_MAP")
-
-    assert found
-    for lesson, number, line in found:
-        source = lesson.path.read_text(encoding="utf-8").split("\n")[number - 1]
-        assert "jax.shard_map" in source.lower()
-        assert "jax.shard_map" in line.lower()
-    assert [] == markdown.search(lessons, "no lesson says this")
-
-
 @pytest.mark.parametrize(
     ("line", "plain"),
     [
@@ -253,13 +240,27 @@ def test_a_line_is_found_as_it_is_read(line: str, plain: str) -> None:
 
 
 def test_code_is_found_as_it_is_written() -> None:
-    """Between fences a star, a hash and a bar are code; the fences themselves are not found."""
-    path = Path("lessons/start/01-x.md")
-    text = "# T\n\n```python run id=x\n# note\ny = 2**3 | 1\n```\n\nAfter **it**.\n"
-    lesson = content.Lesson("start/x", path, {}, text, 5)
+    """Between fences a star, a hash and a bar are code; the fences themselves are not found.
 
-    assert [(5, "T"), (6, ""), (8, "# note"), (9, "y = 2**3 | 1"), (11, ""), (12, "After it."),
-            (13, "")] == list(markdown.plain_lines(lesson))  # fmt: skip
+    What is emphasised goes on in the next line, over code, and within itself.
+    """
+    path = Path("lessons/start/01-x.md")
+    text = (
+        "# T\n\n```python run id=x\n# note\ny = 2**3 | 1\n```\n\nAfter **it**.\n"
+        "* **A `b*c`\n  and *d*.** See [the\n  page](x.md).\n\n"
+        "```quiz id=q\nWhat is `a`?\n(x) **One**\n```\n"
+    )
+    lesson = content.Lesson("start/x", path, {}, text, 5)
+    lines = [(line.number, line.text) for line in markdown.plain_lines(lesson)]
+
+    assert lines == [
+        (5, "T"), (6, ""), (8, "# note"), (9, "y = 2**3 | 1"), (11, ""), (12, "After it."),
+        (13, "A b*c"), (14, "and d. See the"), (15, "page."), (16, ""), (18, "What is a?"),
+        (19, "One"), (21, ""),
+    ]  # fmt: skip
+    assert ["heading", "prose", "code", "code", "prose"] == [
+        line.kind for line in markdown.plain_lines(lesson)
+    ][:5]
 
 
 NEEDS_A_TRY = """\

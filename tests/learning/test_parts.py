@@ -130,7 +130,7 @@ def test_a_figure_is_its_text_in_the_terminal_and_its_picture_elsewhere(tmp_path
 
 def test_a_search_finds_what_is_folded_and_no_tags(tmp_path: Path) -> None:
     """Summaries and figures are text; comments and tags are not."""
-    lines = [line for _, line in markdown.plain_lines(make_lesson(tmp_path, FIGURE + TRY))]
+    lines = [line.text for line in markdown.plain_lines(make_lesson(tmp_path, FIGURE + TRY))]
 
     assert "Answer" in lines
     assert "│ 0 │ 1 │" in lines

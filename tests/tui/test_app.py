@@ -263,7 +263,7 @@ def test_help_lists_the_keys_of_the_screen_with_their_plain_commands(tmp_path: P
             assert "your next step" in seen
             await press(pilot, "escape")
             seen = await press(pilot, "l", "question_mark")
-            assert "looks for text" in seen
+            assert "searches titles, lessons" in seen
 
     run(journey)
 

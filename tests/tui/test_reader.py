@@ -367,7 +367,7 @@ def test_search_finds_words_of_the_glossary(tmp_path: Path) -> None:
         async with tutor(tmp_path) as pilot:
             seen = await press(pilot, "slash", *"said at once")
             assert "0 of 2" in seen
-            assert "glossary" in seen
+            assert "Glossary" in seen
             seen = await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, Sheet)
             assert "What is said at once." in seen

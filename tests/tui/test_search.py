@@ -9,9 +9,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.support.tutor import HELLO, on_screen, press, run, tutor, until
 from tpustarter.tui.screens.lessons import Lessons, OlderClaim
 from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.widgets import Rows
 
 CLAIMS = """- id: 000-01
   then: "`jnp.gone` is *fast*, [bold]really[/bold]"
@@ -49,13 +50,13 @@ def test_search_finds_what_older_tutorials_say(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "slash", *"gone jnp")
-            seen = await _wait_for(pilot, "older tutorials\n", "  000-01  jnp.gone is fast")
+            seen = await _wait_for(pilot, "Older tutorials\n", "  000-01  jnp.gone is fast")
             assert "0 of 2" in seen
             assert "[bold]really[/bold]" in seen
             assert seen.index("000-01") < seen.index("000-02")
-            pilot.app.screen.query_one("#search", Input).value = "h"
-            seen = await _wait_for(pilot, "2 of 2", "glossary", "older tutorials")
-            assert seen.index("glossary") < seen.index("older tutorials")
+            pilot.app.screen.query_one("#search", Input).value = "is"
+            seen = await _wait_for(pilot, "1 of 2", "Glossary", "Older tutorials")
+            assert seen.index("Lessons\n") < seen.index("Glossary") < seen.index("Older tutorials")
 
     run(journey)
 
@@ -97,7 +98,7 @@ def test_a_key_opens_the_lesson_of_a_claim(tmp_path: Path) -> None:
             await _wait_for(pilot, "Hello  2 min", "A first lesson")
             assert isinstance(pilot.app.screen, Reader)
             await press(pilot, "escape")
-            await _wait_for(pilot, "older tutorials\n")
+            await _wait_for(pilot, "Older tutorials\n")
 
     run(journey)
 
@@ -122,6 +123,70 @@ def test_without_older_claims_a_search_has_no_such_group(tmp_path: Path) -> None
         async with tutor(tmp_path) as pilot:
             seen = await press(pilot, "slash", *"jnp.gone")
             assert "Nothing here." in seen
-            assert "older tutorials" not in seen
+            assert "Older tutorials" not in seen
+
+    run(journey)
+
+
+def test_what_was_typed_is_marked_and_led_to_with_the_words_it_stands_for(tmp_path: Path) -> None:
+    """A synonym is named; a word of the glossary comes first; a check can be run from here."""
+    lesson = "# Full\n\nIt ran **out of memory** in `HBM`.\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"full": lesson, "hello": HELLO}) as pilot:
+            (tmp_path / "lessons/synonyms.yml").write_text("oom: [out of memory, HBM]\n")
+            seen = await press(pilot, "slash", *"oom")
+            assert "Also looked for: out of memory, HBM" in seen
+            assert "Full: It ran out of memory in HBM." in seen.replace("Introduction", "Full")
+            marked = _marked(pilot)
+            assert ["out of memory", "HBM"] == marked[:2]
+            pilot.app.screen.query_one("#search", Input).value = "word"
+            seen = await _wait_for(pilot, "Glossary", "Lessons\n")
+            assert seen.index("Glossary") < seen.index("Lessons\n")
+            pilot.app.screen.query_one("#search", Input).value = "host.fails"
+            assert "host.fails" in await _wait_for(pilot, "Checks")
+            assert "Check host.fails" in await press(pilot, "down", "enter")
+
+    run(journey)
+
+
+def _marked(pilot: Pilot[None]) -> list[str]:
+    """Return what is painted bold and underlined."""
+    strips = pilot.app.screen._compositor.render_strips()
+    return [segment.text for strip in strips for segment in strip
+            if segment.style and segment.style.bold and segment.style.underline]  # fmt: skip
+
+
+def test_beside_the_list_stands_what_the_marked_lesson_is_about(tmp_path: Path) -> None:
+    """From 120 columns: its opening, its sections, its checks, and how far one is."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 30)) as pilot:
+            seen = await press(pilot, "l")
+            for said in ("start/hello, 2 min; next on your path", "A first lesson about a word.",
+                         "Checks that prove it", "host.passes"):  # fmt: skip
+                assert said in seen
+            assert "start/hangs, 2 min; not begun" in await press(pilot, "down")
+            await pilot.resize_terminal(100, 30)
+            assert "start/hangs, 2 min" not in await press(pilot, "up")
+
+    run(journey)
+
+
+def test_lessons_stand_in_the_stages_of_the_path_and_the_others_below(tmp_path: Path) -> None:
+    """What is next is marked; `f` says what it does each time."""
+    order = "- {id: laptop, title: T, who: W., lessons: [{A stage: [start/second]}]}\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=dict.fromkeys(("hello", "second"), HELLO)) as pilot:
+            (tmp_path / "lessons/paths.yml").write_text(order)
+            seen = await press(pilot, "l")
+            assert re.search(r"A stage\n +next  Second .*\n\n +Not on your path: Begin\n", seen)
+            assert pilot.app.screen.query_one(Rows).chosen == "start/second"
+            assert "f only open ones" in seen
+            assert "f only done ones" in await press(pilot, "f")
+            seen = await press(pilot, "f")
+            assert "None yet. Press f to see the others." in seen
+            assert "f all lessons" in seen
 
     run(journey)

@@ -48,7 +48,7 @@ from tpustarter.terminal import visible
     metavar="TEXT",
     is_flag=False,
     flag_value="",
-    help="Show the lines of all lessons that contain TEXT.",
+    help="Find TEXT in lessons, glossary, checks and old claims.",
 )
 @click.option(
     "--old",
@@ -248,9 +248,9 @@ def _recommend(options: SimpleNamespace) -> None:
 
 
 def _search(text: str) -> None:
-    from tpustarter.cli import learn_read
+    from tpustarter.cli import found
 
-    learn_read.search(text)
+    found.search(text)
 
 
 def _show_path() -> None:

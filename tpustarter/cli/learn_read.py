@@ -52,20 +52,6 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
     click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 
-def search(text: str) -> None:
-    """Print the lines of all lessons that contain a text."""
-    from tpustarter.learning import markdown
-
-    matches = markdown.search(content.read_lessons(), text)
-    for lesson, number, line in matches:
-        click.echo(visible(f"{lesson.id}:{number}: {line.strip()}"))
-    if not matches:
-        click.echo(
-            f"exit 5: no lesson contains `{visible(text)}`; next: `tpustarter learn`", err=True
-        )
-        sys.exit(ExitCode.NOTHING_VERIFIED)
-
-
 def lint() -> None:
     """Say what is wrong with the lessons; exit 78 where something is."""
     from tpustarter.learning import lint as linter

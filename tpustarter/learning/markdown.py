@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from tpustarter.content import Lesson
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+_HEADING = re.compile(r"^#+\s")
 _RULE = re.compile(r"^\s*\|?[\s:|-]*--[\s:|-]*$")
 _OPENING = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+")
 _LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)")
 _TAG = re.compile(r"^\s*<!--$|^\s*-->$|</?(?:details|summary)>")
-_CODE = re.compile(r"(`[^`]+`)")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(\S|\S[^*]*\S)\1(?![\w*])")
+_CODE = re.compile(r"(`+)([^`]+)\1")
+_ANSWER = re.compile(r"^\s*\([ x]\)\s*")
+_HOLE = "\x00"
+"""Stands for a piece of code while marks around it are read."""
+_ALONE = re.compile(r"^\s*(?:#+\s|\|)|.*\|$")
+"""A heading or a row of a table."""
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*]*[^*\s])\1(?![\w*])")
 
 
 def source_lines(lesson: Lesson) -> list[str]:
@@ -54,41 +61,76 @@ def links(text: str) -> Iterator[tuple[int, str]]:
                 yield token.map[0], str(child.attrs["href"])
 
 
-def plain_lines(lesson: Lesson) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a lesson as they are read, with their numbers in the file.
+@dataclass(frozen=True)
+class Line:
+    """One line of a lesson as it is read."""
 
-    Marks of Markdown are left out; what stands between fences is code, and stays as it is.
+    number: int
+    """Where it stands in the file, from 1."""
+    text: str
+    """Without marks of Markdown; what stands between fences is code, and stays as it is."""
+    kind: Literal["heading", "prose", "code"]
+
+
+def plain_lines(lesson: Lesson) -> Iterator[Line]:
+    """Yield the lines of a lesson as they are read; fences themselves are left out.
+
+    What is emphasised or linked may go on from one line to the next.
     """
-    fence = ""
+    fence, is_quiz = "", False
+    paragraph: list[tuple[int, str]] = []
     for number, line in enumerate(source_lines(lesson), lesson.first_line):
         mark = _FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
+        goes_on = not fence and not mark and line.strip() and not _ALONE.match(line)
+        if paragraph and not goes_on:
+            yield from _prose(paragraph)
+            paragraph = []
+        if goes_on:
+            paragraph.append((number, line))
+        elif mark and not fence:
+            fence, is_quiz = mark[1], "quiz" in line
         elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
+        elif fence and is_quiz:
+            yield Line(number, plain(_ANSWER.sub("", line)), "prose")
+        elif fence:
+            yield Line(number, line.rstrip(), "code")
         else:
-            yield number, line.rstrip() if fence else plain(line)
+            yield Line(number, plain(line), "heading" if _HEADING.match(line) else "prose")
+    if paragraph:
+        yield from _prose(paragraph)
+
+
+def _prose(paragraph: list[tuple[int, str]]) -> Iterator[Line]:
+    """Yield the lines of a paragraph without marks."""
+    text = _inline("\n".join(_opened(line) for _, line in paragraph))
+    for (number, _), line in zip(paragraph, text.split("\n"), strict=True):
+        yield Line(number, line, "prose")
 
 
 def plain(line: str) -> str:
     """Return a line of Markdown without its marks; nothing is left of a table's rule."""
     if _RULE.match(line):
         return ""
-    line = _TAG.sub("", line)
-    line = _LINK.sub(r"\1", _OPENING.sub("", line.strip()))
-    words = "".join(
-        part[1:-1] if part.startswith("`") else _EMPHASIS.sub(r"\2", part)
-        for part in _CODE.split(line)
-    )
+    words = _inline(_opened(line))
     return re.sub(r"\s*(?<!\\)\|\s*", "  ", words).strip() if line.endswith("|") else words
 
 
-def search(lessons: Iterable[Lesson], text: str) -> list[tuple[Lesson, int, str]]:
-    """Return every line that holds the text, in any case, with its number in the file."""
-    query = text.casefold()
-    return [
-        (lesson, number, line)
-        for lesson in lessons
-        for number, line in plain_lines(lesson)
-        if query in line.casefold()
-    ]
+def _opened(line: str) -> str:
+    """Return a line without the tags in it, and without the mark that it begins with."""
+    return _OPENING.sub("", _TAG.sub("", line).strip())
+
+
+def _inline(text: str) -> str:
+    """Return a text without the marks in it; what stands between backticks stays as it is."""
+    codes: list[str] = []
+
+    def put_aside(code: re.Match[str]) -> str:
+        codes.append(code[2])
+        return _HOLE
+
+    text = _LINK.sub(r"\1", _CODE.sub(put_aside, text))
+    for _ in range(2):  # one within another
+        text = _EMPHASIS.sub(r"\2", text)
+    rest = iter(codes)
+    return re.sub(_HOLE, lambda _: next(rest, ""), text)

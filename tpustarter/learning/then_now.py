@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from tpustarter import content, locations
+from tpustarter import cache, content, locations
 from tpustarter.content import Lesson
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.markdown import anchors
@@ -51,7 +51,9 @@ def read(folder: Path | None = None) -> list[Claim]:
     """Return all claims, in order; raises Problem naming what cannot be used."""
     file = (folder or locations.content("lessons")) / "then-now.yml"
     try:
-        entries: Any = content.read_yaml(locations.read_text(file)) or []
+        text = locations.read_text(file)
+        with cache.opened("then-now", content.__file__) as known:
+            entries: Any = known.value(text.encode(), lambda: content.read_yaml(text)) or []
         return [_parse_claim(cast("Mapping[str, Any]", entry)) for entry in entries]
     except FileNotFoundError:
         return []

@@ -107,14 +107,29 @@ def _stage_note(stage: Part) -> str:
 
 def _lesson_rows(known: Course, standing: Standing, stage: Part, indent: str) -> Iterator[Row]:
     for lesson_id in stage.lessons:
-        lesson = known.lessons[lesson_id]
-        state = "done" if lesson_id in known.done else "next" if lesson_id == standing.next else ""
-        label = Content(indent) + word(state, state, 6) + visible(lesson.title)
-        begun = ""
-        if lesson_id in known.begun:
-            passed, count = known.begun[lesson_id]
-            begun = f"begun {passed} of {count}  " if count else "begun  "
-        yield Row(lesson_id, label, "" if state == "done" else begun + f"{minutes(lesson):>6}")
+        yield lesson_row(known, lesson_id, standing.next, indent)
+
+
+def lesson_row(
+    known: Course, lesson_id: str, following: str | None, indent: str, name: Content | None = None
+) -> Row:
+    """Return a lesson as a row: its state, its title, and what is left of it.
+
+    Args:
+        known: The course.
+        lesson_id: The lesson.
+        following: The lesson that is next on the path.
+        indent: Stands before it.
+        name: Its title as it is painted; its own where nothing is given.
+    """
+    lesson = known.lessons[lesson_id]
+    state = "done" if lesson_id in known.done else "next" if lesson_id == following else ""
+    label = Content(indent) + word(state, state, 6) + (name or visible(lesson.title))
+    begun = ""
+    if lesson_id in known.begun:
+        passed, count = known.begun[lesson_id]
+        begun = f"begun {passed} of {count}  " if count else "begun  "
+    return Row(lesson_id, label, "" if state == "done" else begun + f"{minutes(lesson):>6}")
 
 
 def minutes(lesson: Lesson) -> str:

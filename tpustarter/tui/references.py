@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import locations
 from tpustarter.content import Lesson
-from tpustarter.learning.markdown import anchor, tokens
-
-GLOSSARY = "glossary.md"
+from tpustarter.learning import glossary
+from tpustarter.learning.markdown import tokens
 
 
 @dataclass(frozen=True)
@@ -29,14 +27,14 @@ class Reference:
 
 def references(lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None) -> list[Reference]:
     """Return what a lesson refers to, each once: words first, web addresses last."""
-    meanings = read_glossary(folder)
+    meanings = glossary.read(folder)
     lessons_by_path = {candidate.path.resolve(): candidate for candidate in lessons}
     entries = list[Reference]()
     for target, text in _links(lesson.text):
         name, _, heading = target.partition("#")
         if re.match("https?://", target):
             entries.append(Reference("On the web", target, text))
-        elif name.endswith(GLOSSARY):
+        elif name.endswith(glossary.FILE):
             entries += [Reference("Words", *meanings[heading])] if heading in meanings else []
         elif linked := lessons_by_path.get((lesson.path.parent / name).resolve()):
             entries.append(Reference("Lessons", linked.id, linked.title))
@@ -68,14 +66,3 @@ def _links(text: str) -> Iterator[tuple[str, str]]:
                 yield target, title
             else:
                 title += child.content
-
-
-def read_glossary(folder: Path | None) -> dict[str, tuple[str, str]]:
-    """Return the glossary of a folder of lessons: heading and meaning by anchor."""
-    file = (folder or locations.content("lessons")) / GLOSSARY
-    try:
-        text = file.read_text("utf-8")
-    except (OSError, ValueError):
-        return {}
-    entries = re.findall(r"^## (.+)\n+((?:(?!## ).*\n?)*)", text, re.MULTILINE)
-    return {anchor(name): (name, meaning.strip()) for name, meaning in entries}

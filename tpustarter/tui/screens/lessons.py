@@ -3,66 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.content import Content
+from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
-from tpustarter import content
-from tpustarter.content import Lesson
-from tpustarter.learning import markdown, progress, then_now
-from tpustarter.learning.progress import Progress
-from tpustarter.learning.then_now import Claim
+from tpustarter.learning import search
+from tpustarter.learning.search import Found, Library
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, word
+from tpustarter.tui import known, lesson_detail, lesson_rows
+from tpustarter.tui.known import Course
+from tpustarter.tui.lesson_rows import CHECK, OLD
+from tpustarter.tui.lines import Hanging
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
-from tpustarter.tui.references import read_glossary
 from tpustarter.tui.screens.page import Page, Sheet
 from tpustarter.tui.screens.words import Entry
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Row, Rows, get_app
 
-FILTERS = ("all", "open", "done")
-HITS = 3
-"""Lines of a lesson shown below it when they hold what is searched."""
-OLD = "older tutorials"
-"""Title of what they say, and the first half of its rows' ids: no lesson has that name."""
+if TYPE_CHECKING:
+    from tpustarter.learning.standing import Standing
+    from tpustarter.learning.then_now import Claim
 
-
-@dataclass(frozen=True)
-class Library:
-    """Every lesson, how far one is, the glossary, and what older tutorials say."""
-
-    lessons: list[Lesson]
-    done: Progress
-    words: dict[str, tuple[str, str]]
-    """By anchor: a word and what it means."""
-    claims: dict[str, Claim]
-    """What older tutorials say, by id."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search came to."""
-
-    text: str
-    lines: dict[str, list[tuple[int, str]]]
-    """By lesson: line number and line, as it is read."""
-    titles: frozenset[str]
-    """The lessons whose title holds it."""
-    words: list[str]
-    """The words of the glossary that it is in, by anchor."""
-    names_word: bool
-    """Whether it is in a word itself: those come before what stands in lessons."""
-    claims: list[Claim]
-    """What older tutorials say of it."""
+BESIDE = 120
+"""Columns from which more is said of the marked lesson, beside the list."""
+STATES = {"all": (True, False), "open": (False,), "done": (True,)}
+"""Which lessons are shown: whether those that are done, and those that are not."""
 
 
 class SearchLine(Input):
@@ -105,30 +77,39 @@ class Lessons(Page):
     """The list of lessons."""
 
     HELP = """
-Every lesson, in the order of its track. Enter opens the marked one.
+Every lesson: those of your path by its stages, then the others. Enter opens the marked one.
 
-* `/` looks for text in titles, lessons, the glossary and what older tutorials say. The lines that
-  hold it stand below each title; Enter on one opens the lesson there.
-* `f` shows all lessons, those still open, or those done.
+* `/` searches titles, lessons, the glossary, checks and what older tutorials say. The lines that
+  fit best stand below each title; Enter on one opens the lesson there.
+* `f` shows only the lessons that are still open, then only those that are done, then all of them.
 * A lesson is done when each of its blocks printed what it should.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "filter", "all/open/done", tooltip="tpustarter learn"),
+        Binding("f", "filter('open')", "only open ones", tooltip="tpustarter learn"),
+        Binding("f", "filter('done')", "only done ones", tooltip="tpustarter learn"),
+        Binding("f", "filter('all')", "all lessons", tooltip="tpustarter learn"),
     ]
 
     def __init__(self, *, find: bool = False) -> None:
         super().__init__("Lessons")
         self._find = find
-        self._shelf: Library | None = None
-        self._matches: Found | None = None
+        self._course: Course | None = None
+        self._library: Library | None = None
+        self._found: Found | None = None
         self._filter = "all"
 
     def body(self) -> Iterable[Widget]:
-        """Return the search line and the list."""
-        search = SearchLine(placeholder="look for", id="search", select_on_focus=False)
-        search.cursor_blink = False
-        search.display = self._find
-        return (search, Rows(id="lessons"))
+        """Return the search line, the list, and what is said of the marked lesson."""
+        line = SearchLine(
+            placeholder="search lessons, glossary, checks and older tutorials",
+            id="search",
+            select_on_focus=False,
+        )
+        line.cursor_blink = False
+        line.display = self._find
+        detail = VerticalScroll(Static(id="about-lesson"), id="detail")
+        detail.can_focus = False
+        return (line, Horizontal(Rows(id="lessons"), detail, id="shelf"))
 
     def on_mount(self) -> None:
         """Put the focus where the keys go."""
@@ -138,38 +119,47 @@ Every lesson, in the order of its track. Enter opens the marked one.
         """Read again: a lesson may be done by now."""
         self._read()
 
+    def on_resize(self) -> None:
+        """Show more of the marked lesson where there is room."""
+        self.set_class(self.size.width >= BESIDE, "-beside")
+
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
+        self.post_message(Looked(known.read(self.tutor.lessons)))
         try:
-            lessons = content.read_lessons(self.tutor.lessons)
-            words = read_glossary(self.tutor.lessons)
-            claims = {claim.id: claim for claim in then_now.read(self.tutor.lessons)}
-            self.post_message(Looked(Library(lessons, progress.read(), words, claims)))
+            shelf = search.read_shelf(self.tutor.lessons, self.tutor.checks)
+            if self._library is None or self._library.shelf != shelf:
+                synonyms = search.read_synonyms(self.tutor.lessons)
+                self.post_message(Looked(Library(shelf, synonyms)))
         except Problem as problem:
             self.post_message(Looked(problem))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SEARCH)
-    def _search(self, shelf: Library, text: str) -> None:
-        self.post_message(Looked(_search_shelf(shelf, text)))
+    def _search(self, library: Library, text: str) -> None:
+        self.post_message(Looked(library.search(text)))
 
     def on_looked(self, message: Looked) -> None:
         """Show what is known now."""
-        if isinstance(message.what, Problem):
-            self.query_one(Rows).show(
-                [Row(None, Hanging("", visible(line))) for line in str(message.what).split("\n")]
-            )
-            return
-        if isinstance(message.what, Library):
-            if message.what == self._shelf:
-                return
-            self._shelf = message.what
+        what = message.what
+        if isinstance(what, Problem):
+            self._say(str(what))
+        elif isinstance(what, Course):
+            is_new, self._course = self._course != what, what
+            if what.trouble:
+                self._say(what.trouble)
+            elif is_new:
+                self._show()
+        elif isinstance(what, Library):
+            self._library = what
             self.search_for(self.query_one(Input).value)
-        elif message.what.text == self.query_one(Input).value.strip():
-            is_new = self._matches is None or self._matches.text != message.what.text
-            self._matches = message.what
+        elif what.text == self.query_one(Input).value.strip():
+            is_new = self._found is None or self._found.text != what.text
+            self._found = what
             self._show(from_first=is_new)
-            return
-        self._show()
+
+    def _say(self, text: str) -> None:
+        lines = text.split("\n")
+        self.query_one(Rows).show([Row(None, Hanging("", visible(line))) for line in lines])
 
     @on(Input.Changed)
     def changed(self, event: Input.Changed) -> None:
@@ -177,153 +167,113 @@ Every lesson, in the order of its track. Enter opens the marked one.
         self.search_for(event.value)
 
     def search_for(self, text: str) -> None:
-        """Show lessons that hold a text; all of them for none."""
+        """Show what there is about a text; all lessons for none."""
         text = text.strip()
-        if text and self._shelf:
-            self._search(self._shelf, text)
-        elif self._matches:
-            self._matches = None
+        if text and self._library:
+            self._search(self._library, text)
+        elif self._found and not text:
+            self._found = None
             self._show()
 
     @on(Input.Submitted)
     def to_list(self) -> None:
         """Choose among what was found; what is on show may be older than what was typed."""
         text = self.query_one(Input).value.strip()
-        if text == (self._matches.text if self._matches else ""):
+        if text == (self._found.text if self._found else ""):
             self.set_focus(self.query_one(Rows))
 
     def action_find(self) -> None:
         """Show the search line."""
-        search = self.query_one(Input)
-        search.display = True
-        self.set_focus(search)
+        line = self.query_one(Input)
+        line.display = True
+        self.set_focus(line)
 
-    def action_filter(self) -> None:
-        """Show the next kind of lessons."""
-        self._filter = FILTERS[(FILTERS.index(self._filter) + 1) % len(FILTERS)]
+    def action_filter(self, kind: str) -> None:
+        """Show another kind of lessons."""
+        self._filter = kind
         self._show()
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the kind of lessons that comes after the one on show."""
+        if action == "filter":
+            kinds = [*STATES]
+            return parameters == (kinds[(kinds.index(self._filter) + 1) % len(kinds)],)
+        return super().check_action(action, parameters)
 
     def action_back(self) -> None:
         """Leave the search first, then the screen."""
-        search = self.query_one(Input)
-        if search.display:
-            search.display = False
-            search.value = ""
+        line = self.query_one(Input)
+        if line.display:
+            line.display = False
+            line.value = ""
             self.set_focus(self.query_one(Rows))
         else:
             self.dismiss()
 
     def _show(self, *, from_first: bool = False) -> None:
-        rows = list(self._rows())
-        first = next((row.id for row in rows if row.id), None)
-        self.query_one(Rows).show(rows, highlight=first if from_first else None)
-        count = len(self._filtered_lessons(self._shelf)) if self._shelf else 0
-        total = len(self._shelf.lessons) if self._shelf else 0
-        kind = "" if self._filter == "all" else f", {self._filter}"
-        self.rename(f"Lessons{kind}: {count} of {total}")
-
-    def _filtered_lessons(self, shelf: Library) -> list[Lesson]:
-        """Return the lessons to show: those whose title holds what is searched come first."""
-        states = {"all": (True, False), "open": (False,), "done": (True,)}[self._filter]
-        lessons = [lesson for lesson in shelf.lessons if _is_done(shelf, lesson) in states]
-        matches = self._matches
-        if matches is None:
-            return lessons
-        hits = [lesson for lesson in lessons if lesson.id in matches.lines]
-        return sorted(hits, key=lambda lesson: lesson.id not in matches.titles)
-
-    def _rows(self) -> Iterator[Row]:
-        shelf, matches, title = self._shelf, self._matches, ""
-        if shelf is None:
+        course = self._course
+        if course is None or course.trouble:
             return
-        words, claims = list(self._word_rows(shelf)), list(self._claim_rows())
-        for lesson in self._filtered_lessons(shelf):
-            in_title = matches is not None and lesson.id in matches.titles
-            if matches and matches.names_word and not in_title:
-                yield from words if title else words[1:]
-                words, title = [], title or "glossary"
-            name = "in the title" if in_title else lesson.id.split("/")[0]
-            if name != title:
-                if title:
-                    yield Row(None, "")
-                title = name
-                yield Row(None, Content.styled(visible(name), "bold"))
-            yield self._lesson_row(shelf, lesson)
-            for number, line in matches.lines[lesson.id] if matches else []:
-                label = Content(f"          {number}: ")
-                text = Content.styled(visible(line)[:200], "dim")
-                yield Row(f"{lesson.id}#{number}", Hanging(label, text))
-        yield from words if title else words[1:]
-        yield from claims if title or words else claims[1:]
-        if not (title or words or claims):
-            yield Row(None, "Nothing here. Esc shows all lessons." if matches else "None yet.")
+        rows, standing = list(self._rows(course)), self._standing(course)
+        shown = self.query_one(Rows)
+        first = next((row.id for row in rows if row.id), None)
+        is_first_time = shown.chosen is None and not self._found and standing
+        target = standing.next if is_first_time and standing else first if from_first else None
+        shown.show(rows, highlight=target)
+        count = sum(1 for row in rows if row.id in course.lessons)
+        kind = "" if self._filter == "all" else f", {self._filter}"
+        self.rename(f"Lessons{kind}: {count} of {len(course.lessons)}")
 
-    def _word_rows(self, shelf: Library) -> Iterator[Row]:
-        matches = self._matches
-        if matches and matches.words:
-            yield Row(None, "")
-            yield Row(None, Content.styled("glossary", "bold"))
-        for anchor in matches.words if matches else []:
-            label = Content.styled(f"  {visible(shelf.words[anchor][0])}  ", "bold")
-            meaning = visible(markdown.plain(" ".join(shelf.words[anchor][1].split())))
-            yield Row(f"#{anchor}", Hanging(label, meaning))
+    def _rows(self, course: Course) -> Iterator[Row]:
+        states = STATES[self._filter]
+        if self._found:
+            yield from lesson_rows.found(course, self._found, states)
+            return
+        rows = list(lesson_rows.listed(course, self._standing(course), states))
+        yield from rows or [Row(None, "None yet. Press f to see the others.")]
 
-    def _claim_rows(self) -> Iterator[Row]:
-        claims = self._matches.claims if self._matches else []
-        if claims:
-            yield Row(None, "")
-            yield Row(None, Content.styled(OLD, "bold"))
-        for claim in claims:
-            label = Content.styled(f"  {visible(claim.id)}  ", "bold")
-            yield Row(f"{OLD}#{claim.id}", Hanging(label, visible(markdown.plain(claim.then))))
+    def _standing(self, course: Course) -> Standing | None:
+        path = self.tutor.path_of(course.paths)
+        return course.standing(path) if path else None
 
-    def _lesson_row(self, shelf: Library, lesson: Lesson) -> Row:
-        begun = "begun" if lesson.id in shelf.done.lessons else ""
-        state = "done" if _is_done(shelf, lesson) else begun
-        label = Content("  ") + word(state, state, 6) + visible(lesson.title)
-        return Row(lesson.id, label, f"{visible(str(lesson.header.get('minutes', '?')))} min")
+    @on(Rows.OptionHighlighted)
+    def describe(self, event: Rows.OptionHighlighted) -> None:
+        """Say more about the marked lesson."""
+        name = str(event.option_id).partition("#")[0]
+        course = self._course
+        detail = self.query_one("#about-lesson", Static)
+        if course and name in course.lessons:
+            lesson = course.lessons[name]
+            detail.update(lesson_detail.describe(lesson, course, self._standing(course)))
+        else:
+            detail.update("")
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:
         """Open the lesson, at the line that was found, or show the word or the older claim."""
-        lesson, hash_, fragment = str(event.option_id).partition("#")
-        if self._shelf and lesson in ("", OLD):
-            shelf = self._shelf
-            sheet = OlderClaim(shelf.claims[fragment]) if lesson else Entry(*shelf.words[fragment])
-            self.tutor.push_screen(sheet)
-            return
-        hits = self._matches.lines.get(lesson, []) if self._matches else []
-        start = (
-            "" if self._matches and lesson in self._matches.titles else hits[0][1] if hits else ""
-        )
-        at = next((line for number, line in hits if hash_ and str(number) == fragment), start)
-        self.tutor.go.to_lesson(lesson, at=at)
+        name, hash_, rest = str(event.option_id).partition("#")
+        shelf = self._library.shelf if self._library else None
+        if name == CHECK:
+            self._run_check(rest)
+        elif name == OLD and shelf:
+            claim = next(claim for claim in shelf.claims if claim.id == rest)
+            self.tutor.push_screen(OlderClaim(claim))
+        elif not name and shelf:
+            self.tutor.push_screen(Entry(*shelf.words[rest]))
+        elif name:
+            self.tutor.go.to_lesson(name, at=self._line(name, int(rest) if hash_ else None))
 
+    def _run_check(self, check: str) -> None:
+        from tpustarter.checking.selfcheck import Request
 
-def _is_done(shelf: Library, lesson: Lesson) -> bool:
-    record = shelf.done.lessons.get(lesson.id)
-    return record is not None and record.done is not None
+        request = Request(ids=(check,), devices=self.tutor.choices.devices)
+        self.tutor.go.to_checks(request, f"Check {visible(check)}")
 
-
-def _search_shelf(shelf: Library, text: str) -> Found:
-    """Look for a text in titles, lines and words; what is only markup is not found."""
-    needle = text.casefold()
-    lines: dict[str, list[tuple[int, str]]] = {}
-    titles = {
-        lesson.id for lesson in shelf.lessons if needle in f"{lesson.id} {lesson.title}".casefold()
-    }
-    for lesson in shelf.lessons:
-        hits = [
-            (number, line.strip())
-            for number, line in markdown.plain_lines(lesson)
-            if needle in line.casefold()
-        ]
-        if hits or lesson.id in titles:
-            lines[lesson.id] = hits[:HITS]
-    by_name = [anchor for anchor, (name, _) in shelf.words.items() if needle in name.casefold()]
-    by_meaning = [
-        anchor for anchor, (_, meaning) in shelf.words.items() if needle in meaning.casefold()
-    ]
-    words = by_name or by_meaning
-    claims = then_now.search(shelf.claims.values(), text)
-    return Found(text, lines, frozenset(titles), words, bool(by_name), claims)
+    def _line(self, lesson: str, number: int | None) -> str:
+        """Return the line that a lesson is opened at: for one found by its title, its beginning."""
+        hits = self._found.of("lesson") if self._found else []
+        hit = next((hit for hit in hits if hit.id == lesson), None)
+        if hit is None or (number is None and hit.in_title):
+            return ""
+        return next((spot.line for spot in hit.spots if number in (None, spot.number)), "")

@@ -1,0 +1,182 @@
+"""What a search finds in the real lessons, and how it treats whatever is typed."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.made_lessons import make_lesson
+from tests.support.searches import SEARCHES
+from tpustarter import content, locations
+from tpustarter.content import Check
+from tpustarter.learning import index, search
+from tpustarter.learning.index import Index, open_index
+from tpustarter.learning.passages import Shelf, passages
+from tpustarter.learning.scanning import Scan
+from tpustarter.learning.search import Found, Library
+from tpustarter.learning.then_now import Claim
+
+SHELF = search.read_shelf()
+SYNONYMS = search.read_synonyms()
+LIBRARY = Library(SHELF, SYNONYMS)
+RAW = re.compile(r"`|(?<![\w/])\*\*[A-Za-z]|[a-z.]\*\*(?!\w)|\]\(|</?(?:details|summary)>")
+"""Marks of Markdown; powers and patterns of files are none."""
+
+
+def first(found: Found, count: int = 1) -> list[str]:
+    """Return the first lessons."""
+    return [hit.id for hit in found.of("lesson")][:count]
+
+
+@pytest.mark.parametrize(("typed", "answers"), SEARCHES)
+def test_what_newcomers_type_finds_the_lesson_among_the_first_three(
+    typed: str, answers: list[str]
+) -> None:
+    """Words of theirs and of the field, errors as they are printed, several words, questions."""
+    assert {*first(LIBRARY.search(typed), 3)} & {*answers}
+
+
+def test_most_of_them_find_it_first() -> None:
+    """With an index, and without: a SQLite that lacks FTS5 costs time, and the finest ranking."""
+    scan = Scan(SHELF)
+    with_index = [typed for typed, answers in SEARCHES
+                  if not {*first(LIBRARY.search(typed))} & {*answers}]  # fmt: skip
+    without = [typed for typed, answers in SEARCHES
+               if not {*first(search.search(scan, typed, SYNONYMS), 3)} & {*answers}]  # fmt: skip
+
+    assert len(with_index) <= 2, with_index
+    assert len(without) <= 3, without
+
+
+def test_nothing_of_markdown_is_shown() -> None:
+    """Neither in what is searched nor in what is found."""
+    prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in passages(SHELF))
+
+    assert [] == [line for line in prose.split("\n") if RAW.search(line)]
+    assert RAW.search("See **this**.")
+
+
+def shelf(tmp_path: Path) -> Shelf:
+    """Write three lessons, and something of all else."""
+    lessons = [
+        make_lesson(tmp_path, "## Part\n\nThe loader works.\n", name="01-whole"),
+        make_lesson(tmp_path, "A DataLoader works.\n\n## Loader\n\nIt is fast.\n", name="02-head"),
+        make_lesson(tmp_path, "A DataLoader waits.\n", name="03-part"),
+    ]
+    words = {"shard": ("shard", "A part of an array.")}
+    checks = [Check("jax.the_loader", Path(), "Batches come once")]
+    claim = Claim("001-01", "Use `xmap` for it", "gone", "Use shard_map.", None, None, "https://a")
+    return Shelf(lessons, words, checks, [claim])
+
+
+@pytest.fixture(params=["index", "scan"])
+def library(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Library:
+    """Return a library with an index, and one without."""
+    if request.param == "scan":
+        monkeypatch.setattr(index, "has_fts5", lambda: False)
+    made = Library(shelf(tmp_path), {"sharding": ["shard"], "data feeder": ["loader"]})
+    assert isinstance(made._texts, Index if request.param == "index" else Scan)
+    return made
+
+
+def test_headings_come_before_texts_and_whole_words_before_parts(library: Library) -> None:
+    """The part of a word is found as well."""
+    assert ["made/head", "made/whole", "made/part"] == first(library.search("loader"), 9)
+
+
+def test_all_words_are_wanted_and_some_where_no_lesson_has_all(library: Library) -> None:
+    """Forms of a word are one word."""
+    assert ["made/head"] == first(library.search("loaders fast"), 9)
+    some = library.search("loader zebra")
+    assert {"made/whole", "made/head"} <= {*first(some, 9)}
+    assert not any(hit.is_whole for hit in some.hits)
+
+
+def test_glossary_checks_and_old_claims_are_found_with_other_words(library: Library) -> None:
+    """Synonyms are named, of several words too; ids are found by their parts."""
+    found = library.search("sharding")
+
+    assert ["shard"] == [hit.id for hit in found.of("word")]
+    assert ("shard",) == found.also
+    assert ["jax.the_loader"] == [hit.id for hit in library.search("the_loader").of("check")]
+    assert ["001-01"] == [hit.id for hit in library.search("xmap").of("old")]
+    assert "made/head" in first(library.search("Data Feeder"), 9)
+
+
+def test_a_hit_says_where_it_is_and_what_was_found(library: Library) -> None:
+    """The line of the file, the section, and the word in its form."""
+    hit = next(hit for hit in library.search("loader").of("lesson") if hit.id == "made/whole")
+    lesson = next(one for one in library.shelf.lessons if one.id == "made/whole")
+    [spot] = hit.spots
+
+    assert (spot.heading, spot.is_code) == ("Part", False)
+    assert spot.parts == (("The ", False), ("loader", True), (" works.", False))
+    assert spot.line == lesson.path.read_text().split("\n")[spot.number - 1]
+
+
+def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Library) -> None:
+    """Of each word that nothing has."""
+    found = library.search("laoder")
+
+    assert ((), "loader") == (found.hits, found.meant)
+    assert library.search("qqqqqq").meant == ""
+
+
+@given(st.text())
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_typed_is_searched(typed: str) -> None:
+    """Nothing in it is an operator of the index."""
+    assert LIBRARY.search(typed).text == typed
+
+
+@pytest.mark.parametrize(
+    "typed", ['"', "a OR b", "NEAR(", "title:x", "*", "-x", "^x", "a AND", "{}"]
+)
+def test_operators_are_words(typed: str) -> None:
+    """As FTS5 would read them."""
+    LIBRARY.search(typed)
+
+
+def test_the_index_is_kept_and_made_anew_for_other_texts(tmp_path: Path) -> None:
+    """A kept one that SQLite refuses costs time and nothing else."""
+    if not hasattr(sqlite3.Connection, "serialize"):
+        pytest.skip("Python before 3.11 cannot keep an index, and makes one each time")
+    made = shelf(tmp_path)
+    kept = locations.state_place() / "cache" / "search"
+    for words in ({"shard": ("shard", "A part.")}, {"zebra": ("zebra", "An animal.")}):
+        texts = open_index(Shelf(made.lessons, words))
+        assert kept.is_file()
+        again = open_index(Shelf(made.lessons, words))
+        name = next(iter(words))
+        assert [1, 1] == [
+            len(one.find([[name]], ["word"], every=True, most=9)) for one in (texts, again)
+        ]
+    stored = kept.read_bytes()
+    kept.write_bytes(stored[:-2000] + b"x" * 2000)
+    texts = open_index(Shelf(made.lessons, {"zebra": ("zebra", "An animal.")}))
+    assert [1] == [len(texts.find([["zebra"]], ["word"], every=True, most=9))]
+
+
+@pytest.mark.parametrize("text", ["[", "- a", "oom: 3\nnan: [1]\n"])
+def test_broken_synonyms_cost_themselves(text: str, tmp_path: Path) -> None:
+    """The search works without them."""
+    (tmp_path / "synonyms.yml").write_text(text)
+
+    assert search.read_synonyms(tmp_path) == ({"nan": ["1"]} if "nan" in text else {})
+
+
+def test_what_synonyms_stand_for_is_found() -> None:
+    """Each leads to a lesson; a key with several words is one that can be typed."""
+    assert {} == {
+        word: others for word, others in SYNONYMS.items()
+        if not any(LIBRARY.search(str(other)).of("lesson") for other in others)
+    }  # fmt: skip
+    assert {word: word for word in SYNONYMS} == {word: word.casefold() for word in SYNONYMS}
+    assert content.read_lessons()

@@ -1,0 +1,137 @@
+"""`tpustarter learn --search`: what there is to read about a text, the best first.
+
+What was found is bold and underlined on a terminal; each line says in words too where it stands.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+
+import click
+
+from tpustarter.invocation import as_typed
+from tpustarter.learning import search as searching
+from tpustarter.learning.passages import Kind
+from tpustarter.learning.search import SPOTS, Found, Hit, Parts, Spot
+from tpustarter.problem import ExitCode
+from tpustarter.terminal import WIDTH, visible, wrap
+
+_SHOWN: dict[Kind, int] = {"lesson": 8, "word": 3, "check": 5, "old": 3}
+"""How many of a kind are shown; the app shows more."""
+_BEST = 3
+"""Lessons of which all places are shown, and of the others the best one."""
+_TITLES: dict[Kind, str] = {
+    "lesson": "Lessons",
+    "word": "Glossary",
+    "check": "Checks",
+    "old": "Older tutorials",
+}
+Mark = Callable[[str], str]
+"""Marks what was found."""
+
+
+def search(text: str) -> None:
+    """Print what was found; exit 5 where nothing was."""
+    library = searching.Library(searching.read_shelf(), searching.read_synonyms())
+    found = library.search(text)
+    if not found.hits:
+        meant = f"tpustarter learn --search {visible(repr(found.meant))}" if found.meant else ""
+        following = f"did you mean `{meant}`?" if meant else "next: `tpustarter learn`"
+        click.echo(f"exit 5: nothing here is about `{visible(text)}`; {following}", err=True)
+        sys.exit(ExitCode.NOTHING_VERIFIED)
+    _show(found, _marked if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else str)
+
+
+def _marked(text: str) -> str:
+    """Mark a text in a way that needs no colour."""
+    return click.style(text, bold=True, underline=True)
+
+
+def _show(found: Found, mark: Mark) -> None:
+    if found.also:
+        others = ", ".join(visible(word) for word in found.also)
+        for line in wrap(f"Also looked for: {others}.", hang="  "):
+            click.echo(line)
+        click.echo()
+    if not any(hit.is_whole for hit in found.hits):
+        click.echo("No text has all of these words; these have some of them.\n")
+    kinds: list[Kind] = [*_TITLES]
+    groups: list[tuple[Kind, list[Hit]]] = [
+        (kind, hits) for kind in kinds if (hits := found.of(kind))
+    ]
+    for kind, hits in groups:
+        click.echo(_TITLES[kind])
+        for number, hit in enumerate(hits[: _SHOWN[kind]]):
+            for line in _lines(hit, SPOTS if number < _BEST else 1, mark):
+                click.echo(line)
+        if len(hits) > _SHOWN[kind]:
+            click.echo(f"  and {len(hits) - _SHOWN[kind]} more")
+        click.echo()
+    click.echo(as_typed(_following(groups[0][1][0])))
+
+
+def _following(best: Hit) -> str:
+    """Return the command that shows the best hit."""
+    if best.kind == "check":
+        return f"Run it: tpustarter check {visible(best.id)}"
+    if best.kind == "old":
+        return f"Read all of it: tpustarter learn --old {visible(best.id)}"
+    if best.kind == "word":
+        return "Read it in the app: tpustarter, then /"
+    return f"Read it: tpustarter learn {visible(best.id)}"
+
+
+def _lines(hit: Hit, spots: int, mark: Mark) -> Iterable[str]:
+    """Yield the lines of a hit: what it is, and where in it to look."""
+    if hit.kind == "lesson":
+        yield f"  {visible(hit.id):<30}  {_windowed(hit.title, WIDTH - 34, mark)}"
+        yield from (_spot(spot, mark) for spot in hit.spots[:spots])
+    elif hit.kind == "check":
+        yield f"  {visible(hit.id):<32}  {_windowed(hit.title, WIDTH - 36, mark)}"
+    elif hit.kind == "word":
+        name = "".join(text for text, _ in hit.title)
+        yield f"  {visible(name)}: {_windowed(hit.text, WIDTH - len(name) - 4, mark)}"
+    else:
+        yield f"  {visible(hit.id)}  {_windowed(hit.title, WIDTH - len(hit.id) - 4, mark)}"
+
+
+def _spot(spot: Spot, mark: Mark) -> str:
+    label = f"    {visible('code' if spot.is_code else spot.heading)}: "
+    if len(label) > WIDTH // 2:
+        label = f"{label[: WIDTH // 2 - 5].rstrip()}...: "
+    return label + _windowed(spot.parts, WIDTH - len(label), mark)
+
+
+def _windowed(parts: Parts, width: int, mark: Mark) -> str:
+    """Return as much of a text as fits, with the first thing that was found in it."""
+    text = "".join(visible(piece.strip("\n")) for piece, _ in parts)
+    found = [is_found for piece, is_found in parts for _ in visible(piece.strip("\n"))]
+    begin, end = _window(text, found, width)
+    before, after = ("... " if begin else ""), (" ..." if end < len(text) else "")
+    signs = [(text[n], found[n]) for n in range(begin, end)]
+    return f"{before}{_painted(signs, mark)}{after}"
+
+
+def _window(text: str, found: list[bool], width: int) -> tuple[int, int]:
+    """Return where to cut a text, between words, so that what was found is in what is left."""
+    begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    if end - begin <= width:
+        return begin, end
+    width -= 8
+    first = found.index(True) if True in found else begin
+    if first - begin > width // 2:
+        begin = text.find(" ", max(begin, min(first - width // 3, end - width - 1))) + 1
+    if end - begin > width:
+        end = max(text.rfind(" ", begin, begin + width + 1), begin + 1)
+    return begin, end
+
+
+def _painted(signs: list[tuple[str, bool]], mark: Mark) -> str:
+    text, run, was = "", "", False
+    for sign, is_found in [*signs, ("", False)]:
+        if is_found != was:
+            text, run, was = text + (mark(run) if was else run), "", is_found
+        run += sign
+    return text + run

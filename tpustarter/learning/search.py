@@ -1,0 +1,263 @@
+"""What a newcomer types, and what there is to read about it: the best first, with the lines to see.
+
+Whole words come before parts of words, what holds every word before what holds some of them, and
+titles before headings before texts. Other words for the same thing stand in `synonyms.yml`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import cache, content, locations
+from tpustarter.learning import glossary, index, then_now
+from tpustarter.learning.passages import BEGIN, END, Kind, Match, Searchable, Shelf, Terms
+
+MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
+"""Of each kind, what is shown at most."""
+SPOTS = 3
+"""Lines of a lesson that are shown below it."""
+_MOST_WORDS = 12
+_SECTIONS = 150
+"""Sections that are looked at more closely."""
+_NOISE = re.compile(
+    "an?|about|and|are|at|be|by|can(not)?|do(es)?|for|from|get|give[ns]?|how|i|if|in|is|its?|me|my|"
+    "not|of|on|ones?|or|our|s|set|should|so|t|than|that|the|their|then|there|these|they|this|to|up|"
+    "used?|using|was|we|what|when|where|which|who|why|will|with|works?|would|yours?"
+)
+"""Words that stand everywhere and say little; looked for only where nothing else is typed."""
+
+Parts = tuple[tuple[str, bool], ...]
+"""A text in pieces, each with whether it is what was found."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A line of a lesson that holds what was looked for."""
+
+    number: int
+    """Where it stands in the file."""
+    heading: str
+    """The section it stands in."""
+    parts: Parts
+    is_code: bool
+
+    @property
+    def line(self) -> str:
+        """Return the line as it is read."""
+        return "".join(text for text, _ in self.parts)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something that was found."""
+
+    kind: Kind
+    id: str
+    """Of a lesson, a check or a claim; of a word its anchor."""
+    title: Parts
+    in_title: bool
+    text: Parts = ()
+    """What a word means, or what is true today of an old claim."""
+    spots: tuple[Spot, ...] = ()
+    """Of a lesson: where to look."""
+    is_whole: bool = True
+    """Whether it holds every word that was looked for."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came to."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    """Of each kind the best first."""
+    also: tuple[str, ...] = ()
+    """What was looked for beside the words that were typed."""
+    meant: str = ""
+    """Where nothing was found: what may have been meant."""
+
+    def of(self, kind: Kind) -> list[Hit]:
+        """Return the hits of a kind, the best first."""
+        return [hit for hit in self.hits if hit.kind == kind]
+
+
+class Library:
+    """All there is to read, and a search in it; may be asked from any thread."""
+
+    def __init__(self, shelf: Shelf, synonyms: Mapping[str, Sequence[str]]) -> None:
+        self.shelf = shelf
+        self._synonyms = synonyms
+        self._texts: Searchable = _searchable(shelf)
+
+    def search(self, text: str) -> Found:
+        """Return what there is to read about a text."""
+        return search(self._texts, text, self._synonyms)
+
+
+def _searchable(shelf: Shelf) -> Searchable:
+    if index.has_fts5():
+        return index.open_index(shelf)
+    from tpustarter.learning.scanning import Scan
+
+    return Scan(shelf)
+
+
+def read_shelf(lessons: Path | None = None, checks: Path | None = None) -> Shelf:
+    """Read all there is to search; raises Problem naming what cannot be read."""
+    return Shelf(
+        content.read_lessons(lessons),
+        glossary.read(lessons),
+        [check for check in content.read_checks(checks) if not check.broken],
+        then_now.read(lessons),
+    )
+
+
+def search(texts: Searchable, text: str, synonyms: Mapping[str, Sequence[str]]) -> Found:
+    """Return what there is to read about a text."""
+    words = _words(text, synonyms)
+    if not words:
+        return Found(text, ())
+    also = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
+    whole: Terms = [[word, *synonyms.get(word, ())] for word in words]
+    parts: Terms = [[*same, *_parts(texts, word)] for word, same in zip(words, whole, strict=True)]
+    hits: dict[tuple[Kind, str], Hit] = {}
+    for terms, every in ((whole, True), (parts, True), (whole, False), (parts, False)):
+        if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
+            break
+        for hit in _hits(texts, terms, every=every):
+            hits.setdefault((hit.kind, hit.id), hit)
+    ordered = tuple(_some(hits.values()))
+    meant = "" if ordered else _meant(texts, words)
+    return Found(text, ordered, also if ordered else (), meant)
+
+
+def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """Yield of each kind as many as are shown."""
+    kept: dict[Kind, int] = dict.fromkeys(MOST, 0)
+    for hit in hits:
+        kept[hit.kind] += 1
+        if kept[hit.kind] <= MOST[hit.kind]:
+            yield hit
+
+
+def _hits(texts: Searchable, terms: Terms, *, every: bool) -> Iterator[Hit]:
+    """Yield what holds these words: lessons with the lines to look at."""
+    lessons = texts.find(terms, ["lesson"], every=every, most=MOST["lesson"])
+    sections: dict[str, list[Match]] = {}
+    for match in texts.find(terms, ["section"], every=False, most=_SECTIONS) if lessons else ():
+        sections.setdefault(match.id, []).append(match)
+    for match in sorted(lessons, key=lambda one: _fitness(one, sections), reverse=True):
+        title = _parts_of(match.columns[0].partition("\n")[0])
+        spots = tuple(_spots(sections.get(match.id, ())))
+        yield Hit("lesson", match.id, title, BEGIN in match.columns[0], (), spots, every)
+    for kind in ("word", "check", "old"):
+        for match in texts.find(terms, [kind], every=every, most=MOST[kind]):
+            title, _, text, _ = (_parts_of(column) for column in match.columns)
+            yield Hit(kind, match.id, title, BEGIN in match.columns[0], text, (), every)
+
+
+def _fitness(lesson: Match, sections: Mapping[str, Sequence[Match]]) -> float:
+    """Return how well a lesson fits: as a whole, in its best section, and by its title."""
+    best = max((section.weight for section in sections.get(lesson.id, ())), default=0.0)
+    names = [_parts_of(name) for name in lesson.columns[0].split("\n")]
+    return (lesson.weight + best) * (1 + max(map(_share, names)))
+
+
+def _share(name: Parts) -> float:
+    """Return how much of a name is what was looked for."""
+    found = sum(len(text) for text, is_found in name if is_found)
+    return found / max(sum(len(text) for text, _ in name), 1)
+
+
+def _spots(sections: Sequence[Match]) -> Iterator[Spot]:
+    """Yield the lines that say most about what was looked for, one of a section."""
+    left = SPOTS
+    for section in sections:
+        lines = section.columns[1:2] + tuple(
+            line for column in section.columns[2:] for line in column.split("\n") if column
+        )
+        heading = _plain(section.columns[1])
+        if heading == _plain(section.columns[0]):
+            heading = "Introduction"
+        n_prose = section.columns[2].count("\n") + 1 if section.columns[2] else 0
+        spread = list(_unbroken(lines))
+        ranked = sorted(range(1, len(lines)), key=lambda n: -len(_found(spread[n])))
+        best = next((n for n in ranked if _found(spread[n])), None)
+        if best is None:
+            continue
+        yield Spot(section.numbers[best], heading, _parts_of(spread[best]), best > n_prose)
+        left -= 1
+        if not left:
+            return
+
+
+def _unbroken(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines, with what was found marked in each where it goes over an end of a line."""
+    is_open = False
+    for line in lines:
+        text = (BEGIN if is_open else "") + line
+        is_open = text.count(BEGIN) > text.count(END)
+        yield text + (END if is_open else "")
+
+
+def _found(line: str) -> set[str]:
+    return {piece.casefold() for piece in re.findall(f"{BEGIN}(.*?){END}", line)}
+
+
+def _parts_of(text: str) -> Parts:
+    pieces = re.split(f"{BEGIN}(.*?){END}", text, flags=re.DOTALL)
+    return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)
+
+
+def _plain(text: str) -> str:
+    return text.replace(BEGIN, "").replace(END, "")
+
+
+def _words(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what is looked for: words, and some words in a row where they mean one thing."""
+    typed = re.findall(r"\w+(?:[-./]\w+)*", text.casefold())[:_MOST_WORDS]
+    words: list[str] = []
+    while typed:
+        for count in (3, 2, 1):
+            phrase = " ".join(typed[:count])
+            if count == 1 or (len(typed) >= count and phrase in synonyms):
+                words.append(phrase)
+                typed = typed[count:]
+                break
+    return [word for word in words if not _NOISE.fullmatch(word)] or words
+
+
+def _parts(texts: Searchable, word: str) -> list[str]:
+    """Return what begins with a word, and the words that it is a part of."""
+    pieces = re.findall(r"\w+", word)
+    if len(pieces) != 1:
+        return [f"{word}*"]
+    return [f"{word}*", *(texts.containing(word) if len(word) > 2 else [])]
+
+
+def _meant(texts: Searchable, words: Sequence[str]) -> str:
+    """Return the words with those that nothing has replaced by near ones; empty without any."""
+    from difflib import get_close_matches
+
+    known = texts.words()
+    near = [word if word in known else next(iter(get_close_matches(word, known, n=1)), "")
+            for word in words]  # fmt: skip
+    return " ".join(near) if all(near) and near != list(words) else ""
+
+
+def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
+    """Return the other words for what people type; none where the file cannot be read."""
+    file = (folder or locations.content("lessons")) / "synonyms.yml"
+    try:
+        text = locations.read_text(file)
+        with cache.opened("synonyms", __file__) as known:
+            entries: Any = known.value(text.encode(), lambda: content.read_yaml(text))
+    except (OSError, ValueError):
+        return {}
+    pairs = cast("dict[Any, Any]", entries).items() if isinstance(entries, dict) else ()
+    return {str(word): [str(one) for one in cast("list[Any]", others)]
+            for word, others in pairs if isinstance(others, list)}  # fmt: skip

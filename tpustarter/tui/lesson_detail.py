@@ -1,0 +1,65 @@
+"""What is said of the marked lesson beside the list: what it is about, its parts, its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tpustarter.learning import markdown
+from tpustarter.terminal import visible
+from tpustarter.tui import home_rows
+from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui.references import texts
+
+if TYPE_CHECKING:
+    from tpustarter.content import Lesson
+    from tpustarter.learning.standing import Standing
+    from tpustarter.tui.known import Course
+
+
+def describe(lesson: Lesson, course: Course, standing: Standing | None) -> Stack:
+    """Return what is said of a lesson."""
+    return Stack(_lines(lesson, course, standing))
+
+
+def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterator[Lines | Content]:
+    lines = list(markdown.plain_lines(lesson))
+    minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
+    yield Content.styled(visible(lesson.title), "bold")
+    yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "dim")
+    yield Content("")
+    yield Content(visible(_opening(lines)))
+    sections = [line.text for line in lines if line.kind == "heading"][1:]
+    exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
+    for heading, items in (
+        ("Sections", sections),
+        ("Exercises", exercises),
+        ("Checks that prove it", texts(lesson, "checks")),
+    ):
+        if items:
+            yield Content("")
+            yield Content.styled(heading, "bold")
+        for item in items:
+            yield Hanging("  ", visible(item))
+
+
+def _state(lesson: Lesson, course: Course, standing: Standing | None) -> str:
+    if lesson.id in course.done:
+        return "done"
+    if lesson.id in course.begun:
+        passed, count = course.begun[lesson.id]
+        return f"begun, {passed} of {count} blocks have passed" if count else "begun"
+    return "next on your path" if standing and standing.next == lesson.id else "not begun"
+
+
+def _opening(lines: list[markdown.Line]) -> str:
+    """Return the first paragraph of a lesson."""
+    words: list[str] = []
+    for line in lines[1:]:
+        if line.kind == "prose" and line.text.strip():
+            words.append(line.text.strip())
+        elif words:
+            break
+    return " ".join(words)

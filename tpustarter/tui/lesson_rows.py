@@ -1,0 +1,140 @@
+"""The rows of the list of lessons: by the stages of the path, by track, or by what was searched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tpustarter.terminal import visible
+from tpustarter.tui import home_rows
+from tpustarter.tui.home_rows import title
+from tpustarter.tui.lines import Hanging
+from tpustarter.tui.widgets import Row
+
+if TYPE_CHECKING:
+    from tpustarter.learning.search import Found, Hit, Parts, Spot
+    from tpustarter.learning.standing import Standing
+    from tpustarter.tui.known import Course
+
+OLD, CHECK = "older tutorials", "check"
+"""The first half of the ids of rows about these: no lesson has such a name."""
+TRACKS = {
+    "start": "Begin",
+    "setup": "Set up a machine",
+    "jax": "JAX",
+    "pytorch": "PyTorch",
+    "slices": "Slices of several hosts",
+    "trouble": "When something goes wrong",
+}
+"""What a track is about."""
+
+
+def listed(course: Course, standing: Standing | None, states: Collection[bool]) -> Iterator[Row]:
+    """Yield all lessons: those of the path in its stages, then the others by track.
+
+    Args:
+        course: The lessons, and how far one is.
+        standing: The place on the path that is followed.
+        states: Whether lessons are shown that are done, and those that are not.
+    """
+    groups = [(stage.title, stage.lessons) for stage in standing.stages] if standing else []
+    on_path = {name for _, names in groups for name in names}
+    others: dict[str, list[str]] = {}
+    for name in course.lessons:
+        if name not in on_path:
+            others.setdefault(name.partition("/")[0], []).append(name)
+    tracks = [(_track(track), names) for track, names in others.items()]
+    following = standing.next if standing else None
+    is_first = True
+    for heading, names in [(None, groups), ("Not on your path" if on_path else None, tracks)]:
+        for label, members in names:
+            shown = [name for name in members if (name in course.done) in states]
+            if not shown:
+                continue
+            if not is_first:
+                yield Row(None, "")
+            is_first = False
+            prefix = f"{heading}: " if heading else ""
+            if label:
+                yield title(visible(f"{prefix}{label}"))
+            for name in shown:
+                yield home_rows.lesson_row(course, name, following, "  ")
+
+
+def _track(track: str) -> str:
+    return TRACKS.get(track, track)
+
+
+def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row]:
+    """Yield what a search found: a word that was meant first, else lessons first."""
+    lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
+    groups = [list(_lessons(course, lessons)), list(_words(what)), list(_checks(what)),
+              list(_claims(what))]  # fmt: skip
+    first = next(iter(what.of("word")), None)
+    if first and _plain(first.title).casefold() == what.text.casefold():
+        groups.insert(0, groups.pop(1))
+    rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
+    if what.also:
+        also = Content.styled(f"Also looked for: {visible(', '.join(what.also))}", "dim")
+        rows = [Row(None, Hanging("", also)), *rows]
+    if rows and not any(hit.is_whole for hit in what.hits):
+        rows = [Row(None, "Nothing has all of these words; this has some of them."), *rows]
+    yield from rows or [Row(None, _nothing(what))]
+
+
+def _nothing(what: Found) -> str:
+    meant = f" Did you mean {visible(what.meant)}?" if what.meant else ""
+    return f"Nothing here.{meant} Esc shows all lessons."
+
+
+def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
+    for number, hit in enumerate(hits):
+        if not number:
+            yield title("Lessons")
+        yield home_rows.lesson_row(course, hit.id, None, "  ", _marked(hit.title))
+        for spot in hit.spots:
+            yield Row(f"{hit.id}#{spot.number}", Hanging("          ", _place(spot)))
+
+
+def _place(spot: Spot) -> Content:
+    """Return where in a lesson something was found, and the line."""
+    place = "code" if spot.is_code else visible(spot.heading)
+    return Content.styled(f"{place}: ", "dim") + _marked(spot.parts)
+
+
+def _words(what: Found) -> Iterator[Row]:
+    for number, hit in enumerate(what.of("word")):
+        if not number:
+            yield title("Glossary")
+        label = Content("  ") + _marked(hit.title).stylize("bold") + "  "
+        yield Row(f"#{hit.id}", Hanging(label, _marked(hit.text)))
+
+
+def _checks(what: Found) -> Iterator[Row]:
+    for number, hit in enumerate(what.of("check")):
+        if not number:
+            yield title("Checks")
+        label = Content.styled(f"  {visible(hit.id)}  ", "bold")
+        yield Row(f"{CHECK}#{hit.id}", Hanging(label, _marked(hit.title)))
+
+
+def _claims(what: Found) -> Iterator[Row]:
+    for number, hit in enumerate(what.of("old")):
+        if not number:
+            yield title("Older tutorials")
+        label = Content.styled(f"  {visible(hit.id)}  ", "bold")
+        yield Row(f"{OLD}#{hit.id}", Hanging(label, _marked(hit.title)))
+
+
+def _marked(parts: Parts) -> Content:
+    """Return a text in which what was found is bold and underlined."""
+    return Content("").join(
+        Content.styled(visible(text), "bold underline" if is_found else "")
+        for text, is_found in parts
+    )
+
+
+def _plain(parts: Parts) -> str:
+    return "".join(text for text, _ in parts)
