@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -170,7 +171,7 @@ def test_help_errors_and_endings_have_it(home: Path) -> None:
     assert UV in ending
     assert "tpustarter " not in ending.replace(UV, "")
     assert f"{UV} learn" in run().stdout
-    assert f"\nRead one: {UV} learn " in run("learn").stdout
+    assert re.search(rf"\nNext: .*\n  {UV} learn \S+\n", run("learn").stdout)
 
 
 def test_documents_have_the_name_alone(home: Path) -> None:

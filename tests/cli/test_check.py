@@ -421,11 +421,13 @@ def test_without_a_command_the_overview_names_the_next_one() -> None:
     assert 0 == done.returncode
     assert "tpustarter check" in done.stdout
     assert "CPU device" in done.stdout or "TPU" in done.stdout
+    assert re.search(r"\nYour path\n  I .*: 0 of \d+ lessons, \d+ h", done.stdout)
+    assert re.search(r"  tpustarter learn start/\S+  On .*, \d+ min\n", done.stdout)
 
 
 def test_learn_lists_and_prints_lessons() -> None:
     """Each lesson in the list can be printed."""
-    listed = tpustarter("learn").stdout
+    listed = tpustarter("learn", "-v").stdout
     printed = tpustarter("learn", "jax/precision").stdout
 
     assert " jax/precision " in listed

@@ -103,7 +103,42 @@ def test_a_lesson_says_what_was_done_of_it(tmp_path: Path) -> None:
     learn("made/other", "--run", lessons=folder)
     listed = learn(lessons=folder).stdout
     assert "done  made/other" in listed
-    assert "Made: 1 of 2 done, next made/sample" in listed
+    assert "begun made/sample " not in listed
+    assert "begun 1 of 2   3 min" in listed
+    assert "1 of 2 lessons done, 3 min of 6 min left" in listed
+    assert listed.endswith("Next: Sample, 3 min\n  tpustarter learn made/sample\n")
+
+
+def test_the_list_is_the_path_by_stages_and_the_rest_where_it_is_asked_for() -> None:
+    """It fits 24 lines; a path that is named is followed; a track is listed by its name."""
+    folded, everything = learn().stdout, learn("-v").stdout
+    ids = [lesson.id for lesson in content.read_lessons()]
+
+    assert folded.startswith("Your path: I only have a laptop\n[....................]  0 of ")
+    assert folded.count("\n") < 24
+    assert "  next  Start here " in folded
+    assert "      next  start/on-a-laptop " in folded
+    assert "jax/how-fast" not in folded
+    assert all(f" {name} " in everything for name in ids)
+    assert max(map(len, everything.splitlines())) <= WIDTH
+    assert "Not on your path: lessons on pytorch\n" in everything
+    assert "  from-pytorch  I come from PyTorch or CUDA " in everything
+    assert learn("--path", "from-pytorch").stdout.startswith("I come from PyTorch or CUDA.")
+    assert learn().stdout.startswith("Your path: I come from PyTorch or CUDA\n")
+    assert "did you mean `fresh-tpu-vm`?" in learn("--path", "fresh-tpu-wm").stderr
+    track = learn("slices").stdout
+    assert [name for name in ids if f" {name} " in track] == [
+        name for name in ids if name.startswith("slices/")
+    ]
+    assert "-v goes with the list alone" in learn("-v", "jax/jit").stderr
+
+
+def test_a_short_id_is_that_of_the_path() -> None:
+    """Two lessons end so; the other one is named on stderr."""
+    done = learn("precision")
+
+    assert done.stdout.startswith("Lesson jax/precision, ")
+    assert done.stderr == "note: `precision` is also `tpustarter learn pytorch/precision`\n"
 
 
 def test_a_run_ends_with_what_was_done_and_the_next_lesson(tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ from tpustarter.terminal import visible
 @click.command(epilog="Example: tpustarter learn jax/precision --run")
 @click.argument("lesson", required=False)
 @click.option("--run", "running", is_flag=True, help="Run its blocks here, and judge them.")
-@click.option("--all", "every", is_flag=True, help="Every lesson.")
+@click.option("--all", "every", is_flag=True, help="Print every lesson; with --run, run it.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="List every lesson and path, those beside yours too."
+)
 @click.option("--python", metavar="PATH", help="The Python that runs the blocks.")
 @click.option(
     "--devices",
@@ -65,7 +68,13 @@ from tpustarter.terminal import visible
     help="Write the lesson as a Jupyter notebook, which Colab opens too.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the notebook if the file exists.")
-@click.option("--path", is_flag=True, help="Say which lessons fit this machine, in order.")
+@click.option(
+    "--path",
+    metavar="ID",
+    is_flag=False,
+    flag_value="",
+    help="Show your path with all its lessons; with an ID, follow that path from now on.",
+)
 @click.option("--which", is_flag=True, help="Ask three questions, and say which library to take.")
 @click.option("--from", "origin", metavar="LIBRARY", help="Answers --which: what you come from.")
 @click.option("--need", metavar="AIM", help="Answers --which: what you want to do.")
@@ -80,10 +89,10 @@ from tpustarter.terminal import visible
 )
 @click.option("--lint", is_flag=True, help="Say what is wrong with the lessons.")
 def learn(**values: Any) -> None:
-    """List the lessons, or print one of them; with --run, run its blocks.
+    """Show your path through the lessons, or print a lesson; with --run, run its blocks.
 
-    A lesson runs only with --run. All its blocks run in one process, of the Python that the
-    first line of the output names.
+    LESSON is an id, such as jax/precision, or a part of one. A lesson runs only with --run: all
+    its blocks run in one process, of the Python that the first line of the output names.
     """
     options = SimpleNamespace(**values)
     _refuse_empty(options)
@@ -93,6 +102,11 @@ def learn(**values: Any) -> None:
         return
     with json_even_if_it_breaks(LEARN_SCHEMA, wanted=options.as_json):
         lessons = content.read_lessons()
+        if _names_track(options, lessons):
+            from tpustarter.cli import learn_list
+
+            learn_list.show_track(lessons, options.lesson)
+            return
         chosen = [_find_lesson(options.lesson, lessons)] if options.lesson else lessons
         _act_on(chosen, options)
 
@@ -119,7 +133,15 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
     else:
         from tpustarter.cli import learn_list
 
-        learn_list.show(chosen)
+        learn_list.show(chosen, every=options.verbose)
+
+
+def _names_track(options: SimpleNamespace, lessons: list[Lesson]) -> bool:
+    """Return whether a track is named, such as `jax`, and nothing is to be done with a lesson."""
+    tracks = {lesson.id.partition("/")[0] for lesson in lessons}
+    return options.lesson in tracks and not (
+        options.running or options.as_json or options.notebook is not None
+    )
 
 
 def _refuse_empty(options: SimpleNamespace) -> None:
@@ -144,6 +166,8 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     notebook = options.notebook is not None
     if notebook and (not options.lesson or options.running or options.as_json):
         raise click.UsageError("--notebook needs a lesson, and goes with nothing else but --force")
+    if options.verbose and (options.lesson or options.every or options.running):
+        raise click.UsageError("-v goes with the list alone: `tpustarter learn -v`")
     if options.force and not notebook:
         raise click.UsageError("--force goes with --notebook")
     modes = (options.watch, options.hint, options.solution, options.reset)
@@ -167,7 +191,7 @@ def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
         "--search": (options.search is not None, lambda: _search(options.search)),
         "--old": (options.old is not None, lambda: _search_claims(options.old)),
         "--exercise": (options.exercise is not None, lambda: _exercise(options)),
-        "--path": (options.path, _show_path),
+        "--path": (options.path is not None, lambda: _show_path(options.path)),
         "--which": (options.which, lambda: _recommend(options)),
         "--export": (options.export, _export),
         "--import": (options.exported is not None, lambda: _import(options.exported)),
@@ -175,7 +199,8 @@ def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
     }
     actions = [action for is_given, action in standalone.values() if is_given]
     with_json = options.as_json and not (options.which or options.export)  # that is JSON anyway
-    others = (options.running, options.every, with_json, options.lesson is not None)
+    others = (options.running, options.every, options.verbose, with_json,
+              options.lesson is not None)  # fmt: skip
     if actions and len(actions) + sum(others) > 1:
         *names, last = standalone
         raise click.UsageError(f"{', '.join(names)} and {last} each go alone")
@@ -253,10 +278,10 @@ def _search(text: str) -> None:
     found.search(text)
 
 
-def _show_path() -> None:
+def _show_path(path: str) -> None:
     from tpustarter.cli import learn_list
 
-    learn_list.show_path()
+    learn_list.show_path(path)
 
 
 def _lint() -> None:

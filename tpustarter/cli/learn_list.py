@@ -1,68 +1,77 @@
-"""What `tpustarter learn` lists: the lessons, the paths, and what was done of them."""
+"""What `tpustarter learn` lists: the path with its stages, what is done of it, and what is next."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from tpustarter import content
 from tpustarter.cli import onward
-from tpustarter.content import Lesson
+from tpustarter.content import Lesson, LessonPath
 from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
-from tpustarter.terminal import visible
+from tpustarter.terminal import cut, visible, wrap
+
+if TYPE_CHECKING:
+    from tpustarter.learning.standing import Part, Standing
+
+_ID, _TITLE = 29, 32
+"""Columns of an id and of a title."""
 
 
-def show(lessons: list[Lesson]) -> None:
-    """Print every lesson with what was done of it, and the paths through them."""
-    from tpustarter.learning import progress
+def show(lessons: list[Lesson], *, every: bool = False) -> None:
+    """Print the path of the learner with the stage they are in, and how to go on.
 
+    Args:
+        lessons: What there is.
+        every: Whether all stages, the lessons beside the path and the other paths are printed too.
+    """
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
+    shelf = _Shelf(lessons)
     paths = content.read_paths()
-    path_here = onward.path_here(paths)
-    following = progress.next_lesson(path_here.lessons) if path_here else None
-    records = progress.read().lessons
-    tracks: dict[str, list[Lesson]] = {}
-    for lesson in lessons:
-        tracks.setdefault(lesson.id.split("/")[0], []).append(lesson)
-    for track, members in tracks.items():
-        click.echo(f"Lessons on {track}")
-        for lesson in members:
-            done = records[lesson.id].done if lesson.id in records else None
-            begun = "begun" if lesson.id in records else ""
-            mark = "done" if done else "next" if lesson.id == following else begun
-            minutes = f"{lesson.header.get('minutes', '?')} min"
-            click.echo(visible(f"  {mark:<5} {lesson.id:<30} {minutes:>6}  {lesson.title}"))
-    click.echo("\nPaths")
-    for path in paths:
-        done = sum(1 for name in path.lessons if name in records and records[name].done)
-        next_id = progress.next_lesson(path.lessons)
-        status = f"next {next_id}" if next_id else "all done"
-        click.echo(visible(f"  {path.title}: {done} of {len(path.lessons)} done, {status}"))
-    click.echo(as_typed(f"\nRead one: tpustarter learn {following or lessons[0].id}"))
+    path = onward.path_here(paths)
+    standing = shelf.standing(path) if path else None
+    for line in shelf.path_lines(standing, every=every) if standing else ():
+        click.echo(line)
+    others = [lesson for lesson in lessons if not path or lesson.id not in path.lessons]
+    if every or not standing:
+        for line in shelf.by_track(others, "Not on your path: " if standing else ""):
+            click.echo(line)
+        for line in shelf.other_paths([other for other in paths if other is not path]):
+            click.echo(line)
+    for line in shelf.end(standing, 0 if every else len(others)):
+        click.echo(as_typed(line))
 
 
-def show_path() -> None:
-    """Print the path that fits this machine, and where the learner is on it."""
-    from tpustarter.learning import progress
-
-    lessons = {lesson.id: lesson for lesson in content.read_lessons()}
+def show_path(chosen: str = "") -> None:
+    """Print the path of the learner with all its lessons; a path that is named is theirs now."""
+    shelf = _Shelf(content.read_lessons())
     paths = content.read_paths()
+    if chosen:
+        from tpustarter import short_ids
+        from tpustarter.learning import course
+
+        titles = {path.id: path.title for path in paths}
+        course.follow(short_ids.find(chosen, titles, kind="path", listed_by="tpustarter learn -v"))
     path = onward.path_here(paths)
     if path is None:
         raise Problem("there are no paths here", hint="install tpustarter again")
-    records = progress.read().lessons
-    following = progress.next_lesson(path.lessons)
     click.echo(visible(f"{path.title}. {path.who}"))
-    click.echo()
-    for name in path.lessons:
-        is_done = name in records and records[name].done
-        mark = "done" if is_done else "next" if name == following else ""
-        lesson = lessons[name]
-        click.echo(visible(f"  {mark:<5} {name:<30} {lesson.header.get('minutes', '?'):>3} min"))
-    other_titles = ", ".join(f"`{candidate.title}`" for candidate in paths if candidate is not path)
-    click.echo()
-    click.echo(as_typed(visible(f"Other paths: {other_titles}: tpustarter learn")))
+    standing = shelf.standing(path)
+    for line in list(shelf.path_lines(standing, every=True))[1:]:
+        click.echo(line)
+    for line in shelf.end(standing, 0):
+        click.echo(as_typed(line))
+
+
+def show_track(lessons: list[Lesson], track: str) -> None:
+    """Print the lessons of one track."""
+    shelf = _Shelf(lessons)
+    for line in list(shelf.by_track([one for one in lessons if _track(one) == track], ""))[:-1]:
+        click.echo(line)
 
 
 def describe(lessons: list[Lesson]) -> None:
@@ -72,3 +81,104 @@ def describe(lessons: list[Lesson]) -> None:
     from tpustarter.learning.practice import Practice
 
     click.echo(document.line(lesson_run.document(Practice(lessons))))
+
+
+class _Shelf:
+    """The lessons, and what was done of them."""
+
+    def __init__(self, lessons: Iterable[Lesson]) -> None:
+        from tpustarter.learning import progress
+
+        self._lessons = {lesson.id: lesson for lesson in lessons}
+        self._records = progress.read().lessons
+        self._done = progress.done()
+
+    def standing(self, path: LessonPath) -> Standing:
+        """Return where the learner is on a path."""
+        from tpustarter.learning.standing import standing_on
+
+        return standing_on(path, self._lessons, self._done)
+
+    def path_lines(self, standing: Standing, *, every: bool) -> Iterator[str]:
+        """Yield a path: its stages, and the lessons of the one that the learner is in."""
+        yield visible(f"Your path: {standing.path.title}")
+        yield f"{_bar(standing.whole)}  {standing.whole.words}"
+        yield ""
+        for number, stage in enumerate(standing.stages):
+            is_here = number == standing.current
+            if stage.title:
+                mark = "done" if stage.is_done else "next" if is_here else ""
+                yield f"  {mark:<5} {visible(stage.title):<38} {_amount(stage):>33}"
+            if every or is_here or not stage.title:
+                indent = "    " if stage.title else ""
+                for name in stage.lessons:
+                    yield self._lesson_line(name, standing.next, indent)
+        yield ""
+
+    def by_track(self, lessons: Collection[Lesson], prefix: str) -> Iterator[str]:
+        """Yield lessons by what they are about."""
+        tracks: dict[str, list[Lesson]] = {}
+        for lesson in lessons:
+            tracks.setdefault(_track(lesson), []).append(lesson)
+        for track, members in tracks.items():
+            yield visible(f"{prefix}lessons on {track}").capitalize()
+            yield from (self._lesson_line(lesson.id, None, "") for lesson in members)
+            yield ""
+
+    def other_paths(self, paths: Collection[LessonPath]) -> Iterator[str]:
+        """Yield the paths that one could follow instead."""
+        if paths:
+            yield as_typed("Other paths, to be followed with `tpustarter learn --path ID`")
+            for path in paths:
+                words = self.standing(path).whole.words
+                yield visible(f"  {path.id:<13} {path.title:<29} {words:>34}")
+            yield ""
+
+    def end(self, standing: Standing | None, left_out: int) -> Iterator[str]:
+        """Yield what to type now."""
+        if standing and standing.next:
+            lesson = self._lessons[standing.next]
+            yield visible(f"Next: {lesson.title}, {_minutes(lesson)}")
+            yield visible(f"  tpustarter learn {lesson.id}")
+        elif standing:
+            yield "You have done all of your path. `tpustarter learn -v` shows what else there is."
+        if left_out:
+            yield ""
+            text = f"`tpustarter learn -v` lists every stage, {left_out} more lessons and the "
+            yield from wrap(f"{text}other paths; `tpustarter learn --search TEXT` finds a topic.")
+
+    def _lesson_line(self, name: str, following: str | None, indent: str) -> str:
+        from tpustarter.learning import progress
+
+        lesson = self._lessons[name]
+        state = progress.mark(lesson, self._records.get(name))
+        mark = "done" if state == "done" else "next" if name == following else ""
+        mark = "begun" if state.startswith("begun") and not mark else mark
+        right = state if state.startswith("begun ") else ""
+        title = cut(visible(lesson.title), _TITLE - len(indent) - len(right) + 1)
+        left = f"  {indent}{mark:<5} {visible(name):<{_ID}} {title}"
+        return f"{left:<{72 - len(right)}}{right} {_minutes(lesson):>7}"
+
+
+def _track(lesson: Lesson) -> str:
+    return lesson.id.partition("/")[0]
+
+
+def _minutes(lesson: Lesson) -> str:
+    return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+
+
+def _amount(stage: Part) -> str:
+    """Return how much a stage is, or how much of it is left."""
+    from tpustarter.learning.standing import duration
+
+    if stage.done and not stage.is_done:
+        return f"{stage.done} of {len(stage.lessons)} done, {duration(stage.left)} left"
+    return stage.amount
+
+
+def _bar(part: Part, width: int = 20) -> str:
+    """Return how much of the time is behind, as a bar of signs that any terminal has."""
+    filled = width * (part.minutes - part.left) // max(part.minutes, 1)
+    filled = max(filled, bool(part.done))
+    return f"[{'#' * filled}{'.' * (width - filled)}]"

@@ -11,10 +11,11 @@ from tpustarter.checking import interpreters, plan, words
 from tpustarter.invocation import command
 from tpustarter.machine import host
 from tpustarter.problem import Problem
+from tpustarter.terminal import visible
 
 _NEXT = (
     ("check", "prove what works here"),
-    ("learn", "the lessons"),
+    ("learn", "your path through the lessons"),
     ("rehearse", "compile for a TPU that is not here"),
     ("--help", "every command"),
 )
@@ -38,6 +39,36 @@ def overview() -> None:
             click.echo(f"  Note     {run_plan.blocked.what}")
     except Problem as problem:
         click.echo(f"  Python   {problem.what}")
+    path, following = _course()
+    if path:
+        click.echo(f"\nYour path\n  {path}")
     click.echo("\nNext")
-    for word, does in _NEXT:
-        click.echo(f"  {command()} {word:<11} {does}")
+    rows = [*following, *_NEXT]
+    width = max(len(typed) for typed, _ in rows)
+    for typed, does in rows:
+        click.echo(f"  {command()} {typed:<{width}}  {does}")
+
+
+def _course() -> tuple[str, list[tuple[str, str]]]:
+    """Return where the learner is on their path, and the command of the next lesson with its title.
+
+    Lessons that cannot be read are named by `learn`.
+    """
+    from tpustarter import content
+    from tpustarter.cli import onward
+    from tpustarter.learning import progress, standing
+
+    try:
+        lessons = {lesson.id: lesson for lesson in content.read_lessons()}
+        path = onward.path_here(content.read_paths())
+        if path is None:
+            return "", []
+        place = standing.standing_on(path, lessons, progress.done())
+    except Problem:
+        return "", []
+    said = visible(f"{path.title}: {place.whole.words}")
+    if place.next is None:
+        return said, []
+    lesson = lessons[place.next]
+    minutes = lesson.header.get("minutes", "?")
+    return said, [(f"learn {visible(lesson.id)}", visible(f"{lesson.title}, {minutes} min"))]
