@@ -69,7 +69,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             seen = await press(pilot, "enter")
             assert "p  Exercise: Return the double" in seen
             seen = await press(pilot, "p")
-            assert "begun, not judged yet: e edits it, saving judges it" in seen
+            assert "Begun, not judged yet. Press e to edit it; whenever you save," in seen
             assert "double must return twice its number." in seen
             seen = await press(pilot, "r")
             assert "NOT YET  found 4, expected 8" in seen
@@ -78,7 +78,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             assert "doubled" in on_screen(pilot.app)
             await until(pilot, lambda: "last lesson of your path" in on_screen(pilot.app))
             seen = await press(pilot, "escape")
-            assert "p  exercise: done: Return the double" not in seen  # read when it was opened
+            assert "p  Exercise, solved: Return the double" in seen
 
     run(journey)
 
@@ -96,6 +96,7 @@ def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> No
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: 'Next on your path "Mine": Then' in on_screen(pilot.app))
             assert "You learned  a double is a sum." in on_screen(pilot.app)
+            assert "Esc  Back to the lesson Asks, begun" in on_screen(pilot.app)
             seen = await press(pilot, "n")
             assert "On we go." in seen
             seen = await press(pilot, "escape")
@@ -112,14 +113,14 @@ def test_hints_the_solution_and_beginning_anew_are_a_key_each(tmp_path: Path) ->
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
             lessons_with_exercise(tmp_path)
             seen = await press(pilot, "enter", "p", "h")
-            assert "hint 1 of 2  Two times is a plus." in seen
+            assert "Hint 1 of 2  Two times is a plus." in seen
             seen = await press(pilot, "v")
             assert "1 of its hints you have not seen." in seen
             seen = await press(pilot, "n")
             assert "return 2 * number" not in seen
             seen = await press(pilot, "v", "y")
             assert "return 2 * number" in seen
-            assert "solution looked at" in seen
+            assert "You have seen the solution" in seen
             learner_file().write_text("typed")
             await until(pilot, lambda: "BROKEN" in on_screen(pilot.app))
             await press(pilot, "u", "y")

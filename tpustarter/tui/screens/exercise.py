@@ -37,8 +37,8 @@ from tpustarter.tui.screens.page import Page, Question
 
 EDITORS = ("nano", "vim", "vi")
 """What is opened where neither VISUAL nor EDITOR says; nano shows its keys."""
-STATES = {"new": "not begun", "begun": "begun, not judged yet", "fail": "not right yet",
-          "pass": "done", "shown": "solution looked at"}  # fmt: skip
+STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not right yet",
+          "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
 
 
 class ExercisePage(Page):
@@ -81,6 +81,8 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         self._solution = ""
         self._way: Way | None = None
         """What one goes on with; null until an answer is right."""
+        self._back = "the lesson of this exercise"
+        """Where Esc leads."""
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
@@ -89,6 +91,9 @@ What stands below `# Judged below` is put there anew each time: changing it chan
             yield Static("", id="answer", classes="hint")
             yield Static("", id="printed", classes="hint")
             yield Static("", id="help", classes="hint")
+            solved = Static("", id="solved")
+            solved.border_title, solved.display = "RIGHT", False
+            yield solved
 
     def on_mount(self) -> None:
         """Read the exercise in the background, then watch the learner's file."""
@@ -111,7 +116,9 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         """Look where a right answer leads."""
         path = self.tutor.path_of(content.read_paths(self.tutor.lessons))
         lessons = content.read_lessons(self.tutor.lessons)
-        done = progress.done()
+        lesson, done = exercise.lesson, progress.done()
+        mark = progress.mark(lesson, progress.read().lessons.get(lesson.id))
+        self._back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
         self.post_message(Looked(lesson_end.after_exercise(exercise, path, lessons, done)))
 
     def on_looked(self, message: Looked) -> None:
@@ -180,6 +187,9 @@ What stands below `# Judged below` is put there anew each time: changing it chan
                 self._judged = event
                 if event.is_right and self._exercise:
                     self._look_on(self._exercise)
+                self.call_after_refresh(
+                    self.query_one("#answer").scroll_visible, animate=False
+                )  # the task or the hints may have been in sight
             else:
                 self._busy = False
         self._show()
@@ -189,7 +199,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         exercise = self._exercise
         if exercise is None:
             return
-        lines: list[Lines] = [Hanging("your file  ", visible(_short_path(self._path)))]
+        lines: list[Lines] = [Hanging("Your file  ", visible(_short_path(self._path)))]
         lines.append(Hanging("           ", self._verdict(exercise)))
         self.query_one("#answer", Static).update(Stack(lines))
         printed = self.query_one("#printed", Static)
@@ -197,33 +207,33 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         printed.display = bool(self._tail.text)
         count = len(exercise.hints)
         pieces: list[Lines | Content] = [
-            Hanging(f"hint {number} of {count}  ", prose(hint))
+            Hanging(f"Hint {number} of {count}  ", prose(hint))
             for number, hint in enumerate(self._hints, 1)
         ]
         if self._solution:
-            pieces += [Content.styled("the solution:", "bold"), coloured(plain(self._solution))]
-        pieces += self._end(exercise)
+            pieces += [Content.styled("The solution:", "bold"), coloured(plain(self._solution))]
         self.query_one("#help", Static).update(Stack(pieces))
+        solved = self.query_one("#solved", Static)
+        solved.display = bool(self._judged and self._judged.is_right)
+        solved.update(Stack(self._end(exercise) if solved.display else ()))
 
-    def _end(self, exercise: Exercise) -> list[Lines | Content]:
-        """Return what a right answer has shown, and where it leads."""
-        if not (self._judged and self._judged.is_right):
-            return []
-        pieces: list[Lines | Content] = []
+    def _end(self, exercise: Exercise) -> Iterator[Lines | Content]:
+        """Yield what a right answer has shown, and where it leads."""
         if exercise.learned:
-            learned = Hanging(word("done", "You learned  "), prose(exercise.learned))
-            pieces += [learned, Content("")]
+            yield Hanging(word("done", "You learned  "), prose(exercise.learned))
+            yield Content("")
         if self._way:
-            key = "n" if self._way.exercise or self._way.lesson else "Esc"
-            pieces.append(Hanging(f"{key:<5}", prose(self._way.text)))
-        return pieces
+            leads_on = self._way.exercise or self._way.lesson
+            yield Hanging(word("next", "n    " if leads_on else ""), prose(self._way.text))
+        yield Hanging(word("next", "Esc  "), prose(f"Back to {self._back}"))
 
     def _verdict(self, exercise: Exercise) -> Content:
         if self._busy:
             return word("run", f"RUN  {time.monotonic() - self._began:.0f} s")
         judged = self._judged
         if judged is None:
-            return Content(f"{STATES[exercises.state(exercise)]}: e edits it, saving judges it")
+            known = STATES[exercises.state(exercise)]
+            return Content(f"{known}. Press e to edit it; whenever you save, it is judged.")
         if judged.is_right:
             return word("pass", "RIGHT")
         status = judged.result.status
@@ -234,7 +244,10 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         """Open the learner's file in an editor; the app waits until it is closed."""
         command = editor()
         if self._path is None or command is None:
-            self.notify("no editor found: set EDITOR, or edit the file elsewhere", markup=False)
+            self.notify(
+                "No editor was found. Set the variable EDITOR, or edit the file elsewhere.",
+                markup=False,
+            )
             return
         message = ""
         try:
