@@ -69,9 +69,9 @@ def test_what_follows_a_key_at_once_goes_where_that_key_leads(tmp_path: Path) ->
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             seen = await burst(pilot, "/qqf")
-            assert " qqf" in seen.splitlines()[2]
+            assert any(" qqf" in line for line in seen.splitlines()[2:4])
             seen = await burst(pilot, "\x1b\x1b:qq")
-            assert " qq" in seen.splitlines()[2]
+            assert any(" qq" in line for line in seen.splitlines()[2:4])
             await burst(pilot, "\x1b,a/q")
             assert "/q" == pilot.app.screen.query_one("#search").value
             await burst(pilot, "\x1b" * 20)

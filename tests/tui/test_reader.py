@@ -194,9 +194,10 @@ def test_a_block_that_prints_something_else_says_which_text_is_whose(tmp_path: P
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
             seen = await press(pilot, "enter", "r")
-            lines = [line.strip(" █│") for line in seen.splitlines()]
-            place = lines.index("printed:")
-            assert lines[place + 1 : place + 4] == ["hello you", "expected:", "hello nobody"]
+            lines = [line.strip(" █│╭╮╰╯─") for line in seen.splitlines()]
+            place = lines.index("printed")
+            expected = ["hello you", "", "expected:", "hello nobody"]
+            assert expected == lines[place + 1 : place + 5]
 
     run(journey)
 

@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode
-from tpustarter.tui import commands, theme
+from tpustarter.tui import commands
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import RELEASE, Page, Quit
@@ -60,8 +60,6 @@ class Starter(Tutor, inherit_bindings=False):
             machine=machine, lessons=lessons, checks=checks, connect=connect, clock=clock
         )
         self.animation_level = "none"
-        self.register_theme(theme.TERMINAL)
-        self.theme = theme.TERMINAL.name
         self.go = Navigation(self)
 
     def get_default_screen(self) -> Screen[Any]:

@@ -87,7 +87,7 @@ class BlockView(Vertical, can_focus=True):
         yield Static(coloured(plain(self.code)), classes="code")
         yield Static(self._status(), classes="status")
         output = Static("", classes="output")
-        output.display = False
+        output.border_title, output.display = "output", False
         yield output
         drawing = Static("", classes="drawing")
         drawing.display = False
@@ -181,10 +181,14 @@ class BlockView(Vertical, can_focus=True):
         self.is_busy, self.result, self._tail = True, None, Tail()
         self._executed_code, self._is_gone = self.exact_code, False
         output = self.query_one(".output", Static)
+        self._name_output("output")
         output.update("")
         output.display = self.query_one(".drawing").display = False
         self.add_class("-running")
         self.remove_class("-fail")
+
+    def _name_output(self, title: str) -> None:
+        self.query_one(".output").border_title = title
 
     def wait(self, seconds: float, activity: str) -> None:
         """Say what is waited for."""
@@ -206,6 +210,7 @@ class BlockView(Vertical, can_focus=True):
     def end(self, result: BlockResult) -> None:
         """Show how it ended."""
         self.is_busy, self.result = False, result
+        self._name_output("printed" if result.status == "fail" else "output")
         self.remove_class("-running")
         self.set_class(result.status in ("fail", "error") and not self.block.is_try, "-fail")
         self._show_drawings(result.drawings)
@@ -256,7 +261,7 @@ class BlockView(Vertical, can_focus=True):
     def _status(self) -> Content:
         result = self.result
         if result is None or self._executed_code != self.exact_code:
-            return Content.styled(f"{self._not_run_label}  ", "dim")
+            return Content.styled(f"{self._not_run_label}  ", "$muted")
         if result.status == "notrun":
             return _not_run_status(result)
         details = f"  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
@@ -269,8 +274,7 @@ class BlockView(Vertical, can_focus=True):
             return word("warn", "not yet") + details + first + _reason(result)
         if result.status == "fail" and self.is_edited:
             return Content(f"ran{details}; it prints something else now")
-        heading = Content.styled("\nprinted:" if result.status == "fail" else "", "dim")
-        return word(result.status, _LABELS[result.status]) + details + _reason(result) + heading
+        return word(result.status, _LABELS[result.status]) + details + _reason(result)
 
     @property
     def _raises(self) -> bool:
@@ -305,7 +309,7 @@ class BlockView(Vertical, can_focus=True):
                 continue
             title = f"{'expected' if applies and result else 'prints'}{output.where}"
             text = plain(output.text.rstrip("\n"))
-            parts.append(Content.styled(f"{title}:\n", "dim") + Content.styled(text, "dim"))
+            parts.append(Content.styled(f"{title}:\n", "$muted") + Content.styled(text, "$muted"))
         return Content("\n").join(parts)
 
 

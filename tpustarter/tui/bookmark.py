@@ -42,7 +42,7 @@ class Bookmark:
         widget = next((one for one in self._widgets if _name(one) == place), None)
         if place is None or widget is None or widget.parent is None:
             return
-        mark = Static(Content.styled(WORDS, "dim"), id="bookmark")
+        mark = Static(Content.styled(WORDS, "$muted"), id="bookmark")
         await cast("Widget", widget.parent).mount(mark, before=widget)
         self._page.call_after_refresh(
             self._page.scroll_to_widget, mark, top=True, animate=False, force=True

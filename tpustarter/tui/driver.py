@@ -23,10 +23,18 @@ MOST_COLUMNS, MOST_LINES = 500, 200
 _LOOK_S = 0.1
 """How often the thread asks whether it is to end."""
 _READ = 4096
+_ASK_GROUND = "\x1b]11;?\x1b\\"
+"""Answered by most terminals, and ignored by the others.
+
+Source: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (read 2026-11)
+"""
 
 
 class OnTerminal(Protocol):
     """What the driver asks of the app."""
+
+    asks_for_ground: bool
+    """Whether its colours depend on the ground of the terminal."""
 
     def hang_up(self) -> None:
         """Leave: the terminal is gone."""
@@ -49,6 +57,8 @@ class TerminalDriver(LinuxDriver):
         """Take the terminal; gives it back where that breaks half-way, as without threads."""
         try:
             super().start_application_mode()
+            if cast("OnTerminal", self._app).asks_for_ground:
+                self.write(_ASK_GROUND)
         except BaseException:
             self.close()
             self.give_back()

@@ -86,7 +86,7 @@ def bar(part: Part, width: int = BAR_WIDTH) -> Content:
     behind = part.minutes - part.left
     filled = width * behind // max(part.minutes, 1)
     filled = max(filled, bool(part.done))
-    return word("done", "━" * filled) + Content.styled("─" * (width - filled), "dim")
+    return word("done", "━" * filled) + Content.styled("─" * (width - filled), "$muted")
 
 
 def _stage_title(stage: Part, standing: Standing) -> Content:
@@ -184,4 +184,4 @@ def _tpu_rows(known: Course) -> Iterator[Row]:
 
 
 def _note(text: str) -> tuple[Lines, ...]:
-    return (Hanging("  ", Content.styled(text, "dim")),)
+    return (Hanging("  ", Content.styled(text, "$muted")),)

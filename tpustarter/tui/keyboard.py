@@ -19,6 +19,8 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
 
+from tpustarter.tui.messages import Ground
+
 PASTE_PAUSE_S = 2.0
 """Pasted text that nobody ends is over after this time: no key would work any more."""
 _LONGEST_KEY = 32
@@ -47,6 +49,10 @@ _BEGUN = re.compile(
     )?""",
     re.DOTALL | re.VERBOSE,
 )
+_GROUND = re.compile(
+    rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})[/0-9a-fA-F]*(?:\x07|\x1b\\)"
+)
+"""What a terminal answers when it is asked for the colour of its ground."""
 _IGNORED = re.compile(rb"\x1b(?:\[M|[\]PX^_].)", re.DOTALL)
 _WANTED = (events.Key, events.AppFocus, events.AppBlur, TerminalSupportsSynchronizedOutput)
 """The app asks for no mouse, and learns of a new size from a signal."""
@@ -111,6 +117,8 @@ class Keyboard:
         if token.startswith(_PASTE):
             text = token[len(_PASTE) :].removesuffix(_PASTE_END).decode(errors="replace")
             yield events.Paste(text.replace("\0", ""))
+        elif match := _GROUND.match(token):
+            yield Ground(is_light=_is_light(match))
         elif not token.startswith(b"\x1b"):
             yield from _named(self._decoder.decode(token))
         elif len(token) <= _LONGEST_KEY and not _IGNORED.match(token):
@@ -129,6 +137,12 @@ def _named(text: str) -> Iterator[Message]:
     for message in messages:
         if isinstance(message, _WANTED) and not _is_surrogate(message):
             yield message
+
+
+def _is_light(ground: re.Match[bytes]) -> bool:
+    """Return whether dark text is read better than light text on a colour."""
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in ground.groups())
+    return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5  # luma of ITU-R BT.601
 
 
 def _is_surrogate(message: Message) -> bool:

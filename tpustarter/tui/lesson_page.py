@@ -213,7 +213,7 @@ def _widget(piece: Part, opened: Opened, platform: str, *, is_predicted: bool) -
     if piece.figure:
         return FigureView(piece.figure)
     if piece.kind == "hint":
-        return Static(Content.styled(piece.text, "dim"), classes="hint")
+        return Static(Content.styled(piece.text, "$muted"), classes="hint")
     return LessonText(plain_source(piece.text))
 
 

@@ -15,27 +15,28 @@ from tpustarter.invocation import as_typed
 from tpustarter.terminal import visible
 
 STATUS_STYLES = {
-    "pass": "ansi_green",
-    "fail": "bold ansi_red",
-    "error": "bold ansi_magenta",
-    "notrun": "ansi_magenta",
-    "warn": "bold ansi_yellow",
-    "skip": "dim",
-    "wait": "dim",
-    "run": "bold",
-    "done": "ansi_green",
-    "next": "bold",
+    "pass": "$pass on $pass-ground",
+    "fail": "bold $fail on $fail-ground",
+    "error": "bold $broken on $broken-ground",
+    "notrun": "$broken on $broken-ground",
+    "warn": "bold $warn on $warn-ground",
+    "skip": "$muted",
+    "wait": "$muted",
+    "run": "bold $key",
+    "done": "$pass",
+    "next": "bold $key",
 }
 """Colours repeat what a word says; without them nothing is lost."""
-
 
 MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
 
 
 def word(status: str, text: str, width: int = 0) -> Content:
-    """Return a status in words, coloured."""
-    return Content.styled(f"{text:<{width}}", STATUS_STYLES.get(status, ""))
+    """Return a status in words, coloured; the ground is no wider than the words."""
+    words = text.rstrip()
+    filling = " " * (max(width, len(text)) - len(words))
+    return Content.styled(words, STATUS_STYLES.get(status, "")) + filling
 
 
 def prose(text: str) -> Content:

@@ -92,6 +92,13 @@ class Remembered(Message, bubble=False):
 
 
 @dataclass
+class Ground(Message, bubble=False):
+    """The terminal said what colour its ground has."""
+
+    is_light: bool
+
+
+@dataclass
 class Holding(Message):
     """The lesson's process started, or ended: who holds the device now."""
 

@@ -1,4 +1,4 @@
-"""Markdown and code as lessons have them, in the terminal's own colours."""
+"""Markdown and code as lessons have them, in the colours of the theme."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ MAX_WHOLE = 36
 
 
 class Colours(HighlightTheme):
-    """Code in the terminal's own colours, on light and dark alike."""
+    """Code in the colours of the theme."""
 
     STYLES = {  # noqa: RUF012  declared as Textual does
-        Token.Comment: "dim italic",
-        Token.Keyword: "ansi_magenta",
-        Token.Literal.String: "ansi_green",
-        Token.String: "ansi_green",
-        Token.Literal.Number: "ansi_cyan",
-        Token.Number: "ansi_cyan",
+        Token.Comment: "italic $muted",
+        Token.Keyword: "$keyword",
+        Token.Literal.String: "$string",
+        Token.String: "$string",
+        Token.Literal.Number: "$number",
+        Token.Number: "$number",
     }
 
 
@@ -53,7 +53,7 @@ class Fence(MarkdownFence):
         ansi: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
         dark: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
     ) -> Content:
-        """Return the code in the terminal's own colours."""
+        """Return the code with the colours of the theme."""
         del ansi, dark
         return coloured(code, language)
 

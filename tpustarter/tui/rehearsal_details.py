@@ -69,8 +69,8 @@ def words(result: dict[str, Any] | None) -> str:
 def comparison(answers: Answers, program: Program, tpu: str) -> Iterator[Piece]:
     """Yield one program on every TPU, a line each; `tpu` is marked."""
     yield Compared(answers, program, tpu)
-    yield Content.styled(f"{label(program)}, on one device of each TPU", "dim")
-    yield Content.styled("model: time by the compiler's own model, not a measurement", "dim")
+    yield Content.styled(f"{label(program)}, on one device of each TPU", "$muted")
+    yield Content.styled("model: time by the compiler's own model, not a measurement", "$muted")
 
 
 class Compared(Lines):
@@ -90,7 +90,7 @@ class Compared(Lines):
         ]
         while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
             widths.pop()
-        lines = [Content.styled(_align(table[0], widths), "dim")]
+        lines = [Content.styled(_align(table[0], widths), "$muted")]
         for tpu, (texts, status) in zip(self._answers.tpus, rows, strict=True):
             mark = "> " if tpu == self._tpu else "  "
             line = Content(f"{mark}{tpu:<{widths[0]}}  ") + word(status, texts[1], widths[1])
@@ -140,7 +140,7 @@ def describe_script(
             yield Hanging("  ", visible(f"last change: {function.changed}; read {STORM_LESSON}"))
     for remark in remarks:
         yield Hanging(word("error", "note", LABEL), visible(remark))
-    yield Content.styled("its output:", "dim")
+    yield Content.styled("its output:", "$muted")
     yield Content(printed or "Nothing until now.")
 
 
@@ -151,9 +151,9 @@ def _labelled(note: str) -> Lines:
         return Hanging(_dim_label(name.strip()), visible(note[LABEL:].strip()))
     name, gap, text = note.partition("  ")
     if gap and not name[:1].isdigit():
-        return Hanging(Content.styled(f"{visible(name)}  ", "dim"), visible(text.strip()))
+        return Hanging(Content.styled(f"{visible(name)}  ", "$muted"), visible(text.strip()))
     return Hanging(_dim_label(""), visible(note))
 
 
 def _dim_label(name: str) -> Content:
-    return Content.styled(f"{name:<{LABEL}}", "dim")
+    return Content.styled(f"{name:<{LABEL}}", "$muted")

@@ -234,7 +234,7 @@ class Table(DetailRows):
         tpus = self.known.tpus
         position = f"{columns.first + 1}-{columns.last} of {len(tpus)} TPUs"
         text = cut("" if len(columns.shown) == len(tpus) else position, columns.label)
-        line = Content.styled(f"{text:<{columns.label}}", "dim")
+        line = Content.styled(f"{text:<{columns.label}}", "$muted")
         for number in columns.shown:
             style = "bold underline" if number == self._marked_column else ""
             name = Content.styled(tpus[number], style)

@@ -22,17 +22,21 @@ class Settings:
     """No colours."""
     path: str | None = None
     """The path shown at home."""
+    theme: str | None = None
+    """The colours, a name of `theme.CHOICES`; None for those that suit the terminal."""
 
 
 def read() -> Settings:
     """Return what was chosen; a value of the wrong kind counts as none."""
     saved = state.load(NAME)
-    python, devices, path = saved.get("python"), saved.get("devices"), saved.get("path")
+    python, devices = saved.get("python"), saved.get("devices")
+    path, theme = saved.get("path"), saved.get("theme")
     return Settings(
         python if isinstance(python, str) else None,
         devices if type(devices) is int and 1 <= devices <= 256 else None,
         saved.get("plain") is True,
         path if isinstance(path, str) else None,
+        theme if isinstance(theme, str) else None,
     )
 
 

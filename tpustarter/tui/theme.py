@@ -1,6 +1,12 @@
-"""The terminal's own colours: right on a light and on a dark background, gone with NO_COLOR."""
+"""The colours: one theme for dark and one for light terminals, and the terminal's own.
+
+Whatever a colour says, a word says too. The two themes paint their own ground, so that they are
+right on every terminal with 256 colours; with fewer, or with none, the terminal's own are used.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from textual.theme import Theme
 
@@ -23,11 +29,13 @@ TERMINAL = Theme(
     variables={
         "ansi-background": _DEFAULT,
         "ansi-foreground": _DEFAULT,
+        "surface": _DEFAULT,  # Textual (8.2.8) makes both transparent otherwise
+        "panel": _DEFAULT,
         "border": _DEFAULT,
         "border-blurred": "ansi_bright_black",
-        "block-cursor-foreground": "ansi_black",
-        "block-cursor-background": "ansi_cyan",
-        "block-cursor-text-style": "bold underline",
+        "block-cursor-foreground": _DEFAULT,
+        "block-cursor-background": _DEFAULT,
+        "block-cursor-text-style": "none",
         "block-cursor-blurred-foreground": _DEFAULT,
         "block-cursor-blurred-background": _DEFAULT,
         "block-cursor-blurred-text-style": "bold",
@@ -46,5 +54,115 @@ TERMINAL = Theme(
         "scrollbar-background-hover": _DEFAULT,
         "scrollbar-background-active": _DEFAULT,
         "scrollbar-corner-color": _DEFAULT,
+        "muted": "dim",
+        "muted-colour": "ansi_bright_black",  # where a style sheet takes no style
+        "key": _DEFAULT,
+        "code": "ansi_cyan",
+        "pass": "ansi_green",
+        "pass-ground": _DEFAULT,
+        "warn": "ansi_yellow",
+        "warn-ground": _DEFAULT,
+        "fail": "ansi_red",
+        "fail-ground": _DEFAULT,
+        "broken": "ansi_magenta",
+        "broken-ground": _DEFAULT,
+        "keyword": "ansi_magenta",
+        "string": "ansi_green",
+        "number": "ansi_cyan",
     },
 )
+
+
+def _painted(name: str, *, dark: bool, colours: Mapping[str, str]) -> Theme:
+    """Return a theme with a ground of its own, from the names that it has for its colours."""
+    return Theme(
+        name,
+        dark=dark,
+        primary=colours["accent"],
+        secondary=colours["muted"],
+        accent=colours["accent"],
+        foreground=colours["text"],
+        background=colours["ground"],
+        surface=colours["surface"],
+        panel=colours["panel"],
+        boost=colours["surface"],
+        success=colours["pass"],
+        warning=colours["warn"],
+        error=colours["fail"],
+        variables={
+            **{name: colour for name, colour in colours.items() if name not in _OURS},
+            "key": colours["accent"],
+            "muted-colour": colours["muted"],
+            "code": colours["number"],
+            "border": colours["accent"],
+            "border-blurred": colours["border"],
+            "block-cursor-background": colours["marked"],
+            "block-cursor-foreground": colours["marked-text"],
+            "block-cursor-text-style": "none",
+            "block-cursor-blurred-background": colours["surface"],
+            "block-cursor-blurred-foreground": colours["text"],
+            "block-cursor-blurred-text-style": "bold",
+            "block-hover-background": colours["surface"],
+            "input-cursor-background": colours["accent"],
+            "input-cursor-foreground": colours["ground"],
+            "input-cursor-text-style": "none",
+            "input-selection-background": colours["marked"],
+            "input-selection-foreground": colours["marked-text"],
+            "screen-selection-background": colours["marked"],
+            "screen-selection-foreground": colours["marked-text"],
+            "scrollbar": colours["border"],
+            "scrollbar-hover": colours["border"],
+            "scrollbar-active": colours["border"],
+            "scrollbar-background": colours["ground"],
+            "scrollbar-background-hover": colours["ground"],
+            "scrollbar-background-active": colours["ground"],
+            "scrollbar-corner-color": colours["ground"],
+        },
+    )
+
+
+_OURS = ("accent", "text", "ground", "surface", "panel", "border", "marked", "marked-text")
+"""Names above that Textual has words of its own for."""
+
+DARK = _painted(
+    "tpustarter-dark",
+    dark=True,
+    colours={
+        "ground": "#12151b", "surface": "#191e27", "panel": "#1e2430", "border": "#465064",
+        "text": "#d6dbe3", "muted": "#98a2b3", "accent": "#7ab7ff",
+        "marked": "#1d3653", "marked-text": "#ffffff",
+        "pass": "#74cf94", "pass-ground": "#15301f", "warn": "#ecbd5c", "warn-ground": "#3a2d0f",
+        "fail": "#ff9a96", "fail-ground": "#4a1c1f", "broken": "#d6a9ff",
+        "broken-ground": "#34224b", "keyword": "#c9a2f2", "string": "#93d3a2", "number": "#7fd0de",
+    },
+)  # fmt: skip
+LIGHT = _painted(
+    "tpustarter-light",
+    dark=False,
+    colours={
+        "ground": "#fcfcfa", "surface": "#f2f3f5", "panel": "#e9ecf0", "border": "#aab3c0",
+        "text": "#1d2229", "muted": "#5a6472", "accent": "#0b5cad",
+        "marked": "#cfe3fb", "marked-text": "#0d1b2a",
+        "pass": "#17693a", "pass-ground": "#dcf3e4", "warn": "#7d5200", "warn-ground": "#fbedc9",
+        "fail": "#a8211a", "fail-ground": "#fbe0dd", "broken": "#6f37a3",
+        "broken-ground": "#efe3fb", "keyword": "#6f37a3", "string": "#17693a", "number": "#00616f",
+    },
+)  # fmt: skip
+
+CHOICES = {"dark": DARK, "light": LIGHT, "terminal": TERMINAL}
+"""What can be chosen in the settings."""
+
+
+def suitable(color_system: str | None, env: Mapping[str, str], *, on_light: bool | None) -> Theme:
+    """Return the theme for a terminal.
+
+    Args:
+        color_system: As Rich names it: `truecolor`, `256`, `standard`, or null without colours.
+        env: The environment; `COLORFGBG` ends with the number of the ground's colour.
+        on_light: What the terminal said of its ground; null where it has not answered.
+    """
+    if color_system not in ("truecolor", "256"):
+        return TERMINAL
+    if on_light is None:
+        on_light = env.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+    return LIGHT if on_light else DARK

@@ -178,4 +178,4 @@ def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[Lines]
 
 
 def _fact(name: str, text: str) -> Lines:
-    return Hanging(Content.styled(f"{name:<8} ", "dim"), visible(text))
+    return Hanging(Content.styled(f"{name:<8} ", "$muted"), visible(text))

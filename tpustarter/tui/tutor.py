@@ -6,6 +6,7 @@ that wires them hands it over.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -19,7 +20,7 @@ from textual.worker import Worker, WorkerState
 from tpustarter.content import LessonPath
 from tpustarter.learning import course
 from tpustarter.machine.machine import Machine
-from tpustarter.tui import messages, settings
+from tpustarter.tui import messages, settings, theme
 from tpustarter.tui.keys import SequentialKeys
 from tpustarter.tui.live import Live
 
@@ -115,13 +116,39 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         self.on_tpu: bool | None = None
         """Whether lessons and checks run on a TPU; null until the machine was looked at."""
         self._idle_timer: Timer | None = None
+        self._on_light: bool | None = None
+        """Whether the terminal's ground is light; null while it has not said so."""
+        for known in theme.CHOICES.values():
+            self.register_theme(known)
         self.choose(settings.read())
 
     def choose(self, choices: settings.Settings) -> None:
         """Follow the learner's choices."""
         self.choices = choices
+        self._choose_theme()
         no_color = [NoColor()] if choices.plain or self.no_color else []
         self._filters = [item for item in self._filters if not isinstance(item, NoColor)] + no_color
+
+    def _choose_theme(self) -> None:
+        """Take the theme that was chosen, else the one that suits the terminal."""
+        choices, colors = self.choices, self.console.color_system
+        if choices.plain or self.no_color:
+            chosen = theme.TERMINAL
+        else:
+            suitable = theme.suitable(colors, os.environ, on_light=self._on_light)
+            chosen = theme.CHOICES.get(choices.theme or "", suitable)
+        self.theme = chosen.name
+
+    @property
+    def asks_for_ground(self) -> bool:
+        """Whether the theme depends on what the terminal says of its ground."""
+        is_free = not (self.choices.theme or self.choices.plain)
+        return is_free and self.theme != theme.TERMINAL.name
+
+    def on_ground(self, message: messages.Ground) -> None:
+        """Follow the terminal, where nothing was chosen."""
+        self._on_light = message.is_light
+        self._choose_theme()
 
     def path_of(self, paths: Iterable[LessonPath]) -> LessonPath | None:
         """Return the path to follow: the one chosen, else the one for this kind of machine."""

@@ -22,6 +22,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tpustarter.tui.lines import Flow, Line, Lines
+from tpustarter.tui.theme import TERMINAL
 
 
 def get_app(node: MessagePump) -> App[Any]:
@@ -81,14 +82,15 @@ class Rows(OptionList):
             self.replace_option_prompt(row.id, row.line())
 
     def render_line(self, y: int) -> Strip:
-        """Paint the highlighted row reversed: seen on light and dark, and without colours.
+        """Paint the marked row reversed where the theme has no ground: seen without colours too.
 
         Textual's option lists leave `text-style: reverse` out (8.2.8, `get_visual_style`).
         """
         strip = super().render_line(y)
         first = next(iter(strip), None)
         option = first.style.meta.get("option") if first and first.style else None
-        marked = option is not None and option == self.highlighted and self.has_focus
+        is_marked = option is not None and option == self.highlighted and self.has_focus
+        marked = is_marked and get_app(self).theme == TERMINAL.name
         return strip.apply_style(REVERSE) if marked else strip
 
     @property
@@ -165,7 +167,11 @@ class Keys(Static):
                 for active in valid_keys(screen)]  # fmt: skip
         if keys != self._displayed:
             self._displayed = keys
-            self.update(Flow([Content.assemble((key, "bold"), f" {label}") for key, label in keys]))
+            self.update(Flow([_key_and_label(key, label) for key, label in keys]))
+
+
+def _key_and_label(key: str, label: str) -> Content:
+    return Content.assemble((key, "bold $key"), f" {label}")
 
 
 def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding]:
@@ -179,7 +185,8 @@ def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding
     by_action: dict[str, ActiveBinding] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
-        if not ((binding.show or rare) and active.enabled and binding.description):
+        is_shown = binding.show or (rare and binding.tooltip)
+        if not (is_shown and active.enabled and binding.description):
             continue
         character = _CHARACTERS.get(binding.key, binding.key)
         typed = len(character) == 1 and not binding.priority

@@ -226,7 +226,7 @@ Each line is one claim about this machine. Below stands what was found for the m
             seconds = f"{time.monotonic() - self._began:.0f} s"
             return Row(check, word("run", "RUN", 8) + f"{name} {self._waiting(check)}", seconds)
         state = "wait" if self._is_busy else "not run"
-        return Row(check, word("wait", state, 8) + Content.styled(name, "dim"))
+        return Row(check, word("wait", state, 8) + Content.styled(name, "$muted"))
 
     def _waiting(self, check: str) -> str:
         """Say what the check that runs is most likely doing."""
@@ -361,7 +361,9 @@ def _details(result: Result) -> Iterator[Lines | Content]:
         label = word(status.get(verdict, ""), visible(verdict), 6)
         yield Hanging(label, visible(text.finding_line(finding)))
         if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
-            yield Hanging("      ", Content.styled(as_typed(visible(str(finding["hint"]))), "dim"))
+            yield Hanging(
+                "      ", Content.styled(as_typed(visible(str(finding["hint"]))), "$muted")
+            )
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
         yield Hanging("do    ", visible(text.next_step(result)))
     if result.lesson:
@@ -370,7 +372,7 @@ def _details(result: Result) -> Iterator[Lines | Content]:
         devices = result.ran_on
         virtual = "virtual " if devices.get("virtual") else ""
         where = visible(f"{devices.get('count')} x {virtual}{devices.get('kind')}")
-        yield Hanging("on    ", Content.styled(where, "dim"))
+        yield Hanging("on    ", Content.styled(where, "$muted"))
 
 
 def _has_hint(result: Result) -> bool:

@@ -30,7 +30,7 @@ LABEL = 8
 """Columns of what stands before a text."""
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")
 """A word of a shell, with its quotes."""
-SURE = {"confirmed": "bold ansi_red", "likely": "bold ansi_yellow", "possible": "ansi_cyan"}
+SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
 
 
 class Explained(Page):
@@ -205,7 +205,7 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
 
 
 def _label(text: str) -> Content:
-    return Content.styled(f"{text:<{LABEL}}", "dim")
+    return Content.styled(f"{text:<{LABEL}}", "$muted")
 
 
 def _piece(part: Part, *, is_title: bool = False) -> Lines | Content:

@@ -105,6 +105,7 @@ Every lesson: those of your path by its stages, then the others. Enter opens the
             id="search",
             select_on_focus=False,
         )
+        line.border_title = "search"
         line.cursor_blink = False
         line.display = self._find
         detail = VerticalScroll(Static(id="about-lesson"), id="detail")

@@ -29,6 +29,12 @@ class Palette(CommandPalette):
         yield from super().compose()
         yield Keys(markup=False)
 
+    def on_mount(self) -> None:
+        """Say what the frame is for."""
+        frame = self.query_one("#--container")
+        frame.border_title = "What would you like to do?"
+        frame.border_subtitle = "below each: the same as a command"
+
     def _action_command_list(self, action: str) -> None:
         """Move in the list; without any room Textual (8.2.8) looks for what is not there."""
         if self.query_one(CommandList).scrollable_content_region.area:

@@ -113,6 +113,7 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
     def body(self) -> Iterable[Widget]:
         """Return a line to type a file, both lists, and what they come to."""
         line = OwnLine(id="search")
+        line.border_title = "your program"
         line.cursor_blink = False
         line.display = False
         yield line

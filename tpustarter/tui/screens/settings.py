@@ -25,6 +25,13 @@ from tpustarter.tui.settings import Settings
 from tpustarter.tui.widgets import Row, Rows
 
 DEVICES = (None, 1, 2, 4, 8, 16)
+COLOURS = {
+    "": "automatic: dark or light, as the terminal says it is",
+    "dark": "dark",
+    "light": "light",
+    "terminal": "the terminal's own 16 colours",
+}
+"""What can be chosen, by the names of `theme.CHOICES`."""
 
 
 class SettingRows(Rows):
@@ -47,14 +54,15 @@ class Choices(Page):
     """What can be chosen; every choice is remembered at once."""
 
     HELP = """
-Enter chooses the marked line. What is chosen has a star.
+Enter chooses the marked line, and a star marks what is chosen.
 
 * **Python**: lessons and checks run in it. `automatic` looks for one in this order: the active
   environment, `./.venv`, what set-up made, the Python tpustarter runs in, `python3`.
   `tpustarter check` follows this choice too, and `--python` outranks it.
 * **Virtual devices**: CPU devices that stand in for TPU cores. With a number they are used even
   beside a TPU: nothing then counts as tested on a TPU.
-* **Colours**: without them every word is still there.
+* **Colours**: choose `dark` or `light` where tpustarter took your terminal for the other. Without
+  colours nothing is lost, because every colour repeats what a word says.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "add", "another Python", tooltip="tpustarter check --python PATH"),
@@ -68,6 +76,7 @@ Enter chooses the marked line. What is chosen has a star.
         """Return the list, and a line to type a path."""
         path = PathLine(placeholder="path of a Python, or of its environment", id="search")
         path.cursor_blink = False
+        path.border_title = "another Python"
         path.display = False
         return (path, SettingRows(id="settings"))
 
@@ -112,8 +121,10 @@ Enter chooses the marked line. What is chosen has a star.
             yield _choice_row(f"devices:{number or ''}", text, chosen=choices.devices == number)
         yield Row(None, "")
         yield Row(None, Content.styled("Colours", "bold"))
-        yield _choice_row("plain:", "the terminal's own", chosen=not choices.plain)
-        yield _choice_row("plain:yes", "none", chosen=choices.plain)
+        for name, text in COLOURS.items():
+            chosen = not choices.plain and (choices.theme or "") == name
+            yield _choice_row(f"theme:{name}", text, chosen=chosen)
+        yield _choice_row("plain:", "none", chosen=choices.plain)
 
     @on(Rows.OptionSelected)
     def chosen(self, event: Rows.OptionSelected) -> None:
@@ -124,8 +135,10 @@ Enter chooses the marked line. What is chosen has a star.
             self._choose(replace(choices, python=value or None))
         elif kind == "devices":
             self._choose(replace(choices, devices=int(value) if value else None))
+        elif kind == "theme":
+            self._choose(replace(choices, theme=value or None, plain=False))
         else:
-            self._choose(replace(choices, plain=bool(value)))
+            self._choose(replace(choices, plain=True))
 
     def _choose(self, choices: Settings) -> None:
         self.tutor.choose(choices)

@@ -309,11 +309,11 @@ def _details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
     if step.note:
         yield Content(plain(step.note))
     if ended and ended.tail:
-        yield Content.styled("its last lines:", "dim")
+        yield Content.styled("its last lines:", "$muted")
         yield from (Hanging("| ", visible(line)) for line in ended.tail)
     facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
     if step.proof:
         facts.append(("proof", f"the check {step.proof}"))
     for name, text in facts:
         if text:
-            yield Hanging(Content.styled(f"{name:<8} ", "dim"), visible(text))
+            yield Hanging(Content.styled(f"{name:<8} ", "$muted"), visible(text))

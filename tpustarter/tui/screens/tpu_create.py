@@ -258,7 +258,7 @@ scripts and several slices.
             if known and shown.display:
                 typed = last_word(line.value)
                 text = " ".join(tpu_offers.describe(known, typed, self._now))
-                shown.update(Hanging(" " * 11, Content.styled(visible(text), "dim")))
+                shown.update(Hanging(" " * 11, Content.styled(visible(text), "$muted")))
             line.offer(known.words if known else ())
 
     def _note(self, field: str, text: str) -> None:

@@ -135,7 +135,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def _add(self, sentences: Iterable[str], label: str) -> None:
         for number, sentence in enumerate(sentences):
             start = label if number == 0 else " " * len(label)
-            self._lines.append(Hanging(Content.styled(start, "dim"), visible(sentence)))
+            self._lines.append(Hanging(Content.styled(start, "$muted"), visible(sentence)))
 
     def _end(self, end: Ended) -> None:
         self._is_over = True

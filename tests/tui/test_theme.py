@@ -1,0 +1,151 @@
+"""Colours: legible on both grounds, chosen for the terminal or by the learner, never needed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+from textual.theme import Theme
+
+from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.tui import settings, theme
+from tpustarter.tui.keyboard import Keyboard
+from tpustarter.tui.messages import Ground
+from tpustarter.tui.theme import DARK, LIGHT, TERMINAL
+
+PAIRS = [
+    *((text, ground) for text in ("foreground", "muted", "key", "code", "keyword", "string",
+                                  "number", "pass", "warn", "fail", "broken")
+      for ground in ("background", "surface")),
+    *((text, "panel") for text in ("foreground", "key", "muted")),
+    *((status, f"{status}-ground") for status in ("pass", "warn", "fail", "broken")),
+    ("block-cursor-foreground", "block-cursor-background"), ("muted", "block-cursor-background"),
+    ("input-cursor-foreground", "input-cursor-background"),
+]  # fmt: skip
+"""Every colour of a text, and every ground on which it stands."""
+
+
+def _contrast(first: Color, second: Color) -> float:
+    """Return the contrast of two colours, from 1 to 21.
+
+    Source: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio
+    """
+
+    def luminance(color: Color) -> float:
+        channels = (value / 255 for value in color.rgb)
+        red, green, blue = (
+            value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+            for value in channels
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    darker, lighter = sorted((luminance(first), luminance(second)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("chosen", [DARK, LIGHT], ids=lambda chosen: chosen.name)
+@pytest.mark.parametrize(("text", "ground"), PAIRS)
+def test_every_text_is_legible_on_its_ground(chosen: Theme, text: str, ground: str) -> None:
+    """With the contrast that WCAG asks of text of this size."""
+    names = {"foreground": chosen.foreground, "background": chosen.background,
+             "surface": chosen.surface, "panel": chosen.panel, **chosen.variables}  # fmt: skip
+
+    assert 4.5 <= _contrast(Color.parse(names[text] or ""), Color.parse(names[ground] or ""))
+
+
+def test_all_themes_have_the_same_names() -> None:
+    """A style sheet that uses one is right under each."""
+    ours = {"ansi-background", "ansi-foreground", "surface", "panel"}
+
+    assert set(DARK.variables) == set(LIGHT.variables) == set(TERMINAL.variables) - ours
+
+
+@pytest.mark.parametrize(
+    ("colors", "variable", "said", "expected"),
+    [("truecolor", "", None, DARK), ("256", "", None, DARK), ("standard", "", None, TERMINAL),
+     (None, "", None, TERMINAL), ("256", "0;15", None, LIGHT), ("256", "15;0", None, DARK),
+     ("256", "0;default;15", None, LIGHT), ("256", "15;0", True, LIGHT),
+     ("truecolor", "0;15", False, DARK), ("standard", "", True, TERMINAL)],
+)  # fmt: skip
+def test_the_theme_suits_the_terminal(
+    colors: str | None, variable: str, said: bool | None, expected: Theme
+) -> None:
+    """What the terminal says outranks the variable; few colours mean its own."""
+    assert expected is theme.suitable(colors, {"COLORFGBG": variable}, on_light=said)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_light"),
+    [("rgb:ffff/ffff/ffff", True), ("rgb:0000/0000/0000", False), ("rgb:1e/1e/2e", False),
+     ("rgb:fdf6/e3e3/d5d5", True), ("rgba:ffff/ffff/ffff/ffff", True), ("rgb:f/f/f", True)],
+)  # fmt: skip
+@pytest.mark.parametrize("end", ["\x07", "\x1b\\"])
+def test_the_answer_of_a_terminal_is_read(answer: str, is_light: bool, end: str) -> None:
+    """In one piece or in many, and nothing of it is typed."""
+    text = f"\x1b]11;{answer}{end}".encode()
+    for pieces in ([text], [text[n : n + 1] for n in range(len(text))]):
+        keyboard = Keyboard()
+        messages = [message for piece in pieces for message in keyboard.feed(piece)]
+        assert [is_light] == [one.is_light for one in messages if isinstance(one, Ground)]
+        assert 1 == len(messages)
+
+
+@pytest.mark.parametrize("answer", ["rgb:", "rgb:zz/0/0", "11;rgb:0/0/0", "rgb:00000/0/0", "?"])
+def test_what_is_no_colour_is_ignored(answer: str) -> None:
+    """It may come from anything that was printed."""
+    assert [] == [*Keyboard().feed(f"\x1b]11;{answer}\x1b\\".encode())]
+
+
+def test_a_choice_is_followed_at_once_and_remembered(tmp_path: Path) -> None:
+    """It outranks what the terminal says."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            seen = await press(pilot, "comma")
+            assert "  * automatic: dark or light" in seen
+            light = next(n for n, line in enumerate(seen.splitlines()) if line.strip() == "light")
+            automatic = seen.splitlines().index(
+                next(line for line in seen.splitlines() if "dark or light" in line)
+            )
+            await press(pilot, "end", *["up"] * (automatic + 4 - light), "enter")
+            assert LIGHT.name == pilot.app.theme
+            assert "  * light" in on_screen(pilot.app)
+            pilot.app.post_message(Ground(is_light=False))
+            await pilot.pause()
+            assert LIGHT.name == pilot.app.theme
+
+    run(journey)
+    assert "light" == settings.read().theme
+
+
+def test_the_app_follows_what_the_terminal_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing was chosen and the terminal has enough colours."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            before = pilot.app.theme
+            pilot.app.post_message(Ground(is_light=True))
+            await pilot.pause()
+            assert [DARK.name, LIGHT.name] == [before, pilot.app.theme]
+
+    run(journey)
+
+
+def test_no_colour_is_written_anywhere_else() -> None:
+    """Screens use the names of the theme."""
+    sources = Path(theme.__file__).parent.rglob("*.py")
+    found = [
+        (path.name, line)
+        for path in [*sources, Path(theme.__file__).parent / "app.tcss"]
+        if path.name != "theme.py"
+        for line in path.read_text().splitlines()
+        if re.search(r"ansi_[a-z]+\b(?!=|_)|#[0-9a-f]{6}\b", line) and "ansi_color" not in line
+    ]
+
+    assert [] == found
