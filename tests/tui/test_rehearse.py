@@ -310,7 +310,7 @@ def test_a_script_of_ones_own_is_run_and_what_it_jits_is_compiled(
     ("kind", "typed", "said"),
     [
         ("function", "", "no file is named"),
-        ("function", "'a.py", "a quotation mark has no end"),
+        ("function", "'a.py", "a quotation mark is not closed"),
         ("function", "jax.compiles", "expected `FILE.py:FUNCTION`"),
         ("function", "/nowhere/a.py:f", "there is no file `/nowhere/a.py`"),
         ("script", "/nowhere/[b]a.py", "there is no file `/nowhere/[b]a.py`"),

@@ -228,7 +228,7 @@ def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
             rows.highlighted = rows.get_option_index("devices:4")
             seen = await press(pilot, "enter")
             assert "* 4" in seen
-            rows.highlighted = rows.get_option_index("plain:yes")
+            rows.highlighted = rows.get_option_index("plain:")
             await press(pilot, "enter", "escape")
             assert "4 virtual CPU devices" in on_screen(pilot.app)
 

@@ -28,7 +28,7 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
     lines = list(markdown.plain_lines(lesson))
     minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
     yield Content.styled(visible(lesson.title), "bold")
-    yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "dim")
+    yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
     yield Content(visible(_opening(lines)))
     sections = [line.text for line in lines if line.kind == "heading"][1:]

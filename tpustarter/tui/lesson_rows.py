@@ -77,7 +77,7 @@ def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row
         groups.insert(0, groups.pop(1))
     rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
     if what.also:
-        also = Content.styled(f"Also looked for: {visible(', '.join(what.also))}", "dim")
+        also = Content.styled(f"Also looked for: {visible(', '.join(what.also))}", "$muted")
         rows = [Row(None, Hanging("", also)), *rows]
     if rows and not any(hit.is_whole for hit in what.hits):
         rows = [Row(None, "Nothing has all of these words; this has some of them."), *rows]
@@ -101,7 +101,7 @@ def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
 def _place(spot: Spot) -> Content:
     """Return where in a lesson something was found, and the line."""
     place = "code" if spot.is_code else visible(spot.heading)
-    return Content.styled(f"{place}: ", "dim") + _marked(spot.parts)
+    return Content.styled(f"{place}: ", "$muted") + _marked(spot.parts)
 
 
 def _words(what: Found) -> Iterator[Row]:
