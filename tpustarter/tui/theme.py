@@ -54,7 +54,7 @@ TERMINAL = Theme(
         "scrollbar-background-hover": _DEFAULT,
         "scrollbar-background-active": _DEFAULT,
         "scrollbar-corner-color": _DEFAULT,
-        "muted": "dim",
+        "muted": "$muted",
         "muted-colour": "ansi_bright_black",  # where a style sheet takes no style
         "key": _DEFAULT,
         "code": "ansi_cyan",
