@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from importlib import resources
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -26,10 +27,13 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
-def drive(*arguments: str, root: str = "/") -> subprocess.CompletedProcess[str]:
-    """Run the command line on the sample checks and return what it did."""
+def drive(
+    *arguments: str, root: str = "/", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line on the sample checks, perhaps in a folder; returns what it did."""
     words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), root, *arguments]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(words, capture_output=True, text=True, timeout=120,
+                          check=False, cwd=folder)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +102,35 @@ def test_every_way_out_has_its_code(
     assert "\x1b" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("jax.is_refused",), ("jax.nope",), ("--tpu", "v5e-9")])
+def test_alone_it_shows_what_it_can_do_and_compiles_nothing(tmp_path: Path) -> None:
+    """Examples, and the functions of the files here; no process is started, no code is run."""
+    (tmp_path / "train.py").write_text(
+        "import jax\nopen('ran', 'w')\n@jax.jit\ndef step(x, y):\n    return x @ y\n"
+    )
+    done = drive(folder=tmp_path)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "tpustarter rehearse 'jax.*' --tpu v6e-8\n" in done.stdout
+    assert "  train.py: jitted step(x, y)\n" in done.stdout
+    assert "rehearse train.py:step --arg 'f32[1024,1024]' --arg 'f32[1024,1024]'" in done.stdout
+    assert [tmp_path / "train.py"] == list(tmp_path.iterdir())
+    (tmp_path / "train.py").unlink()
+    assert "No Python file here imports JAX." in drive(folder=tmp_path).stdout
+
+
+@pytest.mark.parametrize("arguments", [("--tpu", "v6e-8"), ("--fresh",), ("--json",)])
+def test_options_alone_compile_nothing(arguments: tuple[str, ...]) -> None:
+    """The whole suite is asked for by name; the error says how."""
+    done = drive(*arguments)
+
+    assert 2 == done.returncode
+    assert "nothing is named to compile" in done.stdout + done.stderr
+    assert "tpustarter rehearse 'jax.*'" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("jax.is_refused",), ("jax.nope",), ("jax.compiles", "--tpu", "v5e-9")]
+)
 def test_json_is_one_document_also_for_an_error(arguments: tuple[str, ...], stub: str) -> None:
     """Stdout carries one document of the published shape whatever happens."""
     done = drive("--tpu", "v5e-8", *arguments, "--json", "--compiler", stub)

@@ -35,7 +35,6 @@ UNUSABLE = {
     "imports_what_is_missing": "No module named 'a_package_that_is_not_there'",
     "exits_when_loaded": "SystemExit: 3",
     "dies_when_loaded": "the process was ended by SIGKILL",
-    "has_no_programs": "no function `programs`; it defines step, programs_of_mine",
     "lists_nonsense": "expected (name, function, arguments), found a tuple ('step'",
 }
 MANY = {
@@ -89,6 +88,16 @@ def test_a_file_that_cannot_be_used_is_one_error(name: str, stub: str) -> None:
     assert [] == wait_until_gone(str(locations.state()), 20)
 
 
+def test_a_file_without_programs_offers_its_functions() -> None:
+    """They are read, and the commands stand there to be copied; nothing is started."""
+    with pytest.raises(Problem) as problem:
+        Rehearsal(Request(ids=(str(BAD / "has_no_programs.py"),), compiler=sys.executable))
+
+    assert "so a function has to be named" in problem.value.what
+    assert "has_no_programs.py:step" in (problem.value.hint or "")
+    assert ExitCode.USAGE == problem.value.code
+
+
 def test_a_type_that_jax_would_narrow_without_a_word_is_refused(stub: str) -> None:
     """Whoever asks for float64 must not be told the memory of float32."""
     with pytest.raises(Problem) as problem:
@@ -103,14 +112,14 @@ def test_a_python_without_jax_is_told_with_what_to_install(tmp_path: Path, stub:
     """The user's Python is named, for it is not the one that compiles."""
     bare = str(make_python(tmp_path / "bare"))
     with pytest.raises(Problem, match="No module named 'jax'") as problem:
-        rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), python=bare)
+        rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("f32[8]",), python=bare)
 
     assert f"install `jax` for `{bare}`" in (problem.value.hint or "")
 
 
 def test_every_sample_is_used() -> None:
     """No sample lies there unused."""
-    used = {*UNUSABLE, "many", "spread", "script"}
+    used = {*UNUSABLE, "has_no_programs", "many", "spread", "script"}
     used |= {"asks", "broken", "forges", "meshes", "script_asks", "wrapped"}  # by test_lowering
 
     assert used == {path.stem for path in BAD.glob("*.py")}

@@ -158,7 +158,7 @@ def test_a_file_that_is_no_stablehlo_is_told_at_once(tmp_path: Path, stub: str) 
     """With what writes one."""
     file = tmp_path / "model.mlirbc"
     file.write_bytes(b"PK\x03\x04")
-    with pytest.raises(Problem, match="is no portable StableHLO file") as problem:
+    with pytest.raises(Problem, match="is not a portable StableHLO file") as problem:
         rehearse(stub, ids=(str(file),))
 
     assert "save_as_stablehlo" in (problem.value.hint or "")

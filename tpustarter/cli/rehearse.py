@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +13,7 @@ import click
 from tpustarter import content
 from tpustarter.checking.results import REHEARSAL_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import paint_for, visible, wrap
 
 if TYPE_CHECKING:
@@ -103,19 +106,48 @@ def rehearse(
     if listing:
         _list()
         return
-    with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
-        from tpustarter.rehearsal.run import EVERY_GENERATION, Rehearsal, Request
+    if not (ids or script or _anything(tpus, as_json, options)):
+        from tpustarter.cli.rehearse_start import start
 
-        listed = tuple(name.strip() for name in (tpus or "").split(",") if name.strip())
-        names = listed or (("",) if tpus else EVERY_GENERATION)
-        script_command = (script, *ids) if script else ()
-        request = Request(ids=() if script else ids, script=script_command, tpus=names, **options)
-        rehearsal = Rehearsal(request)
+        click.echo("\n".join(start(Path.cwd())))
+        return
+    with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
+        rehearsal = _asked(ids, tpus, script, options)
         with stopped_by_signals(rehearsal.stop):
             for event in rehearsal.events():
                 _show(event, rehearsal, quiet=as_json)
         _report(rehearsal, verbose=verbose, as_json=as_json)
     sys.exit(rehearsal.exit_code)
+
+
+def _asked(
+    ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
+) -> Rehearsal:
+    """Return the rehearsal that the command line asks for; raises Problem."""
+    from tpustarter.rehearsal.run import EVERY_GENERATION, Rehearsal, Request
+
+    if not (ids or script):
+        raise _nothing_named(tpus)
+    listed = tuple(name.strip() for name in (tpus or "").split(",") if name.strip())
+    names = listed or (("",) if tpus else EVERY_GENERATION)
+    script_command = (script, *ids) if script else ()
+    return Rehearsal(
+        Request(ids=() if script else ids, script=script_command, tpus=names, **options)
+    )
+
+
+def _anything(tpus: str | None, as_json: bool, options: dict[str, Any]) -> bool:  # noqa: FBT001
+    """Tell whether an option was given that is about compiling something."""
+    given = (value for name, value in options.items() if name != "timeout_s")
+    return as_json or tpus is not None or any(given)
+
+
+def _nothing_named(tpus: str | None) -> Problem:
+    """Return that options alone say nothing about what to compile."""
+    words = ["tpustarter", "rehearse", "jax.*", *(("--tpu", tpus) if tpus else ())]
+    hint = f"`{shlex.join(words)}` compiles all checks of JAX, and `tpustarter rehearse` alone "
+    hint += "shows what else you can name, among it your own files"
+    return Problem("nothing is named to compile", hint=hint, code=ExitCode.USAGE)
 
 
 def _list() -> None:
@@ -145,9 +177,14 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
     elif isinstance(event, Rehearsed) and on_screen:
         click.echo("\r\x1b[K", nl=False, err=True)
     elif isinstance(event, Working) and not rehearsal.runs_script:
-        done = f"  ({len(rehearsal.results)} done)" if on_screen else ""
-        line = visible(f"{event.program} for {event.tpu}  {event.seconds:.0f} s{done}")
+        progress = rehearsal.progress
+        check = (event.check or "").partition(".")[2]
+        program = event.program if event.program == event.check else f"{check}: {event.program}"
+        program = program if check else event.program
+        line = visible(f"{program} for {event.tpu}  {event.seconds:.0f} s")
         if on_screen:
+            if text := progress.text():
+                line = f"{progress.bar()} {text}  {line}"
             click.echo(f"\r\x1b[K{line[:78]}", nl=False, err=True)
         elif event.seconds and int(event.seconds) % 30 == 0:
             click.echo(line, err=True)

@@ -73,6 +73,14 @@ class Working:
     """Whose program it is, if it is a check's."""
 
 
+@dataclass(frozen=True)
+class Finished:
+    """A task is done: there are no more answers to come about it."""
+
+    program: str
+    tpu: str
+
+
 class Compiler:
     """Compiles tasks one after the other; `stop` ends it from any thread."""
 

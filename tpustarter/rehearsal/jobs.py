@@ -17,7 +17,7 @@ from typing import Any
 
 from tpustarter.checking.session import Session
 from tpustarter.rehearsal import compiler
-from tpustarter.rehearsal.compiler import Compiler, Task
+from tpustarter.rehearsal.compiler import Compiler, Finished, Task
 
 MOST_JOBS = 4
 NEXT_JOB_S = 4.0
@@ -122,6 +122,7 @@ def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
             while not worker.stopped and (task := work.tasks.get()) is not None:
                 for event in worker.run(task):
                     work.told.put(event)
+                work.told.put(Finished(task.name, task.tpu))
         worker.close()
     except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
         work.told.put(error)

@@ -13,15 +13,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import content, locations
+from tpustarter import locations
 from tpustarter.checking import interpreters
 from tpustarter.checking.results import REHEARSAL_SCHEMA
 from tpustarter.checking.session import Session
 from tpustarter.machine import host, tpus
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.rehearsal import answers, compiler, lowering, memory_limit, own_code, own_python
-from tpustarter.rehearsal.compiler import Compiler, Task, Working
+from tpustarter.rehearsal import (
+    answers,
+    asked,
+    compiler,
+    lowering,
+    memory_limit,
+    own_code,
+    own_python,
+)
+from tpustarter.rehearsal.compiler import Compiler, Finished, Task, Working
 from tpustarter.rehearsal.jobs import Jobs
 from tpustarter.rehearsal.own_code import (
     Asked,
@@ -31,6 +39,7 @@ from tpustarter.rehearsal.own_code import (
     ScriptEnded,
     Warned,
 )
+from tpustarter.rehearsal.progress import Progress
 from tpustarter.running import archive, run_folder
 from tpustarter.running.process import Probe
 from tpustarter.version import __version__
@@ -87,7 +96,7 @@ class Rehearsed:
     result: dict[str, Any]
 
 
-Event = Began | Working | Rehearsed | Warned | Asked | Function | Printed | ScriptEnded
+Event = Began | Working | Rehearsed | Finished | Warned | Asked | Function | Printed | ScriptEnded
 
 
 def beside(machine: host.Machine) -> str:
@@ -122,9 +131,13 @@ class Rehearsal:
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = own_code.named(request.ids, request.arguments, request.framework)
         names = tuple(topology.name for topology in self.topologies)
+        if self._code:
+            typed = () if request.tpus == EVERY_GENERATION else request.tpus
+            file = request.ids[0].partition(":")[0]
+            asked.verify(self._code, file, request.arguments, typed)
         self._program = request.program or own_code.named_stablehlo(request.ids, names)
         own = self._code or request.script or self._program
-        self._checks = [] if own else _checks(request, checks)
+        self._checks = [] if own else asked.checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = compiler.find(request.compiler, self._machine)
         self._jobs = Jobs()
@@ -140,6 +153,7 @@ class Rehearsal:
         self.skipped: list[dict[str, str]] = []
         """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
+        self.progress = Progress()
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the rehearsal; safe in any thread and signal handler."""
@@ -176,6 +190,7 @@ class Rehearsal:
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):
                 if isinstance(item, Task):
+                    self.progress.given()
                     jobs.give(item)
                 else:
                     yield self._keep(item)
@@ -338,6 +353,7 @@ class Rehearsal:
         """Return an event after keeping what it says; raises what a thread raised."""
         if isinstance(event, BaseException):
             raise event
+        self.progress.follow(event)
         if isinstance(event, dict):
             event = Rehearsed(cast("dict[str, Any]", event))
         if isinstance(event, Rehearsed):
@@ -364,15 +380,3 @@ def _topology(name: str) -> tpus.Topology:
 
 def _fields(topology: tpus.Topology) -> dict[str, Any]:
     return {**vars(topology), "arguments": dict(topology.arguments)}
-
-
-def _checks(request: Request, folder: Path | None) -> list[content.Check]:
-    """Return the checks that list programs, of those asked for; raises Problem."""
-    chosen = content.select(content.read_checks(folder), request.ids, "soak", None)
-    with_programs = [check for check in chosen if check.has_programs]
-    if not with_programs:
-        names = ", ".join(check.id for check in chosen)
-        raise Problem(f"nothing to compile: {names} runs nothing on a device",
-                      hint="`tpustarter rehearse --list` shows those that do",
-                      code=ExitCode.USAGE)  # fmt: skip
-    return with_programs

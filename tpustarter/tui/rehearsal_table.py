@@ -81,12 +81,6 @@ class Answers:
             if entry["name"] not in self._checks:
                 self._rows.setdefault((None, entry["name"]), {})
 
-    @property
-    def waiting(self) -> int:
-        """How many cells wait for their turn."""
-        cells = (self.cell(program, tpu) for program in self._rows for tpu in self.tpus)
-        return sum(text == "wait" for text, _ in cells)
-
     def result(self, program: Program | None, tpu: str) -> dict[str, Any] | None:
         """Return the answer in a cell."""
         return self._rows.get(program, {}).get(tpu) if program else None

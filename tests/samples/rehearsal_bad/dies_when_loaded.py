@@ -3,3 +3,7 @@
 import os
 
 os.kill(os.getpid(), 9)
+
+
+def programs(devices):
+    return []

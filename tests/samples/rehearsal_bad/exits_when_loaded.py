@@ -3,3 +3,7 @@
 import sys
 
 sys.exit(3)
+
+
+def programs(devices):
+    return []

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from tpustarter.problem import Problem
 from tpustarter.rehearsal import own_code, rehearsal_text, script_text
-from tpustarter.rehearsal.compiler import Working
+from tpustarter.rehearsal.compiler import Finished, Working
 from tpustarter.rehearsal.own_code import Asked, Function, Printed, ScriptEnded, Warned
 from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, Request, beside
 from tpustarter.terminal import visible
@@ -191,7 +191,7 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
             self._answers.skip(event)
         elif event is None:
             self._finish()
-        else:
+        elif not isinstance(event, Finished):
             self._follow_script(event)
 
     def _follow_script(self, event: Function | Printed | Warned | Asked | ScriptEnded) -> None:
@@ -227,10 +227,9 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         job = self._job
         if job.tpu not in self._answers.tpus:
             return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
-        return visible(
-            f"{len(results)} answered, {self._answers.waiting} wait; {job.program} for {job.tpu}, "
-            f"{job.seconds:.0f} s. {NOTHING_RUN}"
-        )
+        progress = self._rehearsal.progress if self._rehearsal else None
+        far = f"{progress.bar()} {text}; " if progress and (text := progress.text()) else ""
+        return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
 
     def _show_opening(self) -> None:
         """Say which compiler it is, where there is room."""

@@ -1,0 +1,186 @@
+"""What is read of a user's file without running it, and the commands that are made of it."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import asked, own_code, source, suggestions
+from tpustarter.rehearsal.own_code import read_argument
+
+TRAIN = """
+from functools import partial
+import jax
+import jax.numpy as jnp
+
+raise SystemExit("this file is read, not run")
+
+@jax.jit
+def step(weights, batch):
+    return weights @ batch
+
+@partial(jax.jit, static_argnames=("n",))
+def repeat(x, n):
+    return x * n
+
+def loss(params, x, y, *, rate=0.1):
+    return params
+
+fast = jax.jit(loss)
+square = jax.jit(lambda x: x @ x)
+
+def scaled(x, *, by):
+    return x * by
+
+@some_decorator
+def decorated(x):
+    return x
+
+def _hidden(x):
+    return x
+
+def programs_of(devices):
+    return []
+"""
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    """Return a file that must not be run."""
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN)
+    return path
+
+
+def problem_of(path: Path, function: str, *given: str, tpus: tuple[str, ...] = ()) -> Problem:
+    """Return why a function of a file cannot be rehearsed."""
+    with pytest.raises(Problem) as problem:
+        asked.verify(own_code.read(f"{path}:{function}", given), "train.py", given, tpus)
+    assert ExitCode.USAGE == problem.value.code
+    return problem.value
+
+
+def test_functions_are_listed_with_what_jit_is_given(train: Path) -> None:
+    """Jitted ones are among them, also those that are only assigned."""
+    read = source.read(train)
+    assert read is not None
+    names = {one.name: (one.needed, one.jitted) for one in read.functions}
+
+    assert {
+        "step": (("weights", "batch"), True),
+        "repeat": (("x", "n"), True),
+        "loss": (("params", "x", "y"), False),
+        "fast": (("params", "x", "y"), True),
+        "square": (("x",), True),
+        "scaled": (("x", "by"), False),
+        "decorated": (("x",), False),
+        "programs_of": (("devices",), False),
+    } == names
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "what", "hint"),
+    [
+        ("step", (), "needs an `--arg` for `weights` and `batch`",
+         "train.py:step --arg 'f32[1024,1024]' --arg 'f32[1024,1024]'"),
+        ("step", ("bf16[8,8]",), "needs an `--arg` for `batch`",
+         "train.py:step --arg 'bf16[8,8]' --arg 'bf16[8,8]'"),
+        ("step", ("f32[8]",) * 3, "takes 2 arguments by position, and 3 were given",
+         "train.py:step --arg 'f32[8]' --arg 'f32[8]' --tpu v6e-8`"),
+        ("fast", (), "`params`, `x` and `y`", "where `params` is a pytree"),
+        ("repeat", ("f32[8]",), "needs `n`, which is static", "`programs(devices)`"),
+        ("scaled", ("f32[8]",), "needs `by`, which is given by name", "`programs(devices)`"),
+        ("steps", (), "`train.py` has no function `steps`", "train.py:step --arg"),
+        ("programs", (), "so a function has to be named", "\n  tpustarter rehearse train.py:step"),
+    ],
+)  # fmt: skip
+def test_every_error_ends_with_what_to_type(
+    function: str, given: tuple[str, ...], what: str, hint: str, train: Path
+) -> None:
+    """It names the arguments that are missing, and the command has an example for each."""
+    problem = problem_of(train, function, *given, tpus=("v6e-8",))
+
+    assert what in problem.what
+    assert hint in (problem.hint or "")
+    assert "static" in problem.what or "--tpu v6e-8" in (problem.hint or "") or "by" in problem.what
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        ("step", ("f32[8]", "f32[8]")),
+        ("programs_of", ()),
+        ("decorated", ()),
+        ("loss", ("f32[]",) * 3),
+    ],
+)
+def test_what_a_file_does_not_show_is_left_to_its_process(
+    function: str, given: tuple[str, ...], train: Path
+) -> None:
+    """A decorator may change what a function takes; nothing is refused for a guess."""
+    asked.verify(own_code.read(f"{train}:{function}", given), "train.py", given, ())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from other import *",
+        "from other import later",
+        "later = make()",
+        "globals()['later'] = 1",
+    ],
+)
+def test_a_name_that_may_come_from_elsewhere_is_not_refused(line: str, tmp_path: Path) -> None:
+    """Only the process of the file knows then."""
+    path = tmp_path / "train.py"
+    path.write_text(f"import jax\n{line}\n")
+
+    asked.verify(own_code.read(f"{path}:later", ()), "train.py", (), ())
+
+
+def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
+    """Where nothing is defined there is a script, which has to jit something."""
+    path = tmp_path / "train.py"
+    path.write_text("print('hello')\n")
+    problem = problem_of(path, "programs")
+
+    assert "defines none and doesn't mention `jax.jit`" in problem.what
+    assert "`tpustarter rehearse --script train.py`" in (problem.hint or "")
+
+
+def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
+    """Each is read by the command line itself, and needs nothing more; jitted ones come first."""
+    read = source.read(train)
+    assert read is not None
+    offers = [shlex.split(one) for one in suggestions.offers(read, str(train), ("v6e-8",))]
+    names = [words[2].rpartition(":")[2] for words in offers]
+
+    assert ["step", "square", "programs_of"] == names
+    for words in offers:
+        given = tuple(b for a, b in itertools.pairwise(words) if a == "--arg")
+        asked.verify(own_code.read(words[2], given), words[2], given, ())
+    assert all(read_argument(example) for example in map(suggestions.example, ("x", "key", "lr")))
+
+
+def test_only_programs_of_jax_are_shown_and_no_file_costs_the_others(tmp_path: Path) -> None:
+    """What cannot be read, is too large, or is something else is left out."""
+    files = {
+        "train.py": "import jax\ndef f(x): return x\n",
+        "plain.py": "def f(x): return x\n",
+        "broken.py": "import jax\ndef f(:\n",
+        "latin.py": "# -*- coding: nonsense -*-\nimport jax\n",
+        "large.py": f"import jax\nx = '{'a' * source.MOST_BYTES}'\ndef f(x): return x\n",
+        "deep.py": f"import jax\nx = {'(' * 5000}1{')' * 5000}\n",
+        "nothing.py": "import jax\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "nul.py").write_bytes(b"import jax\0")
+
+    assert ["train.py"] == [one.path.name for one in source.programs_in(tmp_path)]
+    assert [] == source.programs_in(tmp_path / "none")

@@ -1,0 +1,98 @@
+"""`tpustarter rehearse` alone: what it can do, with commands for this folder; compiles nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tpustarter import content
+from tpustarter.checking import interpreters
+from tpustarter.invocation import as_typed
+from tpustarter.rehearsal import source, suggestions
+from tpustarter.rehearsal.source import Source
+from tpustarter.terminal import cut, visible, wrap
+
+MOST_FILES = 6
+"""Files of the user's that are shown."""
+TPU = "v6e-8"
+_MEANT = "jax.matmul_precision"
+"""The check of the examples: its programs compile in two seconds."""
+_INDENT = "  "
+
+
+def start(folder: Path) -> Iterator[str]:
+    """Yield the lines: what a rehearsal is, examples, and the user's own files."""
+    yield from wrap(
+        "A rehearsal compiles your program for a TPU that you don't have, with the real TPU "
+        "compiler. It shows whether the program compiles, and whether it fits into the memory of "
+        "one device. Nothing is run."
+    )
+    yield ""
+    yield from _compiler(folder)
+    yield "\nExamples"
+    checks = [check for check in content.read_checks() if check.has_programs]
+    jax = sum(check.framework == "jax" for check in checks)
+    examples = (
+        (f"tpustarter rehearse {_MEANT} --tpu {TPU}", "the programs of one check, for one TPU"),
+        (f"tpustarter rehearse {_MEANT} --tpu v5e-1,v5p-8,tpu7x-8", "the same for several TPUs"),
+        (
+            f"tpustarter rehearse 'jax.*' --tpu {TPU}",
+            f"all {jax} checks of JAX, in about two minutes",
+        ),
+    )
+    for command, does in examples:
+        yield from _shown(command, does)
+    yield "\nYour files in this folder"
+    yield from _own(folder)
+    yield ""
+    yield from wrap(
+        "`tpustarter rehearse --list` lists the checks with programs, and "
+        "`tpustarter rehearse --help` explains every option, also those for PyTorch."
+    )
+
+
+def _shown(command: str, does: str) -> Iterator[str]:
+    yield as_typed(f"{_INDENT}{visible(command)}")
+    yield f"{_INDENT * 3}{does}"
+
+
+def _compiler(folder: Path) -> Iterator[str]:
+    """Yield where the compiler is, or how it gets here."""
+    for found in interpreters.with_libtpu(os.environ, folder):
+        path = interpreters.shown(found.path, os.environ, folder)
+        yield from wrap(visible(f"The compiler is in {path}."))
+        return
+    yield from wrap(
+        "The compiler isn't installed yet, and the commands below need it. This makes an "
+        "environment with it (400 MB to download, 1.2 GB on the disk):"
+    )
+    yield as_typed(f"{_INDENT}tpustarter setup rehearse")
+
+
+def _own(folder: Path) -> Iterator[str]:
+    sources = source.programs_in(folder)
+    if not sources:
+        yield from wrap(
+            "No Python file here imports JAX. Go to the folder of your program and type "
+            "`tpustarter rehearse` there.",
+            _INDENT,
+        )
+    for one in sources[:MOST_FILES]:
+        yield from _file(one)
+    if more := sources[MOST_FILES:]:
+        names = ", ".join(one.path.name for one in more)
+        yield from wrap(visible(cut(f"and {len(more)} more: {names}", 200)), _INDENT)
+
+
+def _file(one: Source) -> Iterator[str]:
+    """Yield a file: its functions, and the commands that rehearse it."""
+    name = one.path.name
+    named = ["jitted " * f.jitted + suggestions.signature(f) for f in one.functions]
+    listed = ", ".join(named[: suggestions.MOST_FUNCTIONS])
+    more = len(named) - suggestions.MOST_FUNCTIONS
+    listed += f" and {more} more" if more > 0 else ""
+    about = listed or ("a script" if one.jits else "a script without `jax.jit`")
+    yield from wrap(visible(f"{name}: {about}"), _INDENT, hang=_INDENT * 3)
+    for command in suggestions.offers(one, name, (TPU,)):
+        yield as_typed(f"{_INDENT * 3}{visible(command)}")

@@ -1,0 +1,224 @@
+"""What a Python file of the user's says of itself, read and never run: its functions, its jit."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+MOST_BYTES = 400_000
+"""Larger files are data that someone wrote as Python, and are not read."""
+MOST_FILES = 60
+"""Files of a folder that are looked at."""
+JAX = frozenset({"jax", "flax", "optax", "equinox", "haiku", "penzai", "maxtext", "levanter"})
+LISTS = "devices"
+"""A function whose one parameter has this name lists programs; any other is one."""
+SCRIPT = "__name__"
+
+_JIT = re.compile(r"(?:^|\.)(?:filter_)?p?jit$")
+_JITS = re.compile(r"\b(?:filter_)?p?jit\b")
+_FILLED = ("partial", "functools.partial")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A function at the top of a file, and what it takes."""
+
+    name: str
+    needed: tuple[str, ...] = ()
+    """Names of the arguments that it cannot do without, those by position first."""
+    most: int | None = 0
+    """How many arguments it takes by position; None where there is no limit."""
+    by_name: tuple[str, ...] = ()
+    """Those of `needed` that are given by name alone."""
+    static: tuple[str, ...] = ()
+    """Those that are no arrays: `static_argnums` and `static_argnames` name them."""
+    jitted: bool = False
+    certain: bool = True
+    """Whether the file shows what it takes; a decorator that is not known may change that."""
+
+    @property
+    def lists_programs(self) -> bool:
+        """Whether it lists programs, and is not one itself."""
+        return self.needed == (LISTS,) and self.most == 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is read of one file."""
+
+    path: Path
+    functions: tuple[Listed, ...]
+    bound: frozenset[str]
+    """Every name that the file may give to something; more than are functions."""
+    complete: bool
+    """Whether `bound` is all: no `from ... import *`, and nothing that writes `globals()`."""
+    imports: frozenset[str]
+    """Names of the packages that it imports."""
+    jits: bool
+    """Whether it names `jit`."""
+    runs: bool
+    """Whether it does something when it is run, beside defining and importing."""
+
+    def function(self, name: str) -> Listed | None:
+        """Return a function by its name."""
+        return next((one for one in self.functions if one.name == name), None)
+
+    @property
+    def uses_jax(self) -> bool:
+        """Whether it looks like a program of JAX."""
+        return bool(self.imports & JAX)
+
+
+def read(path: Path) -> Source | None:
+    """Return what a file says; None for one that cannot be read, or is no Python."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return None
+        text = path.read_bytes()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about escapes in the user's own texts
+            tree = ast.parse(text, str(path))
+        nodes = list(ast.walk(tree))
+        functions = tuple(_functions(tree.body))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    imported = set(_imports(nodes))
+    words = text.decode("utf-8", "replace")
+    return Source(
+        path,
+        functions,
+        frozenset(_bound(nodes)),
+        complete="*" not in imported and "globals()" not in words and "__getattr__" not in words,
+        imports=frozenset(imported),
+        jits=bool(_JITS.search(words)),
+        runs=any(_does_something(node) for node in tree.body),
+    )
+
+
+def programs_in(folder: Path) -> list[Source]:
+    """Return the files of a folder that look like programs of JAX and define or do something."""
+    try:
+        paths = sorted(islice((p for p in folder.glob("*.py") if p.is_file()), MOST_FILES))
+    except OSError:
+        return []
+    sources = (read(path) for path in paths)
+    return [one for one in sources if one and one.uses_jax and (one.functions or one.runs)]
+
+
+def _functions(body: Iterable[ast.stmt]) -> Iterator[Listed]:
+    """Yield the functions at the top of a file; of one name the last."""
+    known: dict[str, Listed] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            known[node.name] = _defined(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.Lambda):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and (found := _assigned(node.value, known)):
+                    known[target.id] = replace(found, name=target.id)
+    yield from (one for one in known.values() if not one.name.startswith("_"))
+
+
+def _defined(node: ast.FunctionDef) -> Listed:
+    jits = [one for one in node.decorator_list if _jit_call(one) is not None]
+    static = [name for one in jits for name in _static(_jit_call(one) or [], node.args)]
+    certain = len(jits) == len(node.decorator_list)
+    return _listed(node.name, node.args, static, jitted=bool(jits), certain=certain)
+
+
+def _assigned(value: ast.expr, known: dict[str, Listed]) -> Listed | None:
+    """Return what `step = jax.jit(loss)` makes, if it is a function."""
+    if isinstance(value, ast.Lambda):
+        return _listed("", value.args, [], jitted=False, certain=True)
+    if not isinstance(value, ast.Call) or not value.args or _jit_call(value) is None:
+        return None
+    inner, options = value.args[0], bool(value.keywords)
+    if isinstance(inner, ast.Lambda):
+        return _listed("", inner.args, _static(value.keywords, inner.args),
+                       jitted=True, certain=True)  # fmt: skip
+    of = known.get(inner.id) if isinstance(inner, ast.Name) else None
+    if of is None:
+        return Listed("", jitted=True, certain=False)
+    plain = not options or all(one.arg and "static" not in one.arg for one in value.keywords)
+    return replace(of, jitted=True, certain=of.certain and plain)
+
+
+def _listed(
+    name: str, takes: ast.arguments, static: list[str], *, jitted: bool, certain: bool
+) -> Listed:
+    by_position = [one.arg for one in (*takes.posonlyargs, *takes.args)]
+    first = by_position[: len(by_position) - len(takes.defaults)]
+    pairs = zip(takes.kwonlyargs, takes.kw_defaults, strict=True)
+    by_name = [one.arg for one, default in pairs if default is None]
+    most = None if takes.vararg else len(by_position)
+    return Listed(name, (*first, *by_name), most, tuple(by_name), tuple(static), jitted, certain)
+
+
+def _jit_call(node: ast.expr) -> list[ast.keyword] | None:
+    """Return the options of `jax.jit`, `jax.jit(...)` or `partial(jax.jit, ...)`; else None."""
+    if _JIT.search(_name(node)):
+        return []
+    if isinstance(node, ast.Call):
+        if _JIT.search(_name(node.func)):
+            return node.keywords
+        if _name(node.func) in _FILLED and node.args and _JIT.search(_name(node.args[0])):
+            return node.keywords
+    return None
+
+
+def _name(node: ast.expr) -> str:
+    return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+
+
+def _static(options: list[ast.keyword], takes: ast.arguments) -> list[str]:
+    """Return the names that `static_argnums` and `static_argnames` mean."""
+    names = [one.arg for one in (*takes.posonlyargs, *takes.args)]
+    found: list[str] = []
+    for option in options:
+        if option.arg not in ("static_argnums", "static_argnames"):
+            continue
+        try:
+            value: object = ast.literal_eval(option.value)
+        except (ValueError, TypeError):
+            continue
+        several = cast("tuple[object, ...]", value) if isinstance(value, tuple | list) else (value,)
+        for one in several:
+            if isinstance(one, str):
+                found.append(one)
+            elif isinstance(one, int) and -len(names) <= one < len(names):
+                found.append(names[one])
+    return found
+
+
+def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+
+
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the packages that are imported, and `*` where names come that nobody sees."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (name.name.partition(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (name.name for name in node.names if name.name == "*")
+            if node.module and not node.level:
+                yield node.module.partition(".")[0]
+
+
+def _does_something(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call)
+    return isinstance(node, ast.For | ast.While | ast.With) or (
+        isinstance(node, ast.If) and SCRIPT in ast.unparse(node.test)
+    )
