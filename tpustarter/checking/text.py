@@ -29,12 +29,23 @@ _NOISE = (
     "=== Source Location Trace", "learning/45eac/",
 )  # fmt: skip
 """Frames of the probe itself, and of libtpu's sources, which say nothing about the machine."""
+FOLDED_FROM = 4
+"""Claims that hold are folded from so many on; fewer were named one by one."""
 LOG_LINES = 12
 """Lines of a process's output shown below an error; all of them with `-v`."""
 
 
-def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
-    """Return the whole report, without the first line (`opening`)."""
+def render(
+    run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = unpainted
+) -> str:
+    """Return the whole report, without the first line (`opening`).
+
+    Args:
+        run: What was run.
+        verbose: Whether every finding, skip and log is shown.
+        fold_passes: Whether many claims that hold are one line; `verbose` outranks it.
+        paint: Colours words by a status.
+    """
     lines: list[str] = []
     results = sorted(run.results, key=lambda result: _ORDER.index(result.status))
     folded, widths = (
@@ -45,7 +56,12 @@ def render(run: Run, *, verbose: bool = False, paint: Paint = unpainted) -> str:
         },
     )
     not_run = [result for result in results if result.reason == "interrupted"]
+    passed = [result for result in results if result.status == "pass"]
+    folds_passes = fold_passes and not verbose and len(passed) >= FOLDED_FROM
     for result in results:
+        if folds_passes and result.status == "pass":
+            lines += [_passes(passed, paint)] if result is passed[0] else []
+            continue
         if result.status == "skip" and not verbose:
             folded += 1
             continue
@@ -102,7 +118,7 @@ def waiting(check_id: str, seconds: float, *, platform: str, progress: str = "")
         )
     elif not activity and platform == "tpu" and not check_id.startswith("host."):
         activity = "compiling, 20 to 60 s the first time"
-    return f"{check_id}  {seconds:.0f} s, {activity or 'working'}"
+    return f"{check_id}  {seconds:.0f} s" + (f", {activity}" if activity else "")
 
 
 def id_width(ids: Iterable[str]) -> int:
@@ -268,6 +284,13 @@ def _interrupted(results: list[Result], paint: Paint) -> list[str]:
         f"{_WORDS['notrun']:<6}{'; '.join(parts)} (-v names each)", "", hang=_INDENT
     )
     return [paint(first[:6], "notrun") + first[6:], *rest]
+
+
+def _passes(results: list[Result], paint: Paint) -> str:
+    """Fold claims that hold into one line: how many, and how long they took."""
+    seconds = sum(result.seconds for result in results)
+    text = f"{len(results)} claims hold (-v names each)"
+    return f"{paint('pass  ', 'pass')}{text:<{WIDTH - 6 - SECONDS_WIDTH}}{seconds:>6.1f} s"
 
 
 def _skips(run: Run) -> str:

@@ -14,15 +14,15 @@ import click
 
 from tpustarter import content
 from tpustarter.checking.request import Request
-from tpustarter.cli.endings import explaining, json_even_if_it_breaks, stopped_by_signals
+from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import paint_for, visible
+from tpustarter.terminal import paint_for, visible, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpustarter.checking.results import Run
-    from tpustarter.checking.selfcheck import Event, SelfCheck
+    from tpustarter.checking.selfcheck import SelfCheck
 
 # What runs checks is imported where it is used: their list needs nothing of it.
 
@@ -30,9 +30,6 @@ _COLOURS = {
     "fail": "red", "error": "magenta", "notrun": "magenta", "warn": "yellow", "pass": "green",
     "skip": "bright_black",
 }  # fmt: skip
-
-WAIT_LINE_S = 30
-"""Seconds between two lines about a check that takes long, where no line can be rewritten."""
 
 
 @click.command(
@@ -133,11 +130,22 @@ def check(
     if not_written:
         raise not_written  # the report came first
     code = verdict.exit_code(run)
-    if code != ExitCode.OK:
-        click.echo(visible(_explain_exit(run, code)), err=True)
-    if selfcheck.logs and any(result.status == "error" for result in run.results):
-        click.echo(f"why: `{explaining(selfcheck.logs)}`", err=True)
+    _end(selfcheck, code, is_text=not (as_json or ndjson))
     sys.exit(code)
+
+
+def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
+    """Say on stderr why the exit code is not 0; else, to a person, what to do now."""
+    from tpustarter.cli import check_end, check_progress
+
+    run = selfcheck.run
+    if code != ExitCode.OK:
+        click.echo(visible(check_end.explain_exit(run, code)), err=True)
+    if why := check_end.why(run, selfcheck.logs):
+        click.echo(why, err=True)
+    elif is_text and code == ExitCode.OK and check_progress.can_rewrite(sys.stdout):
+        for line in ["", *wrap(check_end.what_now(run))]:
+            click.echo(line)
 
 
 @contextlib.contextmanager
@@ -179,12 +187,37 @@ def _run(request: Request, *, ndjson: bool, quiet: bool) -> SelfCheck:
 
     selfcheck = SelfCheck(request)
     with stopped_by_signals(selfcheck.stop):
-        for event in selfcheck.events():
-            platform = str(selfcheck.run.target.get("platform"))
-            _show(event, platform=platform, ndjson=ndjson, quiet=quiet)
+        if quiet:
+            _stream(selfcheck, ndjson=ndjson)
+        else:
+            _follow(selfcheck)
     progress.remember_check(selfcheck.run)
     failures.remember(selfcheck.run)
     return selfcheck
+
+
+def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:
+    """Run the checks without progress; with `--ndjson` each event is a line of JSON on stdout."""
+    from tpustarter.checking import document
+
+    for event in selfcheck.events():
+        if ndjson:
+            click.echo(document.line(document.event_fields(event)))
+
+
+def _follow(selfcheck: SelfCheck) -> None:
+    """Run the checks; says on stdout in which Python, and on stderr how far it is."""
+    from tpustarter.checking import text
+    from tpustarter.checking.selfcheck import Began
+    from tpustarter.cli.check_progress import Progress
+
+    with Progress(selfcheck) as progress:
+        for event in selfcheck.events():
+            if isinstance(event, Began):
+                progress.begin()
+                click.echo(text.opening(event.run))
+                click.echo()
+            progress.follow(event)
 
 
 def _read_earlier(name: str | None) -> tuple[str, dict[str, Any]] | None:
@@ -236,37 +269,6 @@ def _list(request: Request) -> None:
     click.echo(f"{count}, about {total} on 8 virtual CPU devices", err=True)
 
 
-def _show(event: Event, *, platform: str, ndjson: bool, quiet: bool) -> None:
-    """Tell one event: as JSON on stdout, or as progress on a terminal's stderr."""
-    if ndjson:
-        from tpustarter.checking import document
-
-        click.echo(document.line(document.event_fields(event)))
-        return
-    if quiet:
-        return
-    from tpustarter.checking import text
-    from tpustarter.checking.runner import Ended, Started, Waiting
-    from tpustarter.checking.selfcheck import Began
-
-    if isinstance(event, Began):
-        click.echo(text.opening(event.run))
-        click.echo()
-    line = ""
-    if isinstance(event, Started | Waiting):
-        seconds, progress = (
-            (event.seconds, event.progress) if isinstance(event, Waiting) else (0, "")
-        )
-        line = text.waiting(event.check.id, seconds, platform=platform, progress=progress)
-    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        if line:
-            click.echo(f"\r\x1b[K{line}", nl=False, err=True)
-        elif isinstance(event, Ended):
-            click.echo("\r\x1b[K", nl=False, err=True)
-    elif isinstance(event, Waiting) and int(event.seconds) % WAIT_LINE_S == 0:
-        click.echo(line, err=True)
-
-
 def _report(
     run: Run, comparison: dict[str, Any] | None, *, verbose: bool, as_json: bool, ndjson: bool
 ) -> None:
@@ -277,39 +279,12 @@ def _report(
         click.echo(document.line({**fields, "comparison": comparison} if comparison else fields))
         return
     from tpustarter.checking import text
+    from tpustarter.cli.check_progress import can_rewrite
 
     paint = paint_for(_COLOURS)
-    click.echo(text.render(run, verbose=verbose, paint=paint))
+    folded = can_rewrite(sys.stdout)  # in a pipe each check keeps its line
+    click.echo(text.render(run, verbose=verbose, fold_passes=folded, paint=paint))
     if comparison:
         from tpustarter.checking import compare_text
 
         click.echo(f"\n{compare_text.render(comparison, paint)}")
-
-
-def _explain_exit(run: Run, code: ExitCode) -> str:
-    """Return one line for stderr: what, why, and the command to run next."""
-    from tpustarter.checking import text, verdict
-
-    if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
-        return f"exit {int(code)}: stopped before the end; next: run it again"
-    blocked = run.blocked
-    if blocked and blocked.code == code:
-        return f"exit {int(code)}: {blocked.what}" + (
-            f"; next: {blocked.hint}" if blocked.hint else ""
-        )
-    worst = next((result for result in run.failed()), None)
-    if worst:
-        return f"exit {int(code)}: {worst.id} failed; next: {text.next_step(worst)}"
-    unknown = next((result for result in run.results if verdict.without_verdict(result)), None)
-    if unknown:
-        reason, step = visible(text.summary(unknown)), text.next_step(unknown)
-        return f"exit {int(code)}: {unknown.id} has no verdict ({reason}); next: {step}"
-    all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
-    summary = text.nothing(run) if all_skipped else "nothing was verified"
-    step = "tpustarter check" if all_skipped else "tpustarter check --list"
-    reasons = {
-        ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",
-        ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
-        ExitCode.NOTHING_VERIFIED: f"{summary}; next: `{step}`",
-    }
-    return f"exit {int(code)}: {reasons.get(code, summary)}"

@@ -1,0 +1,163 @@
+"""A check run on a terminal: one line while it runs, one for what holds, and what to do now."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+from tests.cli.test_check import on_a_terminal, tpustarter
+from tests.support.runs import HOST, result, run_of
+from tpustarter.checking import bars, text
+from tpustarter.checking.runner import Ended, Started, Waiting
+from tpustarter.cli import check_end
+from tpustarter.cli.check_progress import Progress
+from tpustarter.learning import progress
+
+TERMINAL = {"TERM": "xterm-256color", "NO_COLOR": "1"}
+ERASED = r"\r\x1b\[(?:K|\d+A\x1b\[J)"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def follow(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> tuple[Progress, Terminal]:
+    """Return what follows a run of four checks on a terminal of so many columns."""
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    monkeypatch.setattr(stream, "fileno", lambda: 2)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    check = SimpleNamespace(id="jax.sample", framework="jax")
+    selfcheck = SimpleNamespace(run=run_of(), checks=[check] * 4)
+    return Progress(selfcheck, stream), stream  # pyright: ignore[reportArgumentType]
+
+
+def last_line(stream: Terminal) -> str:
+    """Return what stands in the line now."""
+    return re.split(ERASED, stream.getvalue())[-1]
+
+
+def started(name: str = "jax.sample") -> Started:
+    """Return the event of a check that starts."""
+    return Started(SimpleNamespace(id=name, framework="jax"))  # pyright: ignore[reportArgumentType]
+
+
+def test_the_line_says_how_far_the_run_is_and_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar, n of m, what went wrong so far, the check and its time."""
+    shown, stream = follow(monkeypatch)
+    with shown:
+        shown.begin()
+        shown.follow(Ended(result("pass")))
+        shown.follow(Ended(result("fail")))
+        shown.follow(Waiting(started().check, 3.2, "size 4 of 9"))
+        line = last_line(stream)
+
+    assert re.fullmatch("━+─+  2 of 4, 1 fail  jax.sample  3 s, size 4 of 9", line)
+    assert line.count("━") in (line.count("─"), line.count("─") + 1)
+    assert not last_line(stream)
+
+
+@pytest.mark.parametrize("columns", [20, 39, 60, 80, 200])
+def test_the_line_never_fills_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide characters count twice, so that no line breaks and stays behind."""
+    shown, stream = follow(monkeypatch, columns)
+    with shown:
+        shown.follow(Waiting(started("jax." + "x" * 40).check, 3, "試驗" * 60))
+        lines = re.split(ERASED, stream.getvalue())
+
+    assert lines
+    assert all(bars.columns(line) < columns for line in lines)
+
+
+def test_a_line_that_a_narrower_window_broke_is_taken_away_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After a resize the line takes two rows: both are erased."""
+    shown, stream = follow(monkeypatch, 80)
+    with shown:
+        shown.follow(Waiting(started().check, 3, "x" * 100))
+        monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((60, 24)))
+        shown.clear()
+
+    assert stream.getvalue().endswith("\r\x1b[1A\x1b[J")
+
+
+def test_a_run_that_breaks_leaves_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said of the error begins in the first column."""
+    shown, stream = follow(monkeypatch)
+
+    def breaks() -> None:
+        with shown:
+            shown.follow(started())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        breaks()
+
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_after_ctrl_c_the_line_says_that_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key was heard, even where the check takes its time to end."""
+    shown, stream = follow(monkeypatch)
+    with shown:
+        shown._selfcheck.run.stopped_by = signal.SIGINT
+        shown.follow(started())
+        line = last_line(stream)
+
+    assert "stopping jax.sample" in line
+
+
+def test_on_a_terminal_what_holds_is_one_line_unless_v_asks_for_each() -> None:
+    """Four or more fold; what fails keeps its line, and comes first."""
+    run = run_of(*[result("pass", f"jax.p{n}", seconds=1.0) for n in range(5)], result("fail"))
+    folded = text.render(run, fold_passes=True).splitlines()
+    few = text.render(run_of(HOST, result("pass")), fold_passes=True)
+
+    assert folded[0].startswith("FAIL  jax.sample")
+    assert "pass  5 claims hold (-v names each)" in "\n".join(folded)
+    assert all(len(line) <= 80 for line in folded)
+    assert "jax.p0" not in "\n".join(folded)
+    assert "5 claims hold (-v" not in text.render(run)
+    assert 5 == text.render(run, fold_passes=True, verbose=True).count("pass  jax.p")
+    assert "jax.sample" in few
+
+
+def test_a_terminal_gets_the_line_and_a_pipe_or_a_dumb_terminal_does_not() -> None:
+    """Where nothing can be rewritten, nothing tries to."""
+    names = ("check", "host.passes", "host.fails")
+    bright = on_a_terminal(*names, env=TERMINAL)
+    dumb = on_a_terminal(*names, env={**TERMINAL, "TERM": "dumb"})
+    piped = tpustarter(*names)
+
+    assert re.search("1 of 2", bright)
+    assert "\x1b" not in dumb + piped.stdout + piped.stderr
+    assert "━" not in dumb + piped.stdout + piped.stderr
+    assert "pass  host.passes" in re.split(ERASED, bright)[-1]
+
+
+def test_the_check_ends_with_what_to_do_now() -> None:
+    """Who begins is told where the tutor is, who has named a check which lesson is about it."""
+    assert "`tpustarter`" in (first := check_end.what_now(run_of(HOST, result("pass"))))
+    assert "first lesson" in first
+    progress.lesson_done("jax/precision")
+    assert "Go on" in check_end.what_now(run_of(HOST))
+    named = run_of(result("pass"), ids=["jax.sample"])
+    assert "tpustarter learn jax/precision" in check_end.what_now(named)
+
+
+def test_after_a_failure_the_command_that_explains_is_named() -> None:
+    """It stands on stderr, in a pipe as well."""
+    assert check_end.why(run_of(result("fail")), []) == "why: `tpustarter learn jax/precision`"
+    assert not check_end.why(run_of(result("pass")), [])

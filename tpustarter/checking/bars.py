@@ -1,0 +1,55 @@
+"""Bars of plain text, and how many columns a text takes on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+FULL, EMPTY = "━", "─"
+"""What a bar is drawn with: the shapes differ, so that colour is not needed."""
+_PLAIN = "#", "."
+"""The same for a stream that cannot write them."""
+
+
+def bar(share: float, width: int, encoding: str = "utf-8") -> str:
+    """Return a bar of so many columns, filled by a share of 0 to 1.
+
+    What has begun shows something, and only what is whole is filled to the end.
+    """
+    share = min(max(share, 0.0), 1.0)
+    filled = round(share * width)
+    if 0 < share < 1:
+        filled = min(max(filled, 1), width - 1)
+    full, empty = (FULL, EMPTY) if _can_write(FULL + EMPTY, encoding) else _PLAIN
+    return full * filled + empty * (width - filled)
+
+
+def _can_write(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes: two for a wide character, none for a combining one."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shortened(text: str, width: int) -> str:
+    """Return as much of a text as so many columns hold, with dots for what is left out."""
+    if columns(text) <= width:
+        return text
+    kept, room = "", width - 3
+    for character in text:
+        room -= _columns(character)
+        if room < 0:
+            break
+        kept += character
+    return f"{kept.rstrip()}..."[: max(width, 0)]

@@ -1,0 +1,67 @@
+"""What `check` says last: why its exit code is not 0, and what to do now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tpustarter.checking import text, verdict
+from tpustarter.cli.endings import explaining
+from tpustarter.problem import ExitCode
+from tpustarter.terminal import visible
+
+if TYPE_CHECKING:
+    from tpustarter.checking.results import Run
+
+
+def explain_exit(run: Run, code: ExitCode) -> str:
+    """Return one line for stderr: what, why, and the command to run next."""
+    if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+        return f"exit {int(code)}: stopped before the end; next: run it again"
+    blocked = run.blocked
+    if blocked and blocked.code == code:
+        return f"exit {int(code)}: {blocked.what}" + (
+            f"; next: {blocked.hint}" if blocked.hint else ""
+        )
+    worst = next((result for result in run.failed()), None)
+    if worst:
+        return f"exit {int(code)}: {worst.id} failed; next: {text.next_step(worst)}"
+    unknown = next((result for result in run.results if verdict.without_verdict(result)), None)
+    if unknown:
+        reason, step = visible(text.summary(unknown)), text.next_step(unknown)
+        return f"exit {int(code)}: {unknown.id} has no verdict ({reason}); next: {step}"
+    all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
+    summary = text.nothing(run) if all_skipped else "nothing was verified"
+    step = "tpustarter check" if all_skipped else "tpustarter check --list"
+    reasons = {
+        ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",
+        ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
+        ExitCode.NOTHING_VERIFIED: f"{summary}; next: `{step}`",
+    }
+    return f"exit {int(code)}: {reasons.get(code, summary)}"
+
+
+def why(run: Run, logs: Sequence[Path]) -> str:
+    """Return the line with the command that explains what is wrong; empty where none does."""
+    if logs and any(result.status == "error" for result in run.results):
+        return f"why: `{explaining(logs)}`"
+    lessons = [result.lesson for result in run.failed() if result.lesson]
+    return f"why: `tpustarter learn {visible(lessons[0])}`" if lessons else ""
+
+
+def what_now(run: Run) -> str:
+    """Return what to do after a run that ended well; empty where there is nothing to say.
+
+    Whoever named checks is told their lesson; who begins is told where the tutor is.
+    """
+    from tpustarter.learning import progress
+
+    lessons = {result.lesson for result in run.results if result.lesson}
+    if run.ids:
+        (*others, lesson) = lessons or {""}
+        is_one = lesson and not others
+        return f"Read what it means: `tpustarter learn {visible(lesson)}`" if is_one else ""
+    if progress.read().lessons:
+        return "Go on with your lessons in the tutor: `tpustarter`"
+    return "Now open the tutor, and run your first lesson: `tpustarter`"
