@@ -119,6 +119,7 @@ def test_the_paths_are_shown_again_and_left_without_a_choice(tmp_path: Path) -> 
         async with tutor(tmp_path) as pilot:
             seen = await press(pilot, "p")
             assert "1 * I only have a laptop" in seen
+            assert "You are on this path." in seen
             assert "Esc back" in seen
             seen = await press(pilot, "down", "escape")
             assert "Path: I only have a laptop" in seen
@@ -133,7 +134,7 @@ def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None
     """A bar with words, the current stage open, others one line each; Enter opens a stage."""
 
     async def journey() -> None:
-        async with staged(tmp_path).run_test(size=(80, 30)) as pilot:
+        async with staged(tmp_path).run_test(size=(80, 24)) as pilot:
             await settle(pilot)
             seen = await press(pilot, "1")
             assert "0 of 4 lessons, 8 min" in seen
@@ -158,6 +159,25 @@ def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None
             assert "done  One" in seen
             await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+def test_stages_that_come_next_are_open_where_there_is_room(tmp_path: Path) -> None:
+    """On a high screen; a smaller one shows the stage one is in; what was folded stays so."""
+
+    async def journey() -> None:
+        async with staged(tmp_path).run_test(size=(80, 40)) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "1")
+            assert "▼ The rest" in seen
+            assert "Three" in seen
+            await pilot.resize_terminal(80, 20)
+            await settle(pilot)
+            assert "▶ The rest" in on_screen(pilot.app)
+            await pilot.resize_terminal(80, 40)
+            await settle(pilot)
+            assert "▶ The rest" in await press(pilot, "down", "down", "down", "down", "enter")
 
     run(journey)
 

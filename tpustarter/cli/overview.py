@@ -32,9 +32,11 @@ def overview() -> None:
         instead = f"{words.no_tpu(plan.host_of(run_plan))}; checks run on "
         on_tpu = run_plan.platform == "tpu"
         click.echo(f"  Devices  {'' if on_tpu else instead}{run_plan.where}")
-        click.echo(f"  Python   {chosen.path} ({chosen.why}): {frameworks}")
+        path = interpreters.shown(chosen.path, os.environ, Path.cwd())
+        click.echo(f"  Python   {path} ({chosen.why}): {frameworks}")
         for interpreter in others:
-            click.echo(f"  also     {interpreter.path}: {', '.join(interpreter.frameworks)}")
+            path = interpreters.shown(interpreter.path, os.environ, Path.cwd())
+            click.echo(f"  also     {path}: {', '.join(interpreter.frameworks)}")
         if run_plan.blocked:
             click.echo(f"  Note     {run_plan.blocked.what}")
     except Problem as problem:

@@ -37,16 +37,19 @@ def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], None]]]:
 
     go = app.go
     yield "Check this machine", "tpustarter check", go.to_checks
-    for level, note in (("static", "nothing is started, safe beside a job"), ("full", "with speed"),
-                       ("soak", "with ten minutes of repeated work")):  # fmt: skip
+    for level, title in (
+        ("static", "Check this machine without starting anything, also while a job runs"),
+        ("full", "Check this machine in full, with its speed"),
+        ("soak", "Check this machine with ten minutes of repeated work"),
+    ):
         request = Request(level=level, devices=app.choices.devices)
         command = f"tpustarter check --level {level}"
-        yield f"Check this machine, {level}: {note}", command, partial(go.to_checks, request)
-    yield "Lessons", "tpustarter learn", go.to_lessons
-    yield "Rehearse for a TPU that is not here", "tpustarter rehearse", go.to_rehearsal
-    yield "TPUs in Google Cloud: what exists, create, delete", "tpustarter tpu list", go.to_tpus
+        yield title, command, partial(go.to_checks, request)
+    yield "All lessons", "tpustarter learn", go.to_lessons
+    yield "Rehearse: compile for a TPU that you don't have", "tpustarter rehearse", go.to_rehearsal
+    yield "TPUs in Google Cloud: list, create and delete them", "tpustarter tpu list", go.to_tpus
     yield "Set up an environment", "tpustarter setup jax", go.to_setup
     setup = partial(go.to_setup, "rehearse")
-    yield "Set up the TPU compiler, to rehearse", "tpustarter setup rehearse", setup
+    yield "Set up the TPU compiler, which a rehearsal needs", "tpustarter setup rehearse", setup
     command = "tpustarter check --python PATH --devices N"
     yield "Settings", command, go.to_settings

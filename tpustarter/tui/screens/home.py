@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tpustarter.tui.facts import Facts
     from tpustarter.tui.screens.paths import Paths
 
+OPENING = 6
+"""Lines above the stages: the next step and how far one is."""
 BESIDE = 140
 """Columns from which machine and last check stand beside the path."""
 
@@ -66,7 +68,8 @@ last line which keys work.
         self._facts: Facts | None = None
         self._course: Course | None = None
         self._unfolded: set[int] | None = None
-        """Stages whose lessons are shown; null for the one that the next lesson is in."""
+        """Stages whose lessons are shown; null for the one that the next lesson is in, and those
+        after it that fit."""
         self._chooser: Paths | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -91,10 +94,9 @@ last line which keys work.
         self._look()
 
     def on_resize(self) -> None:
-        """Move what stands beside the path, or below it."""
-        if self.has_class("-beside") != self._is_beside:
-            self.set_class(self._is_beside, "-beside")
-            self._show()
+        """Move what stands beside the path, or below it; more stages are open where they fit."""
+        self.set_class(self._is_beside, "-beside")
+        self.call_after_refresh(self._show)
 
     @property
     def _is_beside(self) -> bool:
@@ -164,7 +166,22 @@ last line which keys work.
     def _open_stages(self, standing: Standing) -> set[int]:
         if self._unfolded is not None:
             return self._unfolded
-        return set() if standing.current is None else {standing.current}
+        if standing.current is None:
+            return set()
+        opened, free = {standing.current}, self._free_lines(standing)
+        for number, stage in enumerate(standing.stages[standing.current + 1 :], 1):
+            free -= len(stage.lessons)
+            if free < 0:
+                break
+            opened.add(standing.current + number)
+        return opened
+
+    def _free_lines(self, standing: Standing) -> int:
+        """Return how many lines are left below all that is said with one stage open."""
+        current = standing.stages[standing.current or 0]
+        below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
+        taken = OPENING + len(standing.stages) + len(current.lessons) + below
+        return self.query_one(Rows).size.height - taken
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:

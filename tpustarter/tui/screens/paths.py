@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, Stack, word
+from tpustarter.tui.lines import Hanging, Line, Lines, Stack, word
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import Row, Rows
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ASKING = "Which of these is you? Your answer puts the lessons into an order that suits you."
 LATER = "You can change it at any time: press p at home."
 DIGITS = "123456789"
+HIGH = 34
+"""Lines from which each stage of the marked path has its own."""
 LOW = 20
 """Lines below which nothing more is said of the marked path."""
 
@@ -130,9 +132,11 @@ done counts on every path that has the lesson, so you lose nothing when you chan
             digit = number if number < 10 else " "
             label = f" {digit} {mark} {visible(path.title)}"
             note: tuple[Lines, ...] = ()
+            if path.id == self._own:
+                note = (Hanging("     ", Content.styled("You are on this path.", "dim")),)
             if self._facts and path.id == self._suggested:
                 text = f"Suits this machine: {self._facts.suggestion[1]}."
-                note = (Hanging("     ", word("next", text)),)
+                note = (*note, Hanging("     ", word("next", text)))
             yield Row(path.id, label, _amount(self._course.standing(path)), note)
 
     @on(Rows.OptionHighlighted)
@@ -141,10 +145,13 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         path = next((path for path in self._paths if path.id == event.option_id), None)
         if path is None or self._course is None:
             return
-        stages = [stage.title for stage in self._course.standing(path).stages if stage.title]
-        lines = [Hanging("", Content.styled(visible(path.who), "bold"))]
-        if stages:
-            lines.append(Hanging("Stages: ", visible("; ".join(stages))))
+        stages = [stage for stage in self._course.standing(path).stages if stage.title]
+        lines: list[Lines] = [Hanging("", Content.styled(visible(path.who), "bold"))]
+        if stages and self.size.height >= HIGH:
+            lines += [Line(Content(f"  {visible(stage.title)}"), stage.amount) for stage in stages]
+        elif stages:
+            titles = "; ".join(stage.title for stage in stages)
+            lines.append(Hanging("Stages: ", visible(titles)))
         self.query_one("#about", Static).update(Stack(lines))
 
     @on(Rows.OptionSelected)

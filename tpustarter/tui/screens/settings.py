@@ -59,8 +59,8 @@ Enter chooses the marked line, and a star marks what is chosen.
 * **Python**: lessons and checks run in it. `automatic` looks for one in this order: the active
   environment, `./.venv`, what set-up made, the Python tpustarter runs in, `python3`.
   `tpustarter check` follows this choice too, and `--python` outranks it.
-* **Virtual devices**: CPU devices that stand in for TPU cores. With a number they are used even
-  beside a TPU: nothing then counts as tested on a TPU.
+* **Virtual devices**: CPU devices that stand in for TPU cores. If you choose a number, they are
+  used on a machine with a TPU too, and then nothing counts as tested on a TPU.
 * **Colours**: choose `dark` or `light` where tpustarter took your terminal for the other. Without
   colours nothing is lost, because every colour repeats what a word says.
 """
@@ -111,13 +111,14 @@ Enter chooses the marked line, and a star marks what is chosen.
         saved = [choices.python] if choices.python else list[str]()
         for path in dict.fromkeys([*saved, *paths]):
             names = ", ".join(by_path[path].frameworks) if path in by_path else ""
-            text = f"{visible(path)}  {names or 'no framework'}"
+            shown = interpreters.shown(Path(path), self.tutor.machine.env, Path.cwd())
+            text = f"{visible(shown)}  {names or 'no framework'}"
             yield _choice_row(f"python:{path}", text, chosen=choices.python == path)
         yield Row(None, "")
         yield Row(None, Content.styled("Virtual CPU devices", "bold"))
         for number in DEVICES:
-            text = "automatic: 8 where there is no TPU, none beside one"
-            text = text if number is None else f"{number}, even beside a TPU"
+            text = "automatic: 8 on a machine without a TPU, none on a machine with one"
+            text = text if number is None else f"{number}, also on a machine with a TPU"
             yield _choice_row(f"devices:{number or ''}", text, chosen=choices.devices == number)
         yield Row(None, "")
         yield Row(None, Content.styled("Colours", "bold"))
