@@ -12,19 +12,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.kills import KINDS, Kills
 from tests.support.places import TESTS
+from tests.support.processes import GONE_S, LOAD_S, processes, until
+from tpustarter import locations
 
 KILLS = 24
+APP_KILLS = 8
 LONGEST_S = 1.0
-GONE_S = 15.0
-"""What README promises."""
-LOAD_S = 5.0
-"""More of it on two busy cores."""
 DRIVE = [sys.executable, str(TESTS / "support" / "drive.py"), str(TESTS / "samples" / "checks")]
 PROGRAM = [sys.executable, "-I", "-m", "tpustarter"]
 COMMANDS = (
@@ -46,30 +45,6 @@ def start(words: list[str], home: Path) -> subprocess.Popen[bytes]:
         words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )  # fmt: skip
-
-
-def processes(home: Path) -> dict[int, str]:
-    """Return the living processes that were started for this state folder, with a word for each."""
-    living: dict[int, str] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            variables = (folder / "environ").read_bytes()
-        except (OSError, IndexError):
-            continue
-        if state not in "ZX" and f"TPUSTARTER_HOME={home}\0".encode() in variables:
-            kinds = [word.decode() for word in words if word in (b"supervise", b"child")]
-            living[int(folder.name)] = (kinds or ["another"])[0]
-    return living
-
-
-def until(condition: Callable[[], object], seconds: float) -> float:
-    """Wait until a condition holds, or for so long; return how long it took."""
-    began = time.monotonic()
-    while not condition() and time.monotonic() - began < seconds:
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -104,6 +79,19 @@ def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
     assert (0, b"") == (done.returncode, done.stderr), f"TPUSTARTER_SEED={seed}"
     assert probes >= KILLS // 4, f"TPUSTARTER_SEED={seed}: too few met a probe"
     print(f"kills {KILLS}, with a probe {probes}, seed {seed}, left behind 0, {longest_s:.1f} s")
+
+
+def test_a_kill_while_something_is_done_in_the_app_loses_nothing_that_was_kept(
+    tmp_path: Path,
+) -> None:
+    """Typing, running and answering: what the next start shows. `tests.support.kills` does more."""
+    seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
+    kills = Kills(tmp_path, locations.state_place(), seed)
+    for number in range(APP_KILLS):
+        kills.kill(number, KINDS[number % len(KINDS)])
+
+    assert [] == kills.losses(), f"TPUSTARTER_SEED={seed}"
+    assert any(outcome.did for outcome in kills.outcomes), f"TPUSTARTER_SEED={seed}: all too early"
 
 
 def running(home: Path, check: str) -> tuple[subprocess.Popen[bytes], int]:

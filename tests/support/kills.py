@@ -1,0 +1,263 @@
+"""Kills the app at random moments while it is used, starts it anew, and says what was lost.
+
+    python -m tests.support.kills [50]
+
+Each kill meets one of three: a block is edited, blocks run, a question is answered. All share one
+state folder, and what one of them left must outlast those after it. Prints the seed, a row for each
+kill, and what was lost in all; ends with 1 where it is more than was promised. `TPUSTARTER_SEED`
+runs the same moments again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.processes import GONE_S, LOAD_S, processes, until
+from tests.support.terminal import Terminal
+from tests.support.tutor import write_checks, write_lessons
+from tpustarter import locations
+from tpustarter.learning import course, drafts, progress
+
+KINDS = ("edit", "run", "answer")
+TEXT = """# Round
+
+```python run id=first
+print("one", "first")
+```
+
+```python run id=second
+print("two", "second")
+```
+
+```quiz id=which
+Which one is right?
+( ) Left
+  Left was wrong.
+( ) Middle
+  Middle was wrong.
+(x) Right
+  That was it.
+```
+"""
+FIRST = 'print("one", "first")'
+MARK = "# kept "
+TYPED = MARK + "abcdefghijklmnopqrstuvwxyz" * 4
+LONGEST_S = {"edit": 4.0, "run": 6.0, "answer": 2.5}
+"""From the first key to the kill, at most; the first block starts a process, which takes long."""
+PROMISED_S = 0.3
+"""What was typed, or answered, longer ago than this is on the disk."""
+BUSY_S = 0.7
+"""More of it where other programs take the processor."""
+SETTINGS = {"path": "laptop"}
+
+
+@dataclass
+class Outcome:
+    """What one kill met, and what the next start found."""
+
+    number: int
+    kind: str
+    after_s: float
+    did: int = 0
+    """Letters typed, blocks that had passed on the screen, or answers given."""
+    kept: int = 0
+    lost_s: float = 0.0
+    """Since when the oldest thing that was lost had been typed or shown; 0 where nothing was."""
+    gone_s: float = 0.0
+    wrong: list[str] = field(default_factory=list[str])
+
+    def row(self) -> str:
+        """Return the row of this kill."""
+        lost = f"lost {self.did - self.kept}, {1000 * self.lost_s:.0f} ms old"
+        what = lost if self.did > self.kept else "lost nothing"
+        return (
+            f"{self.number:>3}  {self.kind:<6}  {self.after_s:>5.2f} s  did {self.did:>3}  "
+            f"kept {self.kept:>3}  gone in {self.gone_s:>4.1f} s  {what}"
+        ) + "".join(f"\n     {wrong}" for wrong in self.wrong)
+
+
+class Kills:
+    """Kills the app again and again, with one state folder."""
+
+    def __init__(self, folder: Path, home: Path, seed: int) -> None:
+        self._folder, self._home, self._chance = folder, home, random.Random(seed)
+        self._checks = write_checks(folder / "checks", "passes")
+        self.outcomes: list[Outcome] = []
+        course.follow(SETTINGS["path"])
+
+    def kill(self, number: int, kind: str) -> Outcome:
+        """Use the app, kill it, and look at what the next start shows."""
+        lessons = write_lessons(self._folder / f"lessons{number}", **{f"round{number}": TEXT})
+        outcome = Outcome(number, kind, self._chance.uniform(0, LONGEST_S[kind]))
+        self.outcomes.append(outcome)
+        times, screen = self._use_and_kill(lessons, outcome)
+        outcome.gone_s = until(lambda: not processes(self._home), GONE_S + LOAD_S)
+        if left := processes(self._home):
+            outcome.wrong.append(f"left behind: {left}")
+        self._judge(outcome, times, screen)
+        self._start_anew(lessons, outcome)
+        return outcome
+
+    def losses(self) -> list[str]:
+        """Return what was lost that should not be: also what earlier rounds had left."""
+        known = progress.read().lessons
+        wrong = [f"{one.number} {one.kind}: {text}" for one in self.outcomes for text in one.wrong]
+        for one in self.outcomes:
+            if one.kind != "edit" and one.kept and f"start/round{one.number}" not in known:
+                wrong.append(f"{one.number} {one.kind}: gone after a later kill")
+            if one.kind == "edit" and one.kept and not drafts.read(f"start/round{one.number}"):
+                wrong.append(f"{one.number} {one.kind}: gone after a later kill")
+        return wrong
+
+    def _use_and_kill(self, lessons: Path, outcome: Outcome) -> tuple[list[float], str]:
+        """Return how old each key, or each thing shown, was at the kill, and the last screen."""
+        tty = Terminal(str(lessons), str(self._checks), TPUSTARTER_HOME=str(self._home))
+        try:
+            open_lesson(tty)
+            keys = self._keys(outcome.kind)
+            began, done, wait = time.monotonic(), [], 0.0
+            shown: list[float] = []
+            next_at = began
+            while (now := time.monotonic()) - began < outcome.after_s:
+                if now >= next_at:
+                    key, wait = next(keys)
+                    tty.press(key)
+                    done.append(time.monotonic())
+                    next_at = done[-1] + wait
+                tty.read(0.01)
+                count = seen(tty.text, outcome.kind)
+                shown += [time.monotonic()] * (count - len(shown))
+            tty.process.kill()
+            killed = time.monotonic()
+            tty.process.wait()
+            while tty.read(0.1):
+                pass
+            shown += [killed] * (seen(tty.text, outcome.kind) - len(shown))
+            return [killed - at for at in (done[1:] if outcome.kind == "edit" else shown)], tty.text
+        finally:
+            tty.process.kill()
+            tty.process.wait()
+            tty.close()
+
+    def _keys(self, kind: str) -> Generator[tuple[str, float]]:
+        """Return keys, each with the seconds until the next one."""
+        if kind == "edit":
+            yield "e", 0.4
+            for letter in TYPED:
+                yield letter, self._chance.uniform(0.02, 0.1)
+        elif kind == "run":
+            yield "\r", 1.0  # runs it, and goes on to the next one once it has passed
+        else:
+            for number in self._chance.sample("123", 3):
+                yield number, self._chance.uniform(0.2, 0.7)
+        while True:
+            yield ("\r", 0.5) if kind == "run" else ("", 1.0)
+
+    def _judge(self, outcome: Outcome, ages: list[float], screen: str) -> None:
+        """Compare what was done with what is on the disk."""
+        lesson = f"start/round{outcome.number}"
+        known = progress.read().lessons.get(lesson, progress.LessonProgress())
+        outcome.did = len(ages)
+        if outcome.kind == "edit":
+            draft = drafts.read(lesson).get("first")
+            added = draft.code.removeprefix(FIRST).lstrip("\n") if draft else ""
+            if not (draft is None or draft.code.startswith(FIRST)) or not TYPED.startswith(added):
+                outcome.wrong.append(f"what was typed is mixed up: {draft}")
+            outcome.kept = len(added)
+        elif outcome.kind == "run":
+            outcome.kept = sum(entry["status"] == "pass" for entry in known.blocks.values())
+        else:  # one that was right once stays right, whatever was answered after it
+            right, shown = known.quizzes.get("which", {}).get("right"), "That was it." in screen
+            outcome.kept = outcome.did if right is not None and right >= shown else 0
+        if outcome.kept < outcome.did:
+            outcome.lost_s = ages[outcome.kept]
+        allowed_s = 0.0 if outcome.kind == "run" else PROMISED_S + BUSY_S
+        if outcome.lost_s > allowed_s:
+            outcome.wrong.append(
+                f"lost what was {outcome.lost_s:.2f} s old, on the screen:\n{screen}"
+            )
+
+    def _start_anew(self, lessons: Path, outcome: Outcome) -> None:
+        """Start the app, open the lesson, and look whether it shows what was kept."""
+        files = self._home.glob("**/*.json")
+        outcome.wrong += [f"{path.name} is broken" for path in files if not is_whole(path)]
+        settings = json.loads((self._home / "settings.json").read_text())
+        if any(settings.get(name) != value for name, value in SETTINGS.items()):
+            outcome.wrong.append(f"settings: {settings}")
+        tty = Terminal(str(lessons), str(self._checks), TPUSTARTER_HOME=str(self._home))
+        try:
+            open_lesson(tty)
+            if outcome.kind == "edit" and outcome.kept:
+                typed = TYPED[: min(outcome.kept, 40)].rstrip()
+                tty.until(lambda text: typed in text)
+        except AssertionError as error:
+            outcome.wrong.append(f"the next start: {error}")
+        finally:
+            tty.process.kill()
+            tty.process.wait()
+            tty.close()
+        until(lambda: not processes(self._home), GONE_S + LOAD_S)
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether a file holds JSON."""
+    try:
+        json.loads(path.read_text())
+    except ValueError:
+        return False
+    return True
+
+
+def open_lesson(tty: Terminal) -> None:
+    """Wait for Home, open the lesson of this round, and wait until all of it is there."""
+    tty.until(lambda text: "Path" in text)
+    tty.press("l")
+    tty.until(lambda text: "Round" in text and "This machine" not in text)
+    tty.press("\r")
+    tty.until(lambda text: 'print("two"' in text and "edit" in text.splitlines()[-2])
+
+
+def seen(screen: str, kind: str) -> int:
+    """Return how many blocks have passed, or answers were given, as the screen says."""
+    if kind == "run":
+        return sum(line.count("pass  ") for line in screen.splitlines())
+    if kind == "answer":
+        answers = ("Left was wrong.", "Middle was wrong.", "That was it.")
+        return sum(answer in screen for answer in answers)
+    return 0
+
+
+def main() -> int:
+    """Print the table; returns an exit code."""
+    count = int(sys.argv[1]) if sys.argv[1:] else 50
+    seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
+    print(f"{count} kills, TPUSTARTER_SEED={seed}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "state"
+        os.environ.update(HOME=folder, TPUSTARTER_HOME=str(home))
+        kills = Kills(Path(folder), locations.state_place(), seed)
+        chance = random.Random(seed)
+        for number in range(count):
+            print(kills.kill(number, chance.choice(KINDS)).row(), flush=True)
+        losses = kills.losses()
+        for kind in KINDS:
+            rows = [one for one in kills.outcomes if one.kind == kind]
+            did, kept = sum(one.did for one in rows), sum(one.kept for one in rows)
+            oldest = max((one.lost_s for one in rows), default=0.0)
+            print(f"{kind:<6} {len(rows):>3} kills, did {did}, kept {kept}, "
+                  f"oldest that was lost {1000 * oldest:.0f} ms")  # fmt: skip
+        print("\n".join(losses) or "nothing that was promised to be kept was lost")
+        print(f"unfinished files left: {len(list(home.glob('**/.*-*')))}")
+    return 1 if losses else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
