@@ -121,6 +121,15 @@ def test_a_hit_says_where_it_is_and_what_was_found(library: Library) -> None:
     assert spot.line == lesson.path.read_text().split("\n")[spot.number - 1]
 
 
+def test_code_is_shown_from_its_first_sign(library: Library, tmp_path: Path) -> None:
+    """Without the indentation that it has in its program; the kind of text is said."""
+    lesson = make_lesson(tmp_path, "```python\nif x:\n    feed(batch)\n```\n", name="04-code")
+    [hit] = Library(Shelf([lesson]), {}).search("feed").hits
+
+    assert [(True, "feed(batch)")] == [(spot.is_code, spot.line) for spot in hit.spots]
+    assert library.search("feed").of("lesson") == []
+
+
 def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Library) -> None:
     """Of each word that nothing has."""
     found = library.search("laoder")

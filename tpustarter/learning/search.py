@@ -189,7 +189,7 @@ def _spots(sections: Sequence[Match]) -> Iterator[Spot]:
         best = next((n for n in ranked if _found(spread[n])), None)
         if best is None:
             continue
-        yield Spot(section.numbers[best], heading, _parts_of(spread[best]), best > n_prose)
+        yield Spot(section.numbers[best], heading, _parts_of(spread[best].strip()), best > n_prose)
         left -= 1
         if not left:
             return
