@@ -114,6 +114,9 @@ def test_a_check_is_found_by_a_part_and_of_several_by_the_framework() -> None:
         check.id for check in content.select(checks, ["default-precision"], "static", None)
     ]
     assert content.find_check("matmul_precision", checks, {"jax"}) == "jax.matmul_precision"
+    (meant,) = content.select(checks, ["matmul-precision"], "quick", None, {"jax"})
+    (asked,) = content.select(checks, ["matmul-precision"], "quick", "torch_xla", {"jax"})
+    assert ("jax.matmul_precision", "torch_xla.matmul_precision") == (meant.id, asked.id)
     with pytest.raises(Problem, match="each of 3 checks"):
         content.select(checks, ["matmul_precision"], "quick", None)
 

@@ -151,28 +151,28 @@ def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) ->
 
 
 def select(
-    checks: Iterable[Check], patterns: Iterable[str], level: str, framework: str | None
-) -> list[Check]:
+    checks: Iterable[Check], patterns: Iterable[str], level: str, framework: str | None,
+    installed: Container[str] = (),
+) -> list[Check]:  # fmt: skip
     """Return the checks a run should attempt.
 
-    A literal id asks for a check whatever its level; a glob selects among those of the level.
+    A literal id asks for a check whatever its level; a glob selects among those of the level. Where
+    part of an id can be each of several, the one of `framework` is meant, else the one `installed`.
 
     Raises:
-        Problem: a literal id that does not exist or can be each of several, or a glob that matches
-            nothing.
+        Problem: an id of none, or one that can be each of several, or a glob that matches nothing.
     """
     checks = list(checks)
     depth = LEVELS.index(level)
     chosen = [check for check in checks if LEVELS.index(check.level) <= depth]
     if framework:
         chosen = [check for check in chosen if check.framework in ("host", framework)]
-    patterns = list(patterns)
-    if not patterns:
+    if not (patterns := list(patterns)):
         return chosen
     selected_ids: set[str] = set()
     for pattern in patterns:
         if not is_glob(pattern):
-            selected_ids.add(find_check(pattern, checks))
+            selected_ids.add(find_check(pattern, checks, [framework] if framework else installed))
             continue
         matching = {check.id for check in chosen if fnmatchcase(check.id, pattern)}
         if not matching:
@@ -187,8 +187,9 @@ def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] =
     """Return the id that was typed, whole or in part: of several the one of these frameworks."""
     titles = {check.id: check.title for check in checks}
     liked = {check.id for check in checks if check.framework in frameworks}
-    listed_by = "tpustarter check --list"
-    return short_ids.find(typed, titles, kind="check", listed_by=listed_by, preferred=liked)
+    return short_ids.find(
+        typed, titles, kind="check", listed_by="tpustarter check --list", preferred=liked
+    )
 
 
 def seconds(checks: Iterable[Check], minutes: float) -> float:

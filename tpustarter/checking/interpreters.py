@@ -36,7 +36,12 @@ class Interpreter:
 
     def has(self, framework: str) -> bool:
         """Return whether the framework of this name is installed in it."""
-        return any(name.split(" ", 1)[0] == framework for name in self.frameworks)
+        return framework in self.names
+
+    @property
+    def names(self) -> set[str]:
+        """Return the names of the frameworks installed in it, without versions."""
+        return {name.split(" ", 1)[0] for name in self.frameworks}
 
     @property
     def has_gpu_plugin(self) -> bool:

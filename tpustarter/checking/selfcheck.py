@@ -55,10 +55,15 @@ class SelfCheck:
         self._machine = machine or host.Machine()
         self._checks_folder = checks
         self._folder = folder or Path.cwd()
-        every_check = content.read_checks(checks)
-        self.checks = content.select(every_check, request.ids, request.level, request.framework)
         self._interpreter, self._others = interpreters.choose(
             request.python, self._machine.env, self._folder, _wanted(request)
+        )
+        self.checks = content.select(
+            content.read_checks(checks),
+            request.ids,
+            request.level,
+            request.framework,
+            self._interpreter.names,
         )
         self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None

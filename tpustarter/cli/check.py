@@ -102,8 +102,8 @@ def check(
 ) -> None:
     """Check this machine, and say what was proven and where.
 
-    IDs may be globs, such as 'jax.*'. Nothing outside the state folder is changed, no process
-    but our own is ended, and nothing is sent anywhere.
+    IDs may be parts of ids, such as all_reduce, or globs, such as 'jax.*'. Nothing outside the
+    state folder is changed, no process but our own is ended, and nothing is sent anywhere.
     """
     from tpustarter.checking import results, verdict
 
@@ -249,8 +249,13 @@ def _save(run: Run) -> None:
 
 
 def _select_checks(request: Request) -> list[content.Check]:
+    installed = set[str]()
+    if any(not content.is_glob(name) for name in request.ids):
+        from tpustarter.checking import interpreters
+
+        installed = interpreters.choose(request.python, os.environ, Path.cwd())[0].names
     checks = content.read_checks()
-    return content.select(checks, request.ids, request.level, request.framework)
+    return content.select(checks, request.ids, request.level, request.framework, installed)
 
 
 def _list(request: Request) -> None:
