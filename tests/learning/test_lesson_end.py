@@ -56,7 +56,7 @@ def lesson(tmp_path: Path) -> Lesson:
 def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     """From nothing to everything: each thing that is missing is named, and where it stands."""
     question = (
-        'The question "Why is it so, and why is it never otherwise ..." has no right answer yet'
+        'The question "Why is it so, and why is it never otherwise ..." waits for your answer'
     )
     exercise = 'The exercise "Return the double" has not been judged'
     end = read_end(lesson)
@@ -79,27 +79,52 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     progress.exercise_judged(lesson.id, "double", is_right=True)
     progress.quiz_answered(lesson.id, "why", is_right=False)
 
-    expected = "Done: 2 of 2 blocks, question right, exercise right"
+    expected = "Done: 2 of 2 blocks, question right, exercise solved"
     assert LessonEnd(is_done=True, headline=expected, still_open=()) == read_end(lesson)
 
 
 def test_many_open_things_are_counted(tmp_path: Path) -> None:
     """The end is seen at a glance, whatever the lesson is made of."""
-    text = "".join(fence(f"print({number})", name=f"b{number}") for number in range(9))
+    text = "".join(
+        f"## Part {number}\n\n" + fence(f"print({number})", name=f"b{number}")
+        for number in range(9)
+    )
     lesson = make_lesson(tmp_path, text)
     progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
     end = read_end(lesson)
 
     assert lesson_end.MOST_OPEN == len(end.still_open)
-    assert "Block 2 has not run" == end.still_open[0]
+    assert 'Block 2, below "Part 1", has not run' == end.still_open[0]
     assert "4 more are open" == end.still_open[-1]
+    by_id = read_end(lesson, by_id=True).still_open
+    assert ("Blocks `b1`, `b2`, `b3`, `b4`, `b5`, `b6`, `b7` and `b8` have not run",) == by_id
+
+
+def test_blocks_of_one_heading_are_one_thing_to_do(tmp_path: Path) -> None:
+    """Those that broke are told beside those that have not run."""
+    text = "## Here\n\n" + "".join(fence(f"print({n})", name=f"b{n}") for n in range(5))
+    lesson = make_lesson(tmp_path, text)
+    progress.block_ended(lesson, blocks.blocks_of(lesson)[0], BlockResult("b0", "pass"))
+    progress.block_ended(lesson, blocks.blocks_of(lesson)[1], BlockResult("b1", "error"))
+
+    assert (
+        'Block 2, below "Here", raised an exception',
+        'Blocks 3, 4 and 5, below "Here", have not run',
+    ) == read_end(lesson).still_open
+
+
+def test_a_wrong_answer_is_another_thing_than_none(lesson: Lesson) -> None:
+    """Whoever answered is not told that the question waits."""
+    progress.quiz_answered(lesson.id, "why", is_right=False)
+
+    assert any("is not answered right yet" in line for line in read_end(lesson).still_open)
 
 
 def test_a_lesson_without_blocks_is_done_by_its_questions_or_by_reading_on(tmp_path: Path) -> None:
     """Nothing is counted that is not there."""
     words = make_lesson(tmp_path, "Words.\n", name="01-words")
     asks = make_lesson(tmp_path, TEXT[TEXT.index("```quiz") :], name="02-asks")
-    assert "Nothing here is to be run" == read_end(words).headline
+    assert "This lesson has no blocks to run" == read_end(words).headline
     assert "Not done yet" == read_end(asks).headline
     progress.quiz_answered(asks.id, "why", is_right=True)
     progress.lesson_done(words.id)

@@ -54,7 +54,7 @@ def test_the_end_follows_blocks_and_answers_as_they_pass(tmp_path: Path) -> None
             await press(pilot, "r")
             assert "Not done yet: 1 of 2 blocks · Block 2 has not run." in _end(pilot)
             await press(pilot, "1")
-            assert 'The question "How many devices?" has no right answer yet.' in _end(pilot)
+            assert 'The question "How many devices?" is not answered right yet.' in _end(pilot)
             await press(pilot, "r", "2")
             assert "Done: 2 of 2 blocks, question right n Next" in _end(pilot)
             assert 'n Next on your path "I only have a laptop": Second, 2 min' in _end(pilot)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from tpustarter.content import Lesson, LessonPath
 from tpustarter.learning import course, exercises
@@ -19,13 +20,18 @@ MOST_OPEN = 5
 """Things that are told as still open, each on a line; more are counted."""
 MOST_QUESTION = 48
 """Characters of a question that are told."""
+_OTHER = "printed something else than the lesson says"
 _BLOCK_STATES = {
-    None: "has not run",
-    "fail": "printed something else than the lesson says",
-    "error": "raised an exception",
-    "changed": "has changed since you ran it",
+    None: ("has not run", "have not run"),
+    "fail": (_OTHER, _OTHER),
+    "error": ("raised an exception", "raised exceptions"),
+    "changed": ("has changed since you ran it", "have changed since you ran them"),
 }
-_EXERCISE_STATES = {"fail": "is not right yet", "shown": "was not solved without the solution"}
+"""What is said of one block, and of several."""
+_EXERCISE_STATES = {
+    "fail": "is not right yet",
+    "shown": "is not solved yet, but you have seen its solution",
+}
 
 
 @dataclass(frozen=True)
@@ -62,20 +68,20 @@ def look(
     needed, achieved = (len(blocks), passed) if blocks else (len(questions), right)
     is_done = bool(known.done) or needed == achieved > 0
     counts = [f"{passed} of {len(blocks)} block{'s' * (len(blocks) > 1)}"] if blocks else []
-    counts += _counted("question", right, len(questions))
-    counts += _counted("exercise", solved, len(lesson_exercises))
+    counts += _counted("question", right, len(questions), "right")
+    counts += _counted("exercise", solved, len(lesson_exercises), "solved")
     left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, lesson_exercises)]
     headline = ": ".join(filter(None, ("Done" if is_done else "Not done yet", ", ".join(counts))))
     if not needed and not counts:
-        headline = "Done: you have read it" if is_done else "Nothing here is to be run"
+        headline = "Done: you have read it" if is_done else "This lesson has no blocks to run"
     return LessonEnd(is_done, headline, _shortened(left))
 
 
-def _counted(noun: str, right: int, count: int) -> list[str]:
+def _counted(noun: str, right: int, count: int, how: str) -> list[str]:
     """Return how many of some are right: in one word where there is one."""
     if count > 1 and right:
-        return [f"{right} of {count} {noun}s right"]
-    return [f"{noun} right"] if right else []
+        return [f"{right} of {count} {noun}s {how}"]
+    return [f"{noun} {how}"] if right else []
 
 
 def _is_right(known: LessonProgress, question: str) -> bool:
@@ -93,6 +99,7 @@ def _open_blocks(parts: Sequence[Part], known: LessonProgress, *, by_id: bool) -
         yield "No block has run yet"
         return
     heading, number = "", 0
+    places: list[tuple[str, tuple[str, str], str]] = []
     for part in parts:
         if part.kind == "markdown" and not part.fold:
             heading = _last_heading(part.text) or heading
@@ -101,9 +108,20 @@ def _open_blocks(parts: Sequence[Part], known: LessonProgress, *, by_id: bool) -
         number += 1
         status = known.status(part.block)
         if not part.block.is_optional and status != "pass":
-            below = f', below "{heading}",' if heading else ""
-            name = f"Block `{part.block.id}`" if by_id else f"Block {number}{below}"
-            yield f"{name} {_BLOCK_STATES.get(status, 'has not run')}"
+            name = f"`{part.block.id}`" if by_id else str(number)
+            state = _BLOCK_STATES.get(status, _BLOCK_STATES[None])
+            places.append(("" if by_id else heading, state, name))
+    for (below, (of_one, of_many)), group in groupby(places, lambda place: place[:2]):
+        names = [name for *_, name in group]
+        noun = "Blocks" if len(names) > 1 else "Block"
+        place = f', below "{below}",' if below else ""
+        yield f"{noun} {_joined(names)}{place} {of_many if len(names) > 1 else of_one}"
+
+
+def _joined(names: list[str]) -> str:
+    """Return names as a list in a sentence: `2, 3 and 5`."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _open_rest(
@@ -112,7 +130,9 @@ def _open_rest(
     """Yield the questions without a right answer, and the exercises that are not solved."""
     for quiz in (part.quiz for part in parts if part.quiz):
         if not _is_right(known, quiz.id):
-            yield f'The question "{_short(quiz.question)}" has no right answer yet'
+            was_answered = quiz.id in known.quizzes
+            how = "is not answered right yet" if was_answered else "waits for your answer"
+            yield f'The question "{_short(quiz.question)}" {how}'
     for exercise in lesson_exercises:
         status = _state(known, exercise)
         if status != "pass":
