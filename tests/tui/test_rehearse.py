@@ -112,7 +112,8 @@ def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
             seen = await press(pilot, "down", "enter")
             assert "does_not_fit: breaks for v6e-8" in seen
             assert "needs 18.00 GiB, one device has" in seen
-            assert "biggest" in seen
+            assert "filled" in seen
+            assert re.search(r"\[A+.*\|.*\] \d+ %", seen)
             assert "smaller batch" in seen
 
     run(journey)

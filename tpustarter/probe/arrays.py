@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+"""What JAX makes of types of 64 bits, unless `jax_enable_x64` is on."""
 _NUMBERS = (bool, int, float, complex)
 DONATES = "what it donates is not seen here: the memory of its arguments is counted in full"
 
@@ -50,8 +53,15 @@ def is_array(value: Any) -> bool:
 
 
 def short(value: Any) -> str:
-    """Return an array's type as HLO writes it: `f32[8,128]`."""
-    name = re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(value.dtype))
+    """Return an array's type as HLO writes it: `f32[8,128]`.
+
+    What JAX narrows to 32 bits is named as it is compiled: NumPy's `int64` is `s32`.
+    """
+    jax = sys.modules.get("jax")
+    kind = str(value.dtype)
+    if jax is not None and not jax.config.jax_enable_x64:
+        kind = _NARROWED.get(kind, kind)
+    name = re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, kind)
     return f"{name}[{','.join(str(size) for size in value.shape)}]"
 
 

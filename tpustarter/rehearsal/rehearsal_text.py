@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tpustarter.machine.tpus import parse_type
-from tpustarter.rehearsal import script_text
+from tpustarter.rehearsal import memory_bar, script_text
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.terminal import WIDTH, Paint, cut, unpainted, visible, wrap
 
@@ -139,9 +139,7 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
         else:
             lines += wrap(visible(summary(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
-            lines += [
-                cut(_INDENT + array(buffer), WIDTH) for buffer in biggest(first.get("buffers", []))
-            ]
+            lines += memory_bars(group, _INDENT)
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
         lines += _noted(group)
         if verbose and first.get("detail"):
@@ -153,6 +151,7 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     else:
         lines = wrap(visible(label(first)), head, hang=_INDENT)
         lines += [f"{_INDENT}{result['tpu']:<8} {summary(result)}" for result in group]
+    lines += memory_bars(group, _INDENT) if facts else []
     lines += _noted(group)
     for result in group if verbose else group[:1]:
         texts = notes(result, verbose=verbose) if facts else []
@@ -161,6 +160,24 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
             texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
         for fact in texts:
             lines += wrap(visible(fact), _INDENT, hang=f"{_INDENT}  ")
+    return lines
+
+
+def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
+    """Return a bar for each TPU, and what its letters mean; the legend alone without a bar."""
+    buffers = biggest(group[0].get("buffers") or [])
+    taken = [memory_bar.parts(result, buffers) for result in group]
+    bars = [(result, memory_bar.bar(result, own))
+            for result, own in zip(group, taken, strict=True)]  # fmt: skip
+    lines = [f"{indent}{result['tpu']:<8} {text} {memory_bar.percent(result)}"
+             for result, text in bars if text]  # fmt: skip
+    if not lines and group[0]["status"] == "compiles":
+        return []
+    for part in taken[0]:
+        if part.buffer is not None:
+            lines.append(cut(f"{indent}{part.letter}{array(part.buffer)}", WIDTH))
+        elif any(memory_bar.OTHER in text for _, text in bars):
+            lines.append(f"{indent}{part.letter}{size(part.taken):>10}  everything else")
     return lines
 
 
@@ -181,7 +198,7 @@ def summary(result: dict[str, Any]) -> str:
     """Return the compiler's answer in one line."""
     limit = result.get("hbm_limit_bytes") or 0
     if result["status"] == "compiles":
-        stored = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
+        stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
         return f"{size(result['hbm_bytes'])} of {size(limit)}  {stored}"
     if result["status"] == "does-not-fit":
         text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"

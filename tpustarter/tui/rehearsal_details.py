@@ -38,8 +38,9 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
         notes = [note for note in rehearsal_text.notes(result) if not note.startswith("largest ")]
         yield from map(_labelled, notes)
         yield Hanging(_dim_label("time"), visible(rehearsal_text.model_time(result)))
-    for number, buffer in enumerate(rehearsal_text.biggest(buffers)):
-        yield Hanging(_dim_label("" if number else "biggest"), rehearsal_text.array(buffer))
+    if result["status"] in ("compiles", "does-not-fit"):
+        for number, line in enumerate(rehearsal_text.memory_bars([result])):
+            yield Hanging(_dim_label("" if number else "filled"), line)
     if result["status"] != "compiles":
         for line in rehearsal_text.paddings(buffers):
             yield Hanging(_dim_label("padding"), visible(line))

@@ -1,0 +1,30 @@
+"""Types of arrays as they are told to people."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from tpustarter.probe import arrays
+
+
+@pytest.mark.parametrize(
+    ("kind", "narrowed", "whole"),
+    [
+        (np.int64, "s32[64]", "s64[64]"),
+        (np.uint64, "u32[64]", "u64[64]"),
+        (np.float64, "f32[64]", "f64[64]"),
+        (np.complex128, "c64[64]", "c128[64]"),
+        (np.int8, "s8[64]", "s8[64]"),
+    ],
+)
+def test_a_type_that_jax_narrows_is_told_as_it_is_compiled(
+    kind: type, narrowed: str, whole: str
+) -> None:
+    """A NumPy array of 64 bits becomes one of 32, unless `jax_enable_x64` is on."""
+    value = np.zeros(64, kind)
+
+    assert narrowed == arrays.short(value) == arrays.short(jax.numpy.asarray(value))
+    with jax.enable_x64(True):
+        assert whole == arrays.short(value)
