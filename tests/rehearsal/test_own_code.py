@@ -22,6 +22,7 @@ from tests.support.stub_compiler import SAMPLES, make_compiler
 from tests.support.stubs import make_python
 from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import lowering
 from tpustarter.rehearsal.own_code import Printed
 from tpustarter.rehearsal.run import Rehearsal, Request
 
@@ -114,7 +115,11 @@ def test_a_python_without_jax_is_told_with_what_to_install(tmp_path: Path, stub:
     with pytest.raises(Problem, match="No module named 'jax'") as problem:
         rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("f32[8]",), python=bare)
 
-    assert f"install `jax` for `{bare}`" in (problem.value.hint or "")
+    hint = problem.value.hint or ""
+    assert f"uv pip install --python {bare} jax` installs `jax` for `{bare}`" in hint
+    (next((tmp_path / "bare").glob("lib/python3*/site-packages")) / "pip").mkdir()
+    hint = lowering.install_hint("No module named 'PIL.Image'", bare) or ""
+    assert f"`{bare} -m pip install pillow` installs" in hint
 
 
 def test_every_sample_is_used() -> None:

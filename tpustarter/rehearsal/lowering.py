@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -25,6 +26,11 @@ from tpustarter.rehearsal.own_code import (
 )
 from tpustarter.running.process import Event, Probe
 
+_PACKAGES = {
+    "PIL": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "yaml": "pyyaml",
+    "orbax": "orbax-checkpoint", "haiku": "dm-haiku", "tree": "dm-tree",
+}  # fmt: skip
+"""Packages whose modules have another name."""
 LAST = ", so nothing after it was tried"
 _WANTED_VALUES = "PjRt buffer is null in TransferFromDevice"
 """How torch_xla 2.9.0 ends its process where a tensor without memory is read."""
@@ -279,4 +285,18 @@ def install_hint(error: str, python: str) -> str | None:
     missing = re.search(r"No module named '([\w.]+)'", error)
     if not missing:
         return None
-    return f"install `{missing[1]}` for `{python}`, or name another with `--python PATH`"
+    package = missing[1].partition(".")[0]
+    package = _PACKAGES.get(package, package)
+    return (
+        f"`{install_command(package, python)}` installs `{package}` for `{python}`; or name "
+        "another Python with `--python PATH`"
+    )
+
+
+def install_command(package: str, python: str) -> str:
+    """Return what installs a package for a Python: uv where it has no pip, as uv makes them."""
+    prefix = Path(python).expanduser().parent.parent
+    if any(prefix.glob("lib/python3*/site-packages/pip")):
+        return f"{python} -m pip install {package}"
+    uv = "uv" if shutil.which("uv") else "python3 -m uv"
+    return f"{uv} pip install --python {python} {package}"

@@ -17,7 +17,12 @@ STORM = 4
 STORM_LESSON = "jax/try-a-tpu-you-do-not-have"
 _INDENT = " " * 6
 NOTHING_JITTED = (
-    "it ended well, and called nothing that it had given to `jax.jit`: there was nothing to compile"
+    "it ended without an error, but it called no function that it had passed to `jax.jit`, so "
+    "there was nothing to compile"
+)
+JIT_SOMETHING = (
+    "put `@jax.jit` above the function that does the work, call it in the script, and type the "
+    "same command again; `tpustarter rehearse` lists the functions of your files"
 )
 
 
@@ -65,5 +70,5 @@ def remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
         texts.append((f"{rehearsal.script_error}{where}",
                       install_hint(rehearsal.script_error, python)))  # fmt: skip
     elif not rehearsal.results and rehearsal.stopped_by is None:
-        texts.append((NOTHING_JITTED, None))
+        texts.append((NOTHING_JITTED, JIT_SOMETHING))
     return texts
