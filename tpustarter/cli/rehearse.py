@@ -81,9 +81,10 @@ def rehearse(
 ) -> None:
     """Compile programs for TPUs that you don't have, with the real TPU compiler.
 
-    IDs are checks (globs too); FILE.py:FUNCTION is a function of your own, jitted or plain.
-    FILE.py alone calls its function `programs(devices)`, which yields (name, function,
-    arguments). The arguments may be pytrees and have shardings.
+    Without a name, it lists the functions in your files with the command for each, and compiles
+    nothing. FILE.py:FUNCTION is a function of your own, jitted or plain. IDs are checks, and
+    'jax.*' is all checks of JAX. FILE.py alone calls its function `programs(devices)`, which
+    yields (name, function, arguments). The arguments may be pytrees and have shardings.
 
     For PyTorch, FILE.py:make returns a module, its example inputs and, if you like, a function
     of parameters that makes the optimizer. Its forward pass and one training step are lowered
