@@ -289,7 +289,7 @@ def test_a_broken_lessons_folder_is_told_in_full(tmp_path: Path) -> None:
         async with tutor(tmp_path) as pilot:
             (tmp_path / "lessons/paths.yml").write_text("- a\n")
             seen = " ".join((await press(pilot, "c", "escape")).split())
-            assert "are not a list of entries with `id`, `title`, `who` and `lessons`" in seen
+            assert "are not a list of entries with id, title, who and lessons" in seen
             (tmp_path / "lessons/start/0001-hello.md").write_text("# Hello\n")
             seen = " ".join((await press(pilot, "l")).split())
             assert "has no YAML header between two `---` lines" in seen

@@ -266,7 +266,7 @@ def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path
             assert "Type FILE.py:FUNCTION" in seen
             pilot.app.screen.query_one("#search").value = f"{tmp_path}/mine.py:too_big f32[8"
             seen = await press(pilot, "enter")
-            assert "`--arg f32[8` cannot be read" in seen
+            assert "--arg f32[8 cannot be read" in seen
             await press(pilot, "escape")
             pilot.app.screen.query_one("#search").value += "]"
             seen = await press(pilot, "enter")
@@ -326,7 +326,7 @@ def test_what_names_no_file_is_told(
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
             await press(pilot, "home", *(["down"] if kind == "script" else []), "space")
             pilot.app.screen.query_one("#search").value = typed
-            assert said in await press(pilot, "enter")
+            assert said.replace("`", "") in await press(pilot, "enter")
             assert "Enter choose it" in await press(pilot, "escape")
 
     run(journey)
@@ -339,7 +339,7 @@ def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -
         async with rehearsing(tmp_path, None, "compiles") as pilot:
             seen = await press(pilot, "r")
             assert "no Python found here has the TPU compiler" in seen
-            assert "`tpustarter setup rehearse`" in seen
+            assert "tpustarter setup rehearse" in seen
             assert "s set up" in seen
             assert isinstance(pilot.app.screen, Rehearsing)
             assert "r again" in seen

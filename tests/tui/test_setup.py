@@ -150,7 +150,7 @@ def test_a_problem_is_shown_with_the_words_of_the_command_line(tmp_path: Path) -
             await press(pilot, "enter", "c")
             seen = on_screen(pilot.app)
             assert isinstance(pilot.app.screen, Notice)
-            assert "error: there is no check `host.passes`" in seen
+            assert "error: there is no check host.passes" in seen
             await press(pilot, "escape", "escape")
             assert "Hello" in on_screen(pilot.app).splitlines()[0]
 

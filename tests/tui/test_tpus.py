@@ -103,12 +103,12 @@ def test_an_entry_that_google_does_not_list_is_shown(cloud: FakeCloud, tmp_path:
 
             seen = await press(pilot, "d")
             assert isinstance(pilot.app.screen, Notice)
-            assert "error: Google lists nothing called `lost`" in seen
+            assert "error: Google lists nothing called lost" in seen
             await press(pilot, "escape")
 
             cloud.clock.sleep(700)
             seen = await press(pilot, "r")
-            assert "`lost` in us-central1-b is gone, and nothing of it is billed." in seen
+            assert "lost in us-central1-b is gone, and nothing of it is billed." in seen
             assert [] == ledger.entries()
 
     run(journey)

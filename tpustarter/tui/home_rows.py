@@ -10,7 +10,7 @@ from textual.content import Content
 
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, word
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.widgets import Row
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def next_rows(known: Course, facts: Facts | None, standing: Standing | None) -> 
         yield Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
     yield from _tpu_rows(known)
     for line in known.trouble.splitlines():
-        yield Row(None, Hanging("", visible(line)))
+        yield Row(None, Hanging("", prose(line)))
 
 
 def needs_setup(facts: Facts | None, lesson: Lesson | None) -> bool:
@@ -152,7 +152,7 @@ def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[Line
         return
     if when := _when(check):
         yield Hanging(indent, when)
-    yield Hanging(indent, visible(str(check.get("headline", ""))))
+    yield Hanging(indent, prose(str(check.get("headline", ""))))
 
 
 def _when(check: dict[str, Any]) -> str:

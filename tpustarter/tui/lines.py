@@ -13,6 +13,7 @@ from textual.visual import RenderOptions, Visual
 
 from tpustarter.invocation import as_typed
 from tpustarter.terminal import visible
+from tpustarter.tui.plain import plain
 
 STATUS_STYLES = {
     "pass": "$pass on $pass-ground",
@@ -47,6 +48,11 @@ def prose(text: str) -> Content:
     return Content("").join(
         Content.styled(piece, "bold" if number % 2 else "") for number, piece in enumerate(pieces)
     )
+
+
+def sentences(text: str) -> Content:
+    """Return lines of ours, such as an error with its hint, as `prose` does for one."""
+    return Content("\n").join(prose(line) for line in plain(as_typed(text)).split("\n"))
 
 
 class Lines(Visual):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from textual.widgets import Static
 
 from tpustarter.learning.quiz import Quiz
-from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, Stack, word
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 
 
 class QuestionView(Static):
@@ -44,12 +43,12 @@ class QuestionView(Static):
         return f"press {', '.join(others)} or {last}"
 
     def _lines(self) -> list[Lines]:
-        lines: list[Lines] = [Hanging(word("run", "Question  "), visible(self.quiz.question))]
+        lines: list[Lines] = [Hanging(word("run", "Question  "), prose(self.quiz.question))]
         for number, answer in enumerate(self.quiz.answers, 1):
-            lines.append(Hanging(f"  {number}  ", visible(answer.text)))
+            lines.append(Hanging(f"  {number}  ", prose(answer.text)))
             if number in self._chosen:
                 verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
-                lines.append(Hanging(verdict.pad_left(5), visible(answer.why)))
+                lines.append(Hanging(verdict.pad_left(5), prose(answer.why)))
         if not self._chosen:
             lines.append(Hanging("     ", word("wait", self._invitation)))
         return lines

@@ -23,7 +23,7 @@ from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed
-from tpustarter.tui.lines import Hanging, Lines, Stack, word
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import Split
@@ -361,11 +361,9 @@ def _details(result: Result) -> Iterator[Lines | Content]:
         label = word(status.get(verdict, ""), visible(verdict), 6)
         yield Hanging(label, visible(text.finding_line(finding)))
         if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
-            yield Hanging(
-                "      ", Content.styled(as_typed(visible(str(finding["hint"]))), "$muted")
-            )
+            yield Hanging("      ", prose(as_typed(str(finding["hint"]))))
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
-        yield Hanging("do    ", visible(text.next_step(result)))
+        yield Hanging("do    ", prose(text.next_step(result)))
     if result.lesson:
         yield Hanging("read  ", f"{visible(result.lesson)} (o)")
     if result.ran_on:

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
-from tpustarter.invocation import as_typed
 from tpustarter.problem import ExitCode, Problem, of_limit
+from tpustarter.tui.lines import sentences
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Heading, Keys, get_app, valid_keys
@@ -154,7 +153,7 @@ class Notice(Sheet):
     """A text as it is, such as a Problem."""
 
     def __init__(self, title: str, text: str) -> None:
-        super().__init__(title, Static(Content(plain(as_typed(text)))))
+        super().__init__(title, Static(sentences(text)))
 
 
 class Help(Sheet):
@@ -190,7 +189,7 @@ class Question(ModalScreen[bool]):
         """Yield heading, question and key line."""
         yield Heading(self._title)
         with VerticalScroll(id="sheet"):
-            yield Static(Content(plain(as_typed(self._text))))
+            yield Static(sentences(self._text))
         yield Keys(markup=False)
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument

@@ -1,4 +1,4 @@
-"""A screen with a list above and details of the marked row below."""
+"""A screen with a list, and details of the marked row below it or beside it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.content import Content
+from textual.containers import Container, VerticalScroll
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.invocation import as_typed
+from tpustarter.tui.lines import sentences
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import DetailRows, Rows
 
 LOW = 18
 """Lines below which a screen shows either the list or the details."""
+BESIDE = 120
+"""Columns from which the details stand beside the list."""
 
 
 class Split(Page):
@@ -34,9 +35,10 @@ class Split(Page):
         opening = Static("", id="opening")
         opening.display = False
         yield opening
-        yield DetailRows(id="rows")
-        with VerticalScroll(id="details"):
-            yield Static("", id="found")
+        with Container(id="both"):
+            yield DetailRows(id="rows")
+            with VerticalScroll(id="details"):
+                yield Static("", id="found")
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
@@ -46,7 +48,7 @@ class Split(Page):
     def say(self, text: str, *, where: str = "headline") -> None:
         """Show a line."""
         line = self.query_one(f"#{where}", Static)
-        line.update(Content(as_typed(text)))
+        line.update(sentences(text))
         line.display = bool(text)
 
     def show_details(self, found: VisualType) -> None:
@@ -82,5 +84,6 @@ class Split(Page):
             super().action_back()
 
     def on_resize(self) -> None:
-        """Without room for both, details wait for Enter."""
+        """Put the details where there is room; without any they wait for Enter."""
+        self.set_class(self.size.width >= BESIDE, "-beside")
         self.set_class(self.size.height < LOW, "-low")
