@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cli.test_check import on_a_terminal, tpustarter
-from tests.support.runs import HOST, result, run_of
+from tests.support.runs import FINDING, HOST, result, run_of
 from tpustarter.checking import bars, text
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.cli import check_end
@@ -161,3 +161,14 @@ def test_after_a_failure_the_command_that_explains_is_named() -> None:
     """It stands on stderr, in a pipe as well."""
     assert check_end.why(run_of(result("fail")), []) == "why: `tpustarter learn jax/precision`"
     assert not check_end.why(run_of(result("pass")), [])
+
+
+def test_a_measured_rate_is_a_bar_beside_its_documented_peak() -> None:
+    """With `-v`; where no peak is documented, as on a CPU, there is none."""
+    told = {**FINDING, "code": "JAX-HBM-RATE-PEAK", "name": "memory copy, of the documented peak"}
+    measured = {**told, "found": "75 %", "expected": "at least 62 % of 819 GB/s"}
+    unknown = {**told, "found": "no reference for this device", "expected": None}
+    shown = text.render(run_of(result("pass", findings=(measured, unknown))), verbose=True)
+
+    assert "━" * 30 + "─" * 10 + "  75 % of the peak" in shown
+    assert 1 == shown.count("━─")

@@ -167,6 +167,9 @@ def test_checks_are_shown_live_and_then_worst_first(tmp_path: Path) -> None:
             assert "host.passes" not in seen
             await press(pilot, "escape", "down", "g")
             assert "Traceback" in on_screen(pilot.app)
+            assert "Log of host.raises" in on_screen(pilot.app)
+            assert "Log of" not in await press(pilot, "down")
+            assert "Log of" not in await press(pilot, "up")
 
             await press(pilot, "a")
             assert rows.chosen == "host.raises"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 FULL, EMPTY = "━", "─"
 """What a bar is drawn with: the shapes differ, so that colour is not needed."""
@@ -21,6 +24,17 @@ def bar(share: float, width: int, encoding: str = "utf-8") -> str:
         filled = min(max(filled, 1), width - 1)
     full, empty = (FULL, EMPTY) if _can_write(FULL + EMPTY, encoding) else _PLAIN
     return full * filled + empty * (width - filled)
+
+
+def of_peak(finding: Mapping[str, Any], width: int = 40) -> str:
+    """Return a measured rate as a bar whose whole length is the documented peak.
+
+    Empty where no peak is documented for the device, as on a CPU.
+    """
+    share = re.fullmatch(r"(\d+) %", str(finding["found"]))
+    if not share or not str(finding["code"]).endswith("-PEAK") or not finding["expected"]:
+        return ""
+    return f"{bar(int(share[1]) / 100, width)}  {share[0]} of the peak"
 
 
 def _can_write(text: str, encoding: str) -> bool:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tpustarter.checking import bars
 from tpustarter.checking.interpreters import FRAMEWORKS
 from tpustarter.checking.results import Result, Run, Status
 from tpustarter.checking.verdict import verified_on, without_verdict
@@ -168,6 +169,8 @@ def _findings(result: Result) -> Iterator[str]:
             continue
         line = f"{finding['verdict']:<5} {visible(finding_line(finding))}"
         yield from wrap(line, _INDENT, hang=_INDENT * 2)
+        if filled := bars.of_peak(finding):
+            yield _INDENT * 2 + filled
         hint = str(finding["hint"] or "")
         if hint and hint not in hints and finding["verdict"] != "ok":
             hints.add(hint)

@@ -13,22 +13,23 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.timer import Timer
 
-from tpustarter.checking import failures, text
+from tpustarter.checking import bars, failures, text
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.content import Check
-from tpustarter.invocation import as_typed
 from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed
-from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
+from tpustarter.tui.check_details import details
+from tpustarter.tui.lines import Stack, word
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
-from tpustarter.tui.screens.split import Split
+from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Row, Rows
 
+BAR_WIDTH = 20
 WORST_FIRST = ("fail", "error", "notrun", "warn", "pass", "skip")
 WORDS = {
     "fail": "FAIL", "error": "ERROR", "notrun": "NOT RUN", "warn": "WARN", "pass": "PASS",
@@ -40,10 +41,11 @@ class Checks(Split):
     """Runs checks, and shows what they found."""
 
     HELP = """
-Each line is one claim about this machine. Below stands what was found for the marked one.
+Each line is one claim about this machine. Below, or beside the list in a wide window, stands what
+was found for the marked one.
 
-* **Enter** gives the details the whole screen, and back. **g** shows what the check's process
-  wrote instead.
+* **Enter** gives the findings the whole screen, and back. **g** shows the log of the marked check
+  instead, which is what its process wrote.
 * **f** says why a check failed: it searches what the check wrote for failures that are known.
 * **o** opens the lesson that explains the check, **a** runs the marked one again, **s** shows
   the set-up plan where that is what helps.
@@ -76,7 +78,8 @@ Each line is one claim about this machine. Below stands what was found for the m
         self._stopped = False
         self._warm: set[str] = set()
         """Frameworks whose process has answered."""
-        self._shows_log = False
+        self._log_of: str | None = None
+        """The check whose log is shown; that of the next one is not."""
         self._marked_by_us: str | None = None
         """The check that was marked because it ran; moving away ends that."""
 
@@ -157,6 +160,12 @@ Each line is one claim about this machine. Below stands what was found for the m
             self._checks |= {check.id: check for check in event}
         elif isinstance(event, Began):
             self.say(re.sub(r"\n {2,}", " ", text.opening(event.run)), where="opening")
+            left_out = event.run.target.get("left_out", ())
+            self._checks = {
+                name: check
+                for name, check in self._checks.items()
+                if check.framework not in left_out
+            }
         elif isinstance(event, Started):
             self._running_check, self._began, self._progress = event.check.id, time.monotonic(), ""
             self._results.pop(event.check.id, None)
@@ -178,7 +187,18 @@ Each line is one claim about this machine. Below stands what was found for the m
         line = text.headline(run) if run.results else ""
         if self._request.ids != tuple(run.ids) and line:
             line = f"{', '.join(run.ids)} again: {line}"
+        if line and (hint := self._what_to_press(run)) and self.size.height >= LOW:
+            line = f"{line}\n{hint}"
         self.say(line)
+
+    def _what_to_press(self, run: Run) -> str:
+        """Say which key leads on after a run."""
+        worst = min(run.results, key=lambda result: WORST_FIRST.index(result.status))
+        if worst.status in ("fail", "error"):
+            return f"Press f to see why {visible(worst.id)} has failed."
+        if worst.status == "warn":
+            return f"Press o for the lesson on {visible(worst.id)}." if worst.lesson else ""
+        return "Press Esc to go on where you were." if not run.stopped_by else ""
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while checks do."""
@@ -197,7 +217,8 @@ Each line is one claim about this machine. Below stands what was found for the m
             ids.sort(key=self._rank)
         else:
             count = len(self._results)
-            line = f"{count} of {len(ids)} done" + (", stopping" if self._stopped else "")
+            filled = bars.bar(count / len(ids) if ids else 0.0, BAR_WIDTH)
+            line = f"{filled}  {count} of {len(ids)} done" + ", stopping" * self._stopped
             self.say(line)
         rows = self.query_one(Rows)
         follows = rows.chosen in (None, self._marked_by_us)
@@ -244,7 +265,9 @@ Each line is one claim about this machine. Below stands what was found for the m
 
     @on(Rows.OptionHighlighted)
     def highlighted(self) -> None:
-        """Show what was found for the marked check."""
+        """Show what was found for the marked check; a log was that of another one."""
+        if self._log_of != self.query_one(Rows).chosen:
+            self._log_of = None
         self._show_details()
         self.refresh_bindings()
 
@@ -253,18 +276,20 @@ Each line is one claim about this machine. Below stands what was found for the m
         if result is None:
             check = self._checks.get(self.query_one(Rows).chosen or "")
             self.show_details(Content(visible(check.title) if check else ""))
-        elif self._shows_log:
+        elif self._log_of == result.id:
             log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
-            self.show_details(Content(log))
+            title = Content.styled(f"Log of {visible(result.id)}", "bold")
+            self.show_details(Content.assemble(title, "\n", log))
         else:
-            self.show_details(Stack(_details(result)))
+            self.show_details(Stack(details(result)))
 
     def _marked_result(self) -> Result | None:
         return self._results.get(self.query_one(Rows).chosen or "")
 
     def action_log(self) -> None:
         """Show what the check's process wrote, and back."""
-        self._shows_log = not self._shows_log
+        chosen = self.query_one(Rows).chosen
+        self._log_of = None if self._log_of == chosen else chosen
         self._show_details()
 
     def action_explain(self) -> None:
@@ -349,32 +374,3 @@ Each line is one claim about this machine. Below stands what was found for the m
         if action == "log":
             return self._marked_result() is not None
         return super().check_action(action, parameters)
-
-
-def _details(result: Result) -> Iterator[Lines | Content]:
-    yield Content.styled(visible(result.title), "bold")
-    if result.status not in ("pass", "warn", "fail"):
-        yield Content(visible(text.summary(result)))
-    for finding in result.findings:
-        status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
-        verdict = str(finding["verdict"])
-        label = word(status.get(verdict, ""), visible(verdict), 6)
-        yield Hanging(label, visible(text.finding_line(finding)))
-        if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
-            yield Hanging("      ", prose(as_typed(str(finding["hint"]))))
-    if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
-        yield Hanging("do    ", prose(text.next_step(result)))
-    if result.lesson:
-        yield Hanging("read  ", f"{visible(result.lesson)} (o)")
-    if result.ran_on:
-        devices = result.ran_on
-        virtual = "virtual " if devices.get("virtual") else ""
-        where = visible(f"{devices.get('count')} x {virtual}{devices.get('kind')}")
-        yield Hanging("on    ", Content.styled(where, "$muted"))
-
-
-def _has_hint(result: Result) -> bool:
-    """Return whether what to do already stands below a finding."""
-    return any(
-        finding["hint"] and finding["verdict"] in ("fail", "warn") for finding in result.findings
-    )

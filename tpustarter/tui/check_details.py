@@ -1,0 +1,45 @@
+"""What was found by one check, as the app shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual.content import Content
+
+from tpustarter.checking import bars, text
+from tpustarter.checking.results import Result
+from tpustarter.invocation import as_typed
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, prose, word
+
+
+def details(result: Result) -> Iterator[Lines | Content]:
+    """Yield the claim, each finding with its hint, and where the check ran."""
+    yield Content.styled(visible(result.title), "bold")
+    if result.status not in ("pass", "warn", "fail"):
+        yield Content(visible(text.summary(result)))
+    for finding in result.findings:
+        status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
+        verdict = str(finding["verdict"])
+        label = word(status.get(verdict, ""), visible(verdict), 6)
+        yield Hanging(label, visible(text.finding_line(finding)))
+        if filled := bars.of_peak(finding):
+            yield Content(f"      {filled}")
+        if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
+            yield Hanging("      ", prose(as_typed(str(finding["hint"]))))
+    if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
+        yield Hanging("do    ", prose(text.next_step(result)))
+    if result.lesson:
+        yield Hanging("read  ", f"{visible(result.lesson)} (o)")
+    if result.ran_on:
+        devices = result.ran_on
+        virtual = "virtual " if devices.get("virtual") else ""
+        where = visible(f"{devices.get('count')} x {virtual}{devices.get('kind')}")
+        yield Hanging("on    ", Content.styled(where, "$muted"))
+
+
+def _has_hint(result: Result) -> bool:
+    """Return whether what to do already stands below a finding."""
+    return any(
+        finding["hint"] and finding["verdict"] in ("fail", "warn") for finding in result.findings
+    )
