@@ -1,10 +1,11 @@
-"""Makes the pictures of `.github/screens`: every screen on 80x24, on machines laid out for it.
+"""Makes the pictures of `.github/screens`: every screen, on machines laid out for it.
 
     python tests/pictures.py FOLDER [SCENE ...]
 
-FOLDER gets an SVG for each, or for those of a scene such as `tpus`. They show no path of the
-machine they were made on. Those of a rehearsal are made with TPUSTARTER_LIBTPU_PYTHON set to a
-Python that has jax and libtpu.
+FOLDER gets a folder for each look, dark and light, 80 and 160 columns wide, with an SVG for each
+screen, or for those of a scene such as `tpus`. They show no path of the machine they were made
+on. Those of a rehearsal are made with TPUSTARTER_LIBTPU_PYTHON set to a Python that has jax and
+libtpu.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+LOOKS = {"dark-80": (80, 24), "light-80": (80, 24), "dark-160": (160, 44), "light-160": (160, 44)}
+"""The theme and the columns, and the size of the terminal."""
+
+if "LOOK" not in os.environ:
+    for look in LOOKS:
+        subprocess.run([sys.executable, *sys.argv], env={**os.environ, "LOOK": look}, check=True)
+    sys.exit()
 if "PICTURES" not in os.environ:  # again from a home of its own, so that paths are short
     WORK = Path(tempfile.mkdtemp(prefix="pictures-"))
     HOME = WORK / "home"
@@ -43,21 +53,24 @@ from tests.support.fake_remote import lay_remote, node  # noqa: E402
 from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
 from tests.support.machines import lay_out  # noqa: E402
 from tests.support.places import TESTS  # noqa: E402
+from tests.support.screenshot import screenshot  # noqa: E402
 from tests.support.tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
 from tpustarter import content  # noqa: E402
 from tpustarter.learning.blocks import figures_of  # noqa: E402
 from tpustarter.tui.app import Starter  # noqa: E402
 
 CHECKS = TESTS / "samples" / "machine_checks"
-FOLDER = Path(sys.argv[1])
+LOOK = os.environ["LOOK"]
+FOLDER = Path(sys.argv[1]) / LOOK
 
 
 @contextlib.asynccontextmanager
 async def app(**given: Any) -> AsyncGenerator[Pilot[None]]:
-    """Start the app on a terminal of 80x24."""
+    """Start the app on a terminal that looks as it should."""
     starter = Starter(**given)
+    starter.choose(replace(starter.choices, theme=LOOK.partition("-")[0], path="laptop"))
     try:
-        async with starter.run_test(size=(80, 24), notifications=True) as pilot:
+        async with starter.run_test(size=LOOKS[LOOK], notifications=True) as pilot:
             await settle(pilot)
             yield pilot
     finally:
@@ -69,7 +82,7 @@ async def take(pilot: Pilot[None], name: str) -> None:
     await pilot.pause(0.2)
     seen = on_screen(pilot.app)  # type: ignore[arg-type]
     assert str(WORK) not in seen.replace("\n", ""), f"{name} shows {WORK}"
-    svg = pilot.app.export_screenshot(title="tpustarter")
+    svg = screenshot(pilot.app)  # type: ignore[arg-type]
     (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
@@ -86,7 +99,20 @@ def laptop(name: str, **tools: Any) -> Any:
 async def lessons() -> None:
     """Take home, a lesson before, during and after a run, and blocks that fail."""
     async with app() as pilot:
+        await press(pilot, "p")
+        await take(pilot, "paths")
+        await press(pilot, "escape")
         await take(pilot, "home")
+        await press(pilot, "l")
+        await take(pilot, "lessons")
+        await press(pilot, "slash", *"out of memory")
+        await take(pilot, "search")
+        await press(pilot, "escape", "escape", "escape")
+        await press(pilot, "colon")
+        await take(pilot, "palette")
+        await press(pilot, "escape", "comma")
+        await take(pilot, "settings")
+        await press(pilot, "escape")
         pilot.app.go.to_lesson("jax/how-fast")  # type: ignore[arg-type]
         await settle(pilot)
         await take(pilot, "lesson-before")

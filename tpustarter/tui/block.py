@@ -212,7 +212,7 @@ class BlockView(Vertical, can_focus=True):
         self.is_busy, self.result = False, result
         self._name_output("printed" if result.status == "fail" else "output")
         self.remove_class("-running")
-        self.set_class(result.status in ("fail", "error") and not self.block.is_try, "-fail")
+        self.set_class(self.has_failed and not self.block.is_try, "-fail")
         self._show_drawings(result.drawings)
         self._show_status()
         self._show_expected()

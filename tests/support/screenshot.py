@@ -1,0 +1,18 @@
+"""What is on the screen as a small SVG: without fonts from elsewhere, with short names."""
+
+from __future__ import annotations
+
+import re
+
+from tpustarter.tui.app import Starter
+
+_FONT = re.compile(r"\s*@font-face \{[^}]*\}")
+_NAME = re.compile(r"terminal-\d+-")
+_SPACE = re.compile(r">\s+<")
+
+
+def screenshot(app: Starter, prefix: str = "t-") -> str:
+    """Return the screen as an SVG; the prefix keeps its names apart from those of another."""
+    svg = app.export_screenshot(title="tpustarter")
+    svg = _FONT.sub("", svg).replace("Fira Code, monospace", "ui-monospace, Menlo, monospace")
+    return _SPACE.sub("><", _NAME.sub(prefix, svg)).replace("&#160;", "\u00a0") + "\n"
