@@ -96,7 +96,7 @@ def test_json_is_the_document_and_writes_nothing(tmp_path: Path, python: str) ->
 
 
 REFUSED = {
-    "a tracker that is none": (("--for", "mxnet"), "names no tracker"),
+    "a tracker that is none": (("--for", "mxnet"), "is not a tracker"),
     "a log that is not there": (("--log", "none.log"), "`none.log` cannot be read"),
     "a Python that is none": (("--python", "/none"), "is not a Python"),
 }

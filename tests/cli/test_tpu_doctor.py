@@ -139,7 +139,7 @@ def test_without_credentials_it_is_77(env: dict[str, str]) -> None:
     assert 77 == done.returncode
     assert "FAIL    credentials" in done.stdout
     assert "do    gcloud auth application-default login" in done.stdout
-    assert "Nothing is known of the project" in done.stdout
+    assert "Nothing is known about the project" in done.stdout
     assert 12 == done.stdout.count("UNKNOWN")
 
 

@@ -319,7 +319,7 @@ def test_a_tpu_that_is_not_there_is_one_error(cloud: FakeCloud, tools: Path, run
     assert 2 == missing.returncode
     assert "nothing is called `nope`" in missing.stderr
     assert 75 == waits.returncode
-    assert "`waits` has no TPU VM, for it is ACCEPTED" in waits.stderr
+    assert "`waits` has no TPU VM, because it is ACCEPTED" in waits.stderr
     assert [] == calls(tools)
 
 
@@ -488,5 +488,5 @@ def test_a_service_that_names_strange_things_is_refused(
     done = run("bert", "--via", "ssh", "--", "ls")
 
     assert 78 == done.returncode
-    assert "is no address of a worker" in done.stderr
+    assert "is not the address of a worker" in done.stderr
     assert [] == calls(tools)
