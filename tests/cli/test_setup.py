@@ -254,7 +254,7 @@ def test_a_kill_while_it_is_proved_costs_the_proof_alone(machine: host.Machine) 
 
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])
-@pytest.mark.parametrize("number", range(1, 7))
+@pytest.mark.parametrize("number", range(1, 11))
 def test_a_kill_at_any_write_costs_one_step_at_most(
     place: str, number: int, machine: host.Machine
 ) -> None:
@@ -273,8 +273,8 @@ def test_a_kill_at_any_write_costs_one_step_at_most(
 
 
 def test_there_are_no_more_writes_than_are_tried(machine: host.Machine) -> None:
-    """The seventh write of a run does not exist: the kills above are all there are."""
-    assert 0 == setup(machine, "--yes", kill="fsync:7").returncode
+    """The eleventh write of a run does not exist: the kills above are all there are."""
+    assert 0 == setup(machine, "--yes", kill="fsync:11").returncode
 
 
 @pytest.mark.skipif(

@@ -167,7 +167,7 @@ def test_an_unread_ledger_is_named_on_home_and_in_the_list(
         async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:
             seen = text_of(on_screen(pilot.app))
             assert "A ledger of TPUs could not be read, so more may be billed" in seen
-            await press(pilot, "up", "enter")
+            await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, Tpus)
             seen = text_of(on_screen(pilot.app))
             assert "was put aside as" in seen
