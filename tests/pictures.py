@@ -54,6 +54,7 @@ from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app re
 from tests.support.machines import lay_out  # noqa: E402
 from tests.support.places import TESTS  # noqa: E402
 from tests.support.screenshot import screenshot  # noqa: E402
+from tests.support.stubs import make_python  # noqa: E402
 from tests.support.tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
 from tpustarter import content  # noqa: E402
 from tpustarter.learning.blocks import figures_of  # noqa: E402
@@ -65,10 +66,10 @@ FOLDER = Path(sys.argv[1]) / LOOK
 
 
 @contextlib.asynccontextmanager
-async def app(**given: Any) -> AsyncGenerator[Pilot[None]]:
-    """Start the app on a terminal that looks as it should."""
+async def app(path: str = "laptop", **given: Any) -> AsyncGenerator[Pilot[None]]:
+    """Start the app on a terminal that looks as it should, on a path."""
     starter = Starter(**given)
-    starter.choose(replace(starter.choices, theme=LOOK.partition("-")[0], path="laptop"))
+    starter.choose(replace(starter.choices, theme=LOOK.partition("-")[0], path=path))
     try:
         async with starter.run_test(size=LOOKS[LOOK], notifications=True) as pilot:
             await settle(pilot)
@@ -148,7 +149,9 @@ async def drawings() -> None:
             await settle(pilot)
             views = pilot.app.screen._page.views  # type: ignore[attr-defined]
             view = next(view for view in views if view.block.id == block)
-            await press(pilot, *["tab"] * views.index(view), "r")
+            pilot.app.screen.set_focus(view)
+            await settle(pilot)
+            await press(pilot, "r")
             view.query_one(".drawing").scroll_visible(animate=False)
             await take(pilot, name)
 
@@ -187,7 +190,11 @@ async def checks() -> None:
         await press(pilot, "c")
         await take(pilot, "checks-failed")
     (WORK / "tpu").mkdir()
-    async with app(machine=lay_out(WORK / "tpu", "v5e", chips=8, env=dict(os.environ))) as pilot:
+    make_python(WORK / "venv", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
+    env = {**os.environ, "VIRTUAL_ENV": str(WORK / "venv")}
+    del env["JAX_PLATFORMS"]
+    machine = lay_out(WORK / "tpu", "v5e", chips=8, env=env)
+    async with app(machine=machine, path="fresh-tpu-vm") as pilot:
         await take(pilot, "home-tpu")
 
 

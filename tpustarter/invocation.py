@@ -23,9 +23,7 @@ VARIABLE = "TPUSTARTER_COMMAND"
 """Outranks what is found out; for a wrapper of one's own, and for tests."""
 
 _VERBS = "check|explain|learn|rehearse|report|run|serve|setup|tpu|trc"
-_COMMAND = re.compile(
-    rf"(?<![\w./~-])(?<!uv run )(?<!-m ){NAME}(?= (?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
-)
+_COMMAND = rf"(?<![\w./~-])(?<!uv run )(?<!-m ){NAME}(?= (?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
 """The name where it begins a command, and not where a sentence speaks of the program."""
 
 
@@ -43,7 +41,9 @@ def as_typed(text: str) -> str:
     """
     if NAME not in text or command() == NAME:
         return text
-    return command().join(_COMMAND.sub(lambda _: command(), one) for one in text.split(command()))
+    return command().join(
+        re.sub(_COMMAND, lambda _: command(), one) for one in text.split(command())
+    )
 
 
 def find(environ: Mapping[str, str], started: str, prefix: str = sys.prefix) -> str:

@@ -95,7 +95,7 @@ def test_what_cannot_be_stopped_has_no_key_for_it(cloud: FakeCloud, tmp_path: Pa
             one.state = tpu_v2.Node.State.REPAIRING
             seen = await press(pilot, "s")
             assert isinstance(pilot.app.screen, Notice)
-            assert "error: `solo` is REPAIRING, expected READY" in seen
+            assert "error: solo is REPAIRING, expected READY" in seen
             assert [] == cloud.called("StopNode")
 
     run(journey)
@@ -144,8 +144,8 @@ def test_a_leftover_that_google_refuses_does_not_keep_the_others(
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
             seen = text_of(await press(pilot, "u", "l", *"leftovers", "enter"))
-            assert "`first` in us-central1-b may still exist" in seen
-            assert "`second` in us-central1-b is gone" in seen
+            assert "first in us-central1-b may still exist" in seen
+            assert "second in us-central1-b is gone" in seen
             assert "error: 1 of 2 are still listed by Google" in seen
 
     run(journey)

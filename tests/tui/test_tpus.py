@@ -80,7 +80,7 @@ def test_until_google_answers_the_ledger_is_shown(cloud: FakeCloud, tmp_path: Pa
                 patch.delenv("CLOUDSDK_CORE_PROJECT")
                 seen = await press(pilot, "u")
             assert "error: no project is known" in seen
-            assert "hint: `gcloud config set project PROJECT_ID`" in seen
+            assert "hint: gcloud config set project PROJECT_ID" in seen
             assert "lost v6e-8 spot in us-central1-b" in text_of(seen)
             assert "NOT_LOOKED" in seen
             assert "Press r, which asks Google." in seen
@@ -182,7 +182,7 @@ def test_a_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path)
             seen = text_of(await press(pilot, "enter", *"bert", "enter"))
             assert 1 == len(cloud.called("CreateQueuedResource"))
             assert "PROVISIONING" in seen
-            assert "`bert` is ready in us-central1-b." in seen
+            assert "bert is ready in us-central1-b." in seen
             assert "tpu-vm ssh bert --zone=us-central1-b" in seen
 
             seen = await press(pilot, "escape")
@@ -191,7 +191,7 @@ def test_a_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path)
             assert "goes     its nodes: bert" in seen
             assert "--force" in seen
             seen = text_of(await press(pilot, *"bert", "enter"))
-            assert "`bert` in us-central1-b is gone, and nothing of it is billed." in seen
+            assert "bert in us-central1-b is gone, and nothing of it is billed." in seen
             seen = await press(pilot, "escape")
             assert "No TPU and no request" in seen
 

@@ -14,8 +14,9 @@ from tpustarter.tui.lines import Hanging, Lines, prose, word
 
 
 def details(result: Result) -> Iterator[Lines | Content]:
-    """Yield the claim, each finding with its hint, and where the check ran."""
-    yield Content.styled(visible(result.title), "bold")
+    """Yield the claim, named as one unless it holds, each finding, and where the check ran."""
+    title = result.title if result.status == "pass" else f"Claim: {result.title}"
+    yield Content.styled(visible(title), "bold")
     if result.status not in ("pass", "warn", "fail"):
         yield Content(visible(text.summary(result)))
     for finding in result.findings:

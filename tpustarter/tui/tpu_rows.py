@@ -14,7 +14,7 @@ from tpustarter.cloud.overview import Row as Tpu
 from tpustarter.cloud.places import Project
 from tpustarter.explain import known
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, word
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.widgets import Row
 
 STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown": "notrun"}
@@ -61,7 +61,7 @@ def key_of(tpu: Tpu) -> str:
 def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
     """Yield what went wrong, and then the TPUs: first those that want something of the user."""
     for line in seen.trouble.splitlines():
-        yield Row(None, Hanging("", visible(line)))
+        yield Row(None, Hanging("", prose(line)))
     for path in seen.put_aside:
         text = f"A ledger that could not be read was put aside as {visible(str(path))}."
         do = "TPUs that only it knew may be billed: look for them, then delete that file."
@@ -178,4 +178,4 @@ def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[Lines]
 
 
 def _fact(name: str, text: str) -> Lines:
-    return Hanging(Content.styled(f"{name:<8} ", "$muted"), visible(text))
+    return Hanging(Content.styled(f"{name:<8} ", "$muted"), prose(text))

@@ -18,7 +18,7 @@ from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.terminal import cut, visible
 from tpustarter.tui.failed import Failed
-from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, feed
 from tpustarter.tui.screens.page import Page
 
@@ -163,11 +163,10 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
         failed = self._failed
         yield Content.styled("The check itself says what is wrong.", "bold")
         for line in failed.ended:
-            yield Hanging(_label("found"), visible(line))
+            yield Hanging(_label("found"), prose(line))
         yield Content("")
         for number, line in enumerate(failed.advice):
-            text = explanation.sentence(visible(line))
-            yield Hanging(_label("and" if number else "do"), text)
+            yield Hanging(_label("and" if number else "do"), prose(explanation.sentence(line)))
         if failed.lesson:
             yield Hanging(_label("read"), f"{visible(failed.lesson)} (o)")
 
@@ -213,11 +212,12 @@ def _piece(part: Part, *, is_title: bool = False) -> Lines | Content:
         return Command(part.label, part.text)
     if part.label == "read":
         return Hanging(_label("read"), f"{part.text.rpartition(' ')[2]} (o)")
-    text = Content.styled(part.text, "bold") if is_title else Content(part.text)
+    sure = f"({part.sure})" if part.sure else ""
+    words = part.text.removesuffix(sure)
+    is_quoted = part.label.startswith("line ")
+    text = (Content(words) if is_quoted else prose(words)).stylize("bold" if is_title else "")
     if part.sure:
-        head = part.text.removesuffix(f"({part.sure})")
-        style = "bold" if is_title else ""
-        text = Content.styled(head, style) + Content.styled(f"({part.sure})", SURE[part.sure])
+        text += Content.styled(sure, SURE[part.sure])
     if not part.label:
         return text
     return Hanging(_label(" " * part.indent + part.label).pad_right(bool(part.indent) * 4), text)

@@ -18,7 +18,7 @@ from tpustarter.problem import Problem
 from tpustarter.setup.run import Setup, Step, StepEnded, StepOutput, StepStarted
 from tpustarter.terminal import visible
 from tpustarter.tui import failed
-from tpustarter.tui.lines import Hanging, Lines, Stack, word
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import SETUP, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
 from tpustarter.tui.screens.page import Question
@@ -217,7 +217,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _row(self, setup: Setup, step: Step) -> Row:
         ended = self._ended_steps.get(step.id)
         state = "running" if step.id == self._running_step else step.state
-        label = word(STYLES.get(state, ""), state, 8) + Content.styled(visible(step.title), "bold")
+        label = word(STYLES.get(state, ""), state, 8) + prose(step.title).stylize("bold")
         # Of what is done already nothing will be run.
         command = step.command if ended or state != "done" else ()
         below = (Hanging("        ", visible(setup.pasted(command))),) if command else ()
@@ -316,4 +316,4 @@ def _details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
         facts.append(("proof", f"the check {step.proof}"))
     for name, text in facts:
         if text:
-            yield Hanging(Content.styled(f"{name:<8} ", "$muted"), visible(text))
+            yield Hanging(Content.styled(f"{name:<8} ", "$muted"), prose(text))

@@ -25,7 +25,7 @@ from tpustarter.cloud.resources import QueuedResource
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_work
-from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.messages import TPU_WORK, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Page
@@ -135,7 +135,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def _add(self, sentences: Iterable[str], label: str) -> None:
         for number, sentence in enumerate(sentences):
             start = label if number == 0 else " " * len(label)
-            self._lines.append(Hanging(Content.styled(start, "$muted"), visible(sentence)))
+            self._lines.append(Hanging(Content.styled(start, "$muted"), prose(sentence)))
 
     def _end(self, end: Ended) -> None:
         self._is_over = True
