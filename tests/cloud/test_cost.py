@@ -54,7 +54,7 @@ def test_a_node_on_demand_costs_hours_times_chips_times_the_price() -> None:
         (node(hours=-2), "unknown", "clock"),
         (node(state="STOPPED"), "unknown", "since when"),
         (node(state="PREEMPTED", tier="spot"), "unknown", "since when"),
-        (node(type="v99-8"), "unknown", "no type"),
+        (node(type="v99-8"), "unknown", "is not a type"),
         (node(type="tpu7x-8", zone="us-central1-c"), "unknown", "the table has none"),
         (node(zone="moon-west1-a"), "unknown", "moon-west1"),
         (QueuedResource("p", "us-east1-d", "q", "ACTIVE", "v6e-8", created=NOW), "unknown", "node"),

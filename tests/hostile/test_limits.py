@@ -73,7 +73,7 @@ PROGRAM = ("-I", "-m", "tpustarter")
         (("nproc", 3), ("check", "host.space"), 0, "1 of 1 claims hold"),
         (("nproc", 1), ("check", "host.space", "--json"), 71, PROCESSES),
         (("nproc", 1), ("learn", "jax/first-arrays", "--run"), 71, PROCESSES),
-        (("nproc", 1), ("learn",), 0, "Path"),
+        (("nproc", 1), ("learn",), 0, "Your path"),
         (("nproc", 1), ("--version",), 0, "tpustarter "),
         (("nofile", 8), ("check", "host.space"), 71, FILES),
         (("nofile", 16), ("check", "host.space"), 71, FILES),

@@ -106,8 +106,10 @@ def test_what_a_command_leaves_behind_keeps_the_explanation_from_nobody() -> Non
         f"print(left.pid, {HELD!r}, flush=True)\n"
         "sys.exit(9)"
     )
-    stdout, stderr = process.communicate(timeout=60)
-    os.kill(int(stdout.split()[0]), signal.SIGKILL)
+    assert process.stdout
+    left = process.stdout.readline()  # it may be in the buffer, where `communicate` looks not
+    _, stderr = process.communicate(timeout=60)
+    os.kill(int(left.split()[0]), signal.SIGKILL)
 
     assert 9 == process.returncode
     assert CAUSE in stderr.decode()

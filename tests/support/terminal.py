@@ -88,6 +88,13 @@ class Terminal:
                 return data
         return b""
 
+    def read_unseen(self, seconds: float) -> bytes:
+        """Read without painting: pyte would be far behind what a program writes."""
+        was_shown, self._is_shown = self._is_shown, False
+        data = self.read(seconds)
+        self._is_shown = was_shown
+        return data
+
     @property
     def text(self) -> str:
         """What is on the screen."""

@@ -97,6 +97,8 @@ class TerminalDriver(LinuxDriver):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
         with contextlib.suppress(OSError):
             os.set_blocking(2, False)
+            with contextlib.suppress(OSError):
+                self._file.flush()  # what was written before must not come after
             os.write(2, b"\x1b[?2004l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l")
             os.set_blocking(2, True)
 
