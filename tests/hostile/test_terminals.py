@@ -153,9 +153,10 @@ def test_a_window_that_changes_while_the_app_starts(seed: int) -> None:
         while time.monotonic() < began + 3:
             tty.resize(chance.choice([1, 40, 80, 300, 65_535]), chance.choice([1, 5, 24, 65_535]))
             tty.read_unseen(chance.uniform(0, 0.05))
+        tty.resize(60, 20)
         while tty.read_unseen(1.0):
             pass
-        tty.resize(80, 24)
+        tty.resize(80, 24)  # another size, so that all of it is painted anew
         tty.until(lambda text: "Path: " in text)
         tty.press("q")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -29,6 +30,8 @@ OPENING = 6
 """Lines above the stages: the next step and how far one is."""
 BESIDE = 140
 """Columns from which machine and last check stand beside the path."""
+SETTLE_S = 0.05
+"""After a change of the window: while it is pulled larger, each step would paint it all again."""
 
 
 class Home(Page):
@@ -71,6 +74,8 @@ last line which keys work.
         """Stages whose lessons are shown; null for the one that the next lesson is in, and those
         after it that fit."""
         self._chooser: Paths | None = None
+        self._settling: Timer | None = None
+        """Runs while the window may still change its size."""
 
     def body(self) -> Iterable[Widget]:
         """Return the list most of it stands in, and what stands beside it where there is room."""
@@ -96,7 +101,9 @@ last line which keys work.
     def on_resize(self) -> None:
         """Move what stands beside the path, or below it; more stages are open where they fit."""
         self.set_class(self._is_beside, "-beside")
-        self.call_after_refresh(self._show)
+        if self._settling:
+            self._settling.stop()
+        self._settling = self.set_timer(SETTLE_S, self._show)
 
     @property
     def _is_beside(self) -> bool:
