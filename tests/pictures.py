@@ -190,8 +190,8 @@ async def checks() -> None:
         await press(pilot, "c")
         await take(pilot, "checks-failed")
     (WORK / "tpu").mkdir()
-    make_python(WORK / "venv", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
-    env = {**os.environ, "VIRTUAL_ENV": str(WORK / "venv")}
+    make_python(STUDENT / "jax", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
+    env = {**os.environ, "VIRTUAL_ENV": str(STUDENT / "jax")}
     del env["JAX_PLATFORMS"]
     machine = lay_out(WORK / "tpu", "v5e", chips=8, env=env)
     async with app(machine=machine, path="fresh-tpu-vm") as pilot:
