@@ -15,6 +15,7 @@ from tests.support.terminal import Terminal, terminal
 from tpustarter import content
 from tpustarter.cli import which as command
 from tpustarter.learning import which
+from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.terminal import WIDTH
 
@@ -61,7 +62,7 @@ def test_the_recommendation_has_reasons_sources_dates_and_what_to_do() -> None:
 def test_every_recommendation_can_be_printed_and_told_as_json() -> None:
     """The lines keep their width and the documents their schema, whatever was answered."""
     guide = which.read()
-    lessons, paths = content.read_lessons(), content.read_paths()
+    lessons, paths = content.read_lessons(), read_paths()
     ids = {lesson.id for lesson in lessons}
     for answers in which.every_answer(guide):
         advice = which.advise(guide, answers)

@@ -14,6 +14,7 @@ from tpustarter import content
 from tpustarter.learning import lesson_text, lint, markdown, notebook, then_now
 from tpustarter.learning.blocks import parse
 from tpustarter.learning.passages import Shelf
+from tpustarter.learning.paths import read_paths
 from tpustarter.learning.progress import LessonProgress
 from tpustarter.learning.search import Library
 from tpustarter.problem import Problem
@@ -111,7 +112,7 @@ def test_the_linter_names_what_is_wrong(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "read"), [("paths.yml", content.read_paths), ("then-now.yml", then_now.read)]
+    ("name", "read"), [("paths.yml", read_paths), ("then-now.yml", then_now.read)]
 )
 @FUZZ
 @given(data=LISTS)

@@ -14,6 +14,7 @@ from tpustarter import content
 from tpustarter.content import Lesson
 from tpustarter.learning import blocks, lint, markdown
 from tpustarter.learning.expected import Expected, mismatch
+from tpustarter.learning.paths import read_paths
 from tpustarter.problem import Problem
 
 FIRST_LINE = HEADER.count("\n") + 1
@@ -393,12 +394,12 @@ def test_broken_paths_are_one_clear_problem(text: str, tmp_path: Path) -> None:
     (tmp_path / "paths.yml").write_text(text)
 
     with pytest.raises(Problem, match=r"paths\.yml"):
-        content.read_paths(tmp_path)
+        read_paths(tmp_path)
 
 
 def test_the_paths_lead_through_lessons_that_exist() -> None:
     """The paths are there, in the words of the people who take them."""
-    titles = [path.title for path in content.read_paths()]
+    titles = [path.title for path in read_paths()]
 
     assert [
         "I want the short course",

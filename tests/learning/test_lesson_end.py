@@ -9,10 +9,11 @@ import pytest
 from tests.learning.test_exercises import shipped
 from tests.support.made_lessons import fence, make_lesson
 from tpustarter import content
-from tpustarter.content import Lesson, LessonPath, Stage
+from tpustarter.content import Lesson
 from tpustarter.learning import blocks, exercises, lesson_end, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.lesson_end import LessonEnd, Way
+from tpustarter.learning.paths import LessonPath, Stage
 
 TEXT = f"""{fence("print(1)")}
 ## Where it breaks

@@ -9,11 +9,10 @@ import pytest
 from tests.support.machines import lay_out
 from tests.support.made_lessons import HEADER, fence, make_lesson, make_session
 from tests.support.stubs import make_python
-from tpustarter import content
-from tpustarter.content import LessonPath, Stage
 from tpustarter.learning import blocks, course, lesson_text, lint, markdown, notebook, progress
 from tpustarter.learning.course import Onward
 from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.paths import LessonPath, Stage, read_paths
 from tpustarter.learning.practice import Practice
 from tpustarter.problem import Problem
 
@@ -228,7 +227,7 @@ def test_the_id_of_a_path_stands_for_its_lessons(tmp_path: Path) -> None:
     first = "- {id: core, title: C, who: W., lessons: [a/one, a/two]}\n"
     second = "- {id: laptop, title: L, who: W., lessons: [a/zero, core, a/three]}\n"
     (tmp_path / "paths.yml").write_text(first + second)
-    core, laptop = content.read_paths(tmp_path)
+    core, laptop = read_paths(tmp_path)
 
     assert ("a/one", "a/two") == core.lessons
     assert ("a/zero", "a/one", "a/two", "a/three") == laptop.lessons
@@ -239,7 +238,7 @@ def test_a_path_has_stages_and_takes_those_of_another(tmp_path: Path) -> None:
     first = "- {id: core, title: C, who: W., lessons: [One: [a/one, a/two], Two: [a/three]]}\n"
     second = "- {id: laptop, title: L, who: W., lessons: [a/zero, a/half, core, Last: [a/four]]}\n"
     (tmp_path / "paths.yml").write_text(first + second)
-    core, laptop = content.read_paths(tmp_path)
+    core, laptop = read_paths(tmp_path)
 
     assert (Stage("One", ("a/one", "a/two")), Stage("Two", ("a/three",))) == core.stages
     assert (Stage("", ("a/zero", "a/half")), *core.stages, Stage("Last", ("a/four",))) == (

@@ -9,6 +9,7 @@ import pytest
 
 from tpustarter import content
 from tpustarter.learning import lint, which
+from tpustarter.learning.paths import read_paths
 from tpustarter.learning.which import Advice, Guide
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.problem import ExitCode, Problem
@@ -74,7 +75,7 @@ def test_every_library_and_every_row_is_met_by_somebody() -> None:
 def test_nothing_is_wrong_with_the_rules() -> None:
     """Lessons, paths, answers and sources are there, and no name stands for two answers."""
     lessons = [lesson.id for lesson in content.read_lessons()]
-    paths = [path.id for path in content.read_paths()]
+    paths = [path.id for path in read_paths()]
 
     assert [] == list(which.complaints(GUIDE, lessons, paths))
 

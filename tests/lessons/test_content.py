@@ -13,6 +13,7 @@ from tpustarter import content, locations
 from tpustarter.cli import COMMANDS
 from tpustarter.content import Check
 from tpustarter.learning import lint
+from tpustarter.learning.paths import read_paths
 from tpustarter.problem import ExitCode, Problem
 
 SAMPLES = TESTS / "samples" / "checks"
@@ -38,7 +39,7 @@ def index() -> str:
     place = {one.id: f"{one.id.partition('/')[0]}/{one.path.name}" for one in lessons}
     links = {one.id: f"[{one.title}]({place[one.id]})" for one in lessons}
     lines = [INDEX]
-    for path in content.read_paths():
+    for path in read_paths():
         lines += [f"<details><summary><b>{path.title}</b>: {path.who}</summary>", ""]
         number = 1
         for stage in path.stages:

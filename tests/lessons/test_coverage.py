@@ -11,6 +11,7 @@ from typing import Any
 
 from tpustarter import content
 from tpustarter.learning import blocks, exercises, markdown, then_now
+from tpustarter.learning.paths import read_paths
 
 COUNTS = {"000": 14, "001": 29, "002": 10, "003": 14, "004": 10}
 """Points of the outline of each source document."""
@@ -79,7 +80,7 @@ def figures() -> str:
         f"{sum(one.kind == 'block' for one in parts)} blocks that run",
         f"{sum(one.kind == 'quiz' for one in parts)} questions",
         f"{sum(len(exercises.read(one)) for one in lessons)} exercises",
-        f"{len(content.read_paths())} paths",
+        f"{len(read_paths())} paths",
         f"{len(claims)} claims of older tutorials: {proven} proven by code, the rest by a source",
     ])  # fmt: skip
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
-from tpustarter import content
+from tpustarter.learning.paths import read_paths
 
 
 def run(lesson: str, python: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--path", default="first-day")
     parser.add_argument("python", nargs="+")
     options = parser.parse_args()
-    path = next(path for path in content.read_paths() if path.id == options.path)
+    path = next(path for path in read_paths() if path.id == options.path)
     is_sound = True
     for python in options.python:
         print(python, flush=True)

@@ -12,8 +12,9 @@ from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
 from tests.support.tutor import HELLO, JAX_HANGS, on_screen, press, run, tutor, until, write_checks
-from tpustarter import content, locations, state
+from tpustarter import locations, state
 from tpustarter.checking import interpreters
+from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.tui.app import Starter
 from tpustarter.tui.block import Editor
@@ -215,7 +216,7 @@ def test_lessons_that_cannot_be_read_are_told_at_home_and_nothing_loops(tmp_path
 
     run(journey)
 
-    assert content.read_paths(tmp_path / "lessons")
+    assert read_paths(tmp_path / "lessons")
 
 
 def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_typing_that_cannot_be_read_again_is_told_and_the_lesson_opens(tmp_path:
 def test_a_disk_that_takes_nothing_is_told_once_and_typing_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In this session nothing is lost, and it is written as soon as that works."""
+    """While the app is open nothing is lost, and it is written as soon as that works."""
     folder = locations.state() / "drafts"
     folder.write_text("a file where the folder would be")
 
@@ -121,6 +121,8 @@ def test_the_editor_stays_while_what_is_typed_runs(tmp_path: Path) -> None:
             seen = await press(pilot, *"  # more")
             assert "print(6 * 7)  # more" in seen
             assert "edited, not run yet" in seen
+            assert "output before your change" in seen
+            assert "output before" not in await press(pilot, "ctrl+r")
 
     run(journey)
 

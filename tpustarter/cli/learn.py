@@ -14,6 +14,7 @@ from tpustarter.checking.results import LEARN_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
+from tpustarter.learning.paths import read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 
@@ -236,7 +237,7 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
     from tpustarter import short_ids
     from tpustarter.cli import onward
 
-    path = onward.path_here(content.read_paths())
+    path = onward.path_here(read_paths())
     lesson = content.find_lesson(name, lessons, path.lessons if path else ())
     others = short_ids.candidates(name, [one.id for one in lessons if one is not lesson])
     if others:

@@ -9,8 +9,9 @@ import click
 
 from tpustarter import content
 from tpustarter.cli import onward
-from tpustarter.content import Lesson, LessonPath
+from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
+from tpustarter.learning.paths import LessonPath, read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import cut, visible, wrap
 
@@ -31,7 +32,7 @@ def show(lessons: list[Lesson], *, every: bool = False) -> None:
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
     shelf = _Shelf(lessons)
-    paths = content.read_paths()
+    paths = read_paths()
     path = onward.path_here(paths)
     standing = shelf.standing(path) if path else None
     for line in shelf.path_lines(standing, every=every) if standing else ():
@@ -49,7 +50,7 @@ def show(lessons: list[Lesson], *, every: bool = False) -> None:
 def show_path(chosen: str = "") -> None:
     """Print the path of the learner with all its lessons; a path that is named is theirs now."""
     shelf = _Shelf(content.read_lessons())
-    paths = content.read_paths()
+    paths = read_paths()
     if chosen:
         from tpustarter import short_ids
         from tpustarter.learning import course

@@ -12,6 +12,7 @@ from tpustarter import content, locations
 from tpustarter.cli import onward
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
+from tpustarter.learning.paths import read_paths
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
@@ -27,7 +28,7 @@ def lines(lessons: list[Lesson]) -> Iterator[str]:
     from tpustarter.learning import course, lesson_text, progress
 
     records, done = progress.read().lessons, progress.done()
-    path = onward.path_here(content.read_paths())
+    path = onward.path_here(read_paths())
     for number, lesson in enumerate(lessons):
         if number:
             yield ""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tpustarter import content
-from tpustarter.content import Lesson, LessonPath
+from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
+from tpustarter.learning.paths import LessonPath, read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible, wrap
 
@@ -54,7 +55,7 @@ def after_right(exercise: Exercise) -> Way:
 def _path() -> LessonPath | None:
     """Return the path to follow; None where paths cannot be read, which `learn` tells of."""
     try:
-        return path_here(content.read_paths())
+        return path_here(read_paths())
     except Problem:
         return None
 

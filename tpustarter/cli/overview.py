@@ -9,6 +9,7 @@ import click
 
 from tpustarter.checking import interpreters, plan, words
 from tpustarter.invocation import command
+from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
@@ -62,7 +63,7 @@ def _course() -> tuple[str, list[tuple[str, str]]]:
 
     try:
         lessons = {lesson.id: lesson for lesson in content.read_lessons()}
-        path = onward.path_here(content.read_paths())
+        path = onward.path_here(read_paths())
         if path is None:
             return "", []
         place = standing.standing_on(path, lessons, progress.done())

@@ -12,9 +12,10 @@ import click
 
 from tpustarter import content
 from tpustarter.cli.endings import json_even_if_it_breaks
-from tpustarter.content import Lesson, LessonPath
+from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning import which
+from tpustarter.learning.paths import LessonPath, read_paths
 from tpustarter.learning.which import Advice, Guide, Question, Row
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
@@ -50,7 +51,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
 
             click.echo(document.line(which.document(advice)))
             return
-        for line in _describe(advice, content.read_lessons(), content.read_paths()):
+        for line in _describe(advice, content.read_lessons(), read_paths()):
             click.echo(as_typed(line))
 
 

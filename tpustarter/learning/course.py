@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tpustarter import state
-from tpustarter.content import LessonPath
+from tpustarter.learning.paths import LessonPath
 
 ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
 """The paths that suit a kind of machine; the first two are those of whoever chose none."""

@@ -17,6 +17,7 @@ from tpustarter.learning.passages import (
     BEGIN,
     COLUMNS,
     END,
+    MOST_TERMS,
     WEIGHTS,
     Kind,
     Match,
@@ -24,9 +25,6 @@ from tpustarter.learning.passages import (
     Shelf,
     Terms,
 )
-
-_MOST_TERMS = 40
-"""Words of the lessons that a piece of a word is looked up in."""
 
 
 def has_fts5() -> bool:
@@ -79,7 +77,7 @@ class Index:
         found = self._rows(
             "SELECT term FROM vocabulary WHERE term LIKE ? OR term LIKE ? "
             "ORDER BY doc DESC LIMIT ?",
-            (f"%{piece}%", f"%{stem}", _MOST_TERMS),
+            (f"%{piece}%", f"%{stem}", MOST_TERMS),
         )
         return [term for (term,) in found]
 

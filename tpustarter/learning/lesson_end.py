@@ -10,10 +10,11 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tpustarter.content import Lesson, LessonPath
+from tpustarter.content import Lesson
 from tpustarter.learning import course, exercises
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.exercises import Exercise
+from tpustarter.learning.paths import LessonPath
 from tpustarter.learning.progress import LessonProgress
 
 MOST_OPEN = 5

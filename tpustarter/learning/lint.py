@@ -15,10 +15,11 @@ from typing import Any, cast
 
 from tpustarter import content, locations
 from tpustarter.checking import interpreters
-from tpustarter.content import Lesson, LessonPath
+from tpustarter.content import Lesson
 from tpustarter.learning import documented, exercises, names, then_now, which
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.markdown import anchors, links, source_lines, tokens
+from tpustarter.learning.paths import LessonPath, read_paths
 from tpustarter.problem import Problem
 
 MAX_COLUMNS = 100
@@ -239,7 +240,7 @@ def _lint_exercises(lesson: Lesson) -> Complaints:
 
 def _lint_paths(folder: Path, lesson_ids: Iterable[str]) -> list[str]:
     try:
-        paths = content.read_paths(folder)
+        paths = read_paths(folder)
     except Problem as problem:
         return [problem.what]
     known_ids = set(lesson_ids)
@@ -284,7 +285,7 @@ def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
     if not (folder / which.FILE).exists():
         return []
     try:
-        path_ids = [path.id for path in content.read_paths(folder)]
+        path_ids = [path.id for path in read_paths(folder)]
         return list(which.complaints(which.read(folder), lesson_ids, path_ids))
     except Problem as problem:
         return [problem.what]

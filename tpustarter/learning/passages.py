@@ -19,6 +19,8 @@ COLUMNS = ("title", "heading", "prose", "code")
 """What a passage is searched by."""
 WEIGHTS = (8.0, 4.0, 1.0, 0.6)
 """Of these columns."""
+MOST_TERMS = 40
+"""Words of the lessons that a piece of a word is looked up in."""
 BEGIN, END = "\x01", "\x02"
 """Stand around what was found: no lesson has these characters."""
 Terms = Sequence[Sequence[str]]

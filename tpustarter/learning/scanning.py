@@ -13,6 +13,7 @@ from tpustarter.learning.passages import (
     BEGIN,
     COLUMNS,
     END,
+    MOST_TERMS,
     WEIGHTS,
     Kind,
     Match,
@@ -21,7 +22,6 @@ from tpustarter.learning.passages import (
     Terms,
 )
 
-_MOST_TERMS = 40
 _ENDING = r"(?:s|es|ed|ing)?"
 _ENOUGH = 6
 """Times that a word counts in one column."""
@@ -50,7 +50,7 @@ class Scan:
 
     def containing(self, piece: str) -> list[str]:
         """Return words of the lessons that a piece of a word is in."""
-        return [word for word in self._words if piece.casefold() in word][:_MOST_TERMS]
+        return [word for word in self._words if piece.casefold() in word][:MOST_TERMS]
 
     def words(self) -> list[str]:
         """Return words of the lessons, to tell what a slip of the finger was for."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from tpustarter.content import Lesson, LessonPath
+from tpustarter.content import Lesson
+from tpustarter.learning.paths import LessonPath
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class BlockView(Vertical, can_focus=True):
         yield Static(coloured(plain(self.code)), classes="code")
         yield Static(self._status(), classes="status")
         output = Static("", classes="output")
-        output.border_title, output.display = "output", False
+        output.display = False
         yield output
         drawing = Static("", classes="drawing")
         drawing.display = False
@@ -181,14 +181,11 @@ class BlockView(Vertical, can_focus=True):
         self.is_busy, self.result, self._tail = True, None, Tail()
         self._executed_code, self._is_gone = self.exact_code, False
         output = self.query_one(".output", Static)
-        self._name_output("output")
+        output.border_title = self._output_title
         output.update("")
         output.display = self.query_one(".drawing").display = False
         self.add_class("-running")
         self.remove_class("-fail")
-
-    def _name_output(self, title: str) -> None:
-        self.query_one(".output").border_title = title
 
     def wait(self, seconds: float, activity: str) -> None:
         """Say what is waited for."""
@@ -210,7 +207,6 @@ class BlockView(Vertical, can_focus=True):
     def end(self, result: BlockResult) -> None:
         """Show how it ended."""
         self.is_busy, self.result = False, result
-        self._name_output("printed" if result.status == "fail" else "output")
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")
         self._show_drawings(result.drawings)
@@ -257,6 +253,15 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_status(self) -> None:
         self.query_one(".status", Static).update(self._status())
+        self.query_one(".output").border_title = self._output_title
+
+    @property
+    def _output_title(self) -> str:
+        """What the frame of the output says: whose output it is."""
+        result = self.result
+        if result and self._executed_code != self.exact_code:
+            return "output before your change"
+        return "printed" if result and result.status == "fail" else "output"
 
     def _status(self) -> Content:
         result = self.result

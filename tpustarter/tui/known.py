@@ -6,13 +6,15 @@ import contextlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tpustarter.learning.paths import read_paths
 from tpustarter.learning.standing import Standing, standing_on
 from tpustarter.problem import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tpustarter.content import Lesson, LessonPath
+    from tpustarter.content import Lesson
+    from tpustarter.learning.paths import LessonPath
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def read(folder: Path | None) -> Course:
     known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.put_aside()))
     try:
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
-        paths = content.read_paths(folder)
+        paths = read_paths(folder)
         records = progress.read().lessons
     except Problem as problem:
         return replace(known, trouble=str(problem))

@@ -70,8 +70,12 @@ def _track(track: str) -> str:
 def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row]:
     """Yield what a search found: a word that was meant first, else lessons first."""
     lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
-    groups = [list(_lessons(course, lessons)), list(_words(what)), list(_checks(what)),
-              list(_claims(what))]  # fmt: skip
+    groups = [
+        list(_lessons(course, lessons)),
+        list(_words(what)),
+        list(_by_id(what.of("check"), "Checks", CHECK)),
+        list(_by_id(what.of("old"), "Older tutorials", OLD)),
+    ]
     first = next(iter(what.of("word")), None)
     if first and _plain(first.title).casefold() == what.text.casefold():
         groups.insert(0, groups.pop(1))
@@ -112,20 +116,13 @@ def _words(what: Found) -> Iterator[Row]:
         yield Row(f"#{hit.id}", Hanging(label, _marked(hit.text)))
 
 
-def _checks(what: Found) -> Iterator[Row]:
-    for number, hit in enumerate(what.of("check")):
+def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
+    """Yield what has an id that people type: checks, and claims of older tutorials."""
+    for number, hit in enumerate(hits):
         if not number:
-            yield title("Checks")
+            yield title(heading)
         label = Content.styled(f"  {visible(hit.id)}  ", "bold")
-        yield Row(f"{CHECK}#{hit.id}", Hanging(label, _marked(hit.title)))
-
-
-def _claims(what: Found) -> Iterator[Row]:
-    for number, hit in enumerate(what.of("old")):
-        if not number:
-            yield title("Older tutorials")
-        label = Content.styled(f"  {visible(hit.id)}  ", "bold")
-        yield Row(f"{OLD}#{hit.id}", Hanging(label, _marked(hit.title)))
+        yield Row(f"{kind}#{hit.id}", Hanging(label, _marked(hit.title)))
 
 
 def _marked(parts: Parts) -> Content:

@@ -13,6 +13,7 @@ from tpustarter.learning.blocks import Part
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd, Way
+from tpustarter.learning.paths import read_paths
 from tpustarter.problem import Problem
 from tpustarter.tui.references import Reference, references, texts
 from tpustarter.tui.tutor import Tutor
@@ -78,7 +79,7 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
-    path, done = app.path_of(content.read_paths(app.lessons)), progress.done()
+    path, done = app.path_of(read_paths(app.lessons)), progress.done()
     way = lesson_end.after_lesson(lesson.id, path, lessons, done)
     following = next((item for item in lessons if item.id == way.lesson), None)
     known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
@@ -93,7 +94,7 @@ def read(app: Tutor, lesson_id: str) -> Opened:
 
 
 def _read_drafts(app: Tutor, lesson_id: str) -> tuple[dict[str, Draft], str]:
-    """Return what was typed into a lesson's blocks, in this session and before, or why not."""
+    """Return what was typed into a lesson's blocks since the start and before, or why not."""
     lost = ""
     try:
         known: dict[str, Draft | None] = {**drafts.read(lesson_id)}

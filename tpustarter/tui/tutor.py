@@ -17,8 +17,8 @@ from textual.reactive import reactive
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
-from tpustarter.content import LessonPath
 from tpustarter.learning import course
+from tpustarter.learning.paths import LessonPath
 from tpustarter.machine.machine import Machine
 from tpustarter.tui import messages, settings, theme
 from tpustarter.tui.keys import SequentialKeys

@@ -27,6 +27,7 @@ from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_end import Way
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.output import Output
+from tpustarter.learning.paths import read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
@@ -114,7 +115,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look_on(self, exercise: Exercise) -> None:
         """Look where a right answer leads."""
-        path = self.tutor.path_of(content.read_paths(self.tutor.lessons))
+        path = self.tutor.path_of(read_paths(self.tutor.lessons))
         lessons = content.read_lessons(self.tutor.lessons)
         lesson, done = exercise.lesson, progress.done()
         mark = progress.mark(lesson, progress.read().lessons.get(lesson.id))

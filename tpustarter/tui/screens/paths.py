@@ -18,7 +18,7 @@ from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import Row, Rows
 
 if TYPE_CHECKING:
-    from tpustarter.content import LessonPath
+    from tpustarter.learning.paths import LessonPath
     from tpustarter.learning.standing import Standing
     from tpustarter.tui.facts import Facts
     from tpustarter.tui.known import Course
