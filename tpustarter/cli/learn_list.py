@@ -180,6 +180,6 @@ def _amount(stage: Part) -> str:
 
 def _bar(part: Part, width: int = 20) -> str:
     """Return how much of the time is behind, as a bar of signs that any terminal has."""
-    filled = width * (part.minutes - part.left) // max(part.minutes, 1)
-    filled = max(filled, bool(part.done))
-    return f"[{'#' * filled}{'.' * (width - filled)}]"
+    from tpustarter.checking import bars
+
+    return f"[{bars.bar(part.share_behind, width, 'ascii')}]"

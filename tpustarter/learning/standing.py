@@ -27,6 +27,11 @@ class Part:
         return self.done == len(self.lessons)
 
     @property
+    def share_behind(self) -> float:
+        """How much of its time is done, from 0 to 1."""
+        return (self.minutes - self.left) / max(self.minutes, 1)
+
+    @property
     def amount(self) -> str:
         """How much there is: `12 lessons, 2 h 10 min`."""
         count = len(self.lessons)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
+from tpustarter.checking import bars
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, prose, word
@@ -83,10 +84,9 @@ def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> I
 
 def bar(part: Part, width: int = BAR_WIDTH) -> Content:
     """Return how much of the time is behind, as a bar; the words stand beside it."""
-    behind = part.minutes - part.left
-    filled = width * behind // max(part.minutes, 1)
-    filled = max(filled, bool(part.done))
-    return word("done", "━" * filled) + Content.styled("─" * (width - filled), "$muted")
+    whole = bars.bar(part.share_behind, width)
+    filled = whole.count(bars.FULL)
+    return word("done", whole[:filled]) + Content.styled(whole[filled:], "$muted")
 
 
 def _stage_title(stage: Part, standing: Standing) -> Content:
