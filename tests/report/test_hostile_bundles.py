@@ -10,7 +10,6 @@ import itertools
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tarfile
@@ -317,8 +316,9 @@ def test_no_bytes_raise_anything_but_a_problem(tmp_path: Path, data: st.DataObje
 
 
 _LIMITED = """
-import re, sys
+import re, resource, sys
 from pathlib import Path
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
 from tpustarter.problem import Problem
 from tpustarter.report import opening
 def most():
@@ -336,9 +336,11 @@ print(f"{before} MiB before it, {most() - before} MiB more")
 def limited(file: Path, limit: int) -> str:
     """Open a file in a process that may have so much memory; return what it said."""
     done = subprocess.run(
-        [sys.executable, "-c", _LIMITED, str(file)], capture_output=True, text=True, check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )  # fmt: skip
+        [sys.executable, "-c", _LIMITED, str(file), str(limit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
