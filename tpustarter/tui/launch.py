@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -63,6 +64,7 @@ class TerminalApp(Starter):
 
     def _get_ready(self) -> None:
         self._is_ready = True
+        gc.freeze()  # else a full collection, 30 to 70 ms of it, comes between key and paint
         if self._code is not None:
             self.action_leave(self._code)
 
