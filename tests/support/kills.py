@@ -34,7 +34,16 @@ print("one", "first")
 ```
 
 ```python run id=second
-print("two", "second")
+import time
+for number in range(12):
+    print("two", number, flush=True)
+    time.sleep(0.1)
+```
+
+```python run id=third
+for number in range(20):
+    print("three", number, flush=True)
+    time.sleep(0.1)
 ```
 
 ```quiz id=which
@@ -66,6 +75,8 @@ class Outcome:
     number: int
     kind: str
     after_s: float
+    within: bool = False
+    """Whether a block was running at the kill, as the screen says."""
     did: int = 0
     """Letters typed, blocks that had passed on the screen, or answers given."""
     kept: int = 0
@@ -81,6 +92,7 @@ class Outcome:
         return (
             f"{self.number:>3}  {self.kind:<6}  {self.after_s:>5.2f} s  did {self.did:>3}  "
             f"kept {self.kept:>3}  gone in {self.gone_s:>4.1f} s  {what}"
+            f"{', within a block' if self.within else ''}"
         ) + "".join(f"\n     {wrong}" for wrong in self.wrong)
 
 
@@ -135,6 +147,7 @@ class Kills:
                 tty.read(0.01)
                 count = seen(tty.text, outcome.kind)
                 shown += [time.monotonic()] * (count - len(shown))
+            outcome.within = "running" in tty.text
             tty.process.kill()
             killed = time.monotonic()
             tty.process.wait()
@@ -222,7 +235,7 @@ def open_lesson(tty: Terminal) -> None:
     tty.press("l")
     tty.until(lambda text: "Round" in text and "This machine" not in text)
     tty.press("\r")
-    tty.until(lambda text: 'print("two"' in text and "edit" in text.splitlines()[-2])
+    tty.until(lambda text: 'print("one"' in text and "edit" in text.splitlines()[-2])
 
 
 def seen(screen: str, kind: str) -> int:
@@ -252,8 +265,9 @@ def main() -> int:
             rows = [one for one in kills.outcomes if one.kind == kind]
             did, kept = sum(one.did for one in rows), sum(one.kept for one in rows)
             oldest = max((one.lost_s for one in rows), default=0.0)
-            print(f"{kind:<6} {len(rows):>3} kills, did {did}, kept {kept}, "
-                  f"oldest that was lost {1000 * oldest:.0f} ms")  # fmt: skip
+            within = sum(one.within for one in rows)
+            print(f"{kind:<6} {len(rows):>3} kills, {within} of them while a block ran, did {did}, "
+                  f"kept {kept}, oldest that was lost {1000 * oldest:.0f} ms")  # fmt: skip
         print("\n".join(losses) or "nothing that was promised to be kept was lost")
         print(f"unfinished files left: {len(list(home.glob('**/.*-*')))}")
     return 1 if losses else 0

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, settle, tutor, until
+from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.screens.page import Quit
 
 FAR = "\n\n".join(
@@ -151,5 +152,46 @@ def test_a_block_that_shows_an_exception_says_that_it_should(tmp_path: Path) -> 
             assert "pass  raises, as it should  0." in await press(pilot, "enter", "r")
         async with tutor(tmp_path) as pilot:
             assert "raises" not in await press(pilot, "enter", "r")
+
+    run(journey)
+
+
+LONG = """import time
+for n in range(60):
+    print("line", n, flush=True)
+    time.sleep(0.0 if n < 40 else 0.1)"""
+
+
+def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
+    tmp_path: Path,
+) -> None:
+    """More lines than the screen has: the last one is in sight until the block has ended."""
+    text = "# T\n\n" + fence(LONG)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: "line 45" in on_screen(pilot.app))
+            assert "line 10 " not in on_screen(pilot.app)
+            await until(pilot, lambda: "pass " in on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_a_reader_who_went_elsewhere_is_not_pulled_along(tmp_path: Path) -> None:
+    """Scrolled back up while the block prints, the page stays where it is."""
+    text = "# T\n\n" + fence(LONG)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: "line 42" in on_screen(pilot.app))
+            await pilot.press("home")
+            await until(pilot, lambda: "import time" in on_screen(pilot.app))
+            [view] = pilot.app.screen.query_one(LessonPage).views
+            await until(pilot, lambda: "line 55" in view._tail.text)
+            assert "import time" in on_screen(pilot.app)
 
     run(journey)

@@ -44,11 +44,13 @@ _CHANGE = re.compile(r"# (change|fill)\b", re.IGNORECASE)
 
 
 class Grew(Message):
-    """A block that runs begins to draw."""
+    """A block that runs begins to draw, or has printed more."""
 
-    def __init__(self, view: BlockView) -> None:
+    def __init__(self, view: BlockView, *, draws: bool) -> None:
         super().__init__()
-        self.view = view
+        self.view, self.draws = view, draws
+        self.bottom = view.region.bottom
+        """Where the block ended on the screen before it grew."""
 
 
 class BlockView(Vertical, can_focus=True):
@@ -198,7 +200,8 @@ class BlockView(Vertical, can_focus=True):
         return bool(self._tail.text)
 
     def add(self, text: str) -> None:
-        """Show what it printed since."""
+        """Show what it printed since; the page follows its end."""
+        self.post_message(Grew(self, draws=False))
         self._tail.add(text)
         output = self.query_one(".output", Static)
         output.update(Content(self._tail.text))
@@ -218,7 +221,7 @@ class BlockView(Vertical, can_focus=True):
         is_first = not self.query_one(".drawing").display
         self._show_drawings(drawings)
         if is_first:
-            self.post_message(Grew(self))
+            self.post_message(Grew(self, draws=True))
 
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         """Draw what it left, as wide as there is room."""

@@ -32,6 +32,8 @@ class LessonPage(VerticalScroll):
         """Follow what moves its blocks."""
         self._last_view: BlockView | None = None
         self._ending: Ending | None = None
+        self._followed_to: float | None = None
+        """Where the page stands since it followed what a block printed."""
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
 
@@ -157,17 +159,32 @@ class LessonPage(VerticalScroll):
         self.scroll_to(y=min(first, place.y), animate=False)
 
     def on_grew(self, message: Grew) -> None:
-        """Bring into sight what a block draws while it runs."""
+        """Bring into sight what a block draws or prints while it runs.
+
+        What it prints is followed only where its end was in sight: a reader elsewhere stays there.
+        """
         message.stop()
-        self.show_end(message.view, was_pushed=False)
+        if message.draws:
+            self.show_end(message.view, was_pushed=False)
+        elif message.bottom <= self.region.bottom:
+            self.call_after_refresh(self._follow, message.view)
+
+    def _follow(self, view: BlockView) -> None:
+        below = view.virtual_region.bottom - self.size.height
+        if below > self.scroll_offset.y:
+            self.scroll_to(y=below, animate=False)
+            self._followed_to = below
 
     def _show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
         focused = next((other for other in self.views if other.has_focus_within), view)
         if focused is view and (was_pushed or self.region.overlaps(view.region)):
             status = view.query_one(".status").virtual_region_with_margin.y
             below = view.virtual_region.bottom - self.size.height
-            top = min(below, view.virtual_region.y + status)
-            self.scroll_to(y=max(top, self.scroll_offset.y), animate=False)
+            verdict = view.virtual_region.y + status
+            place = max(min(below, verdict), self.scroll_offset.y)
+            if self.scroll_offset.y == self._followed_to:  # nobody has scrolled since
+                place = min(place, verdict)
+            self.scroll_to(y=place, animate=False)
             following = self.views[self.views.index(view) + 1 :]
             if goes_on and following:  # marked where it is: what was printed is to be read first
                 self.screen.set_focus(following[0], scroll_visible=False)
