@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import importlib.metadata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tpustarter.machine import distributions
 from tpustarter.probe.finding import Finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import importlib.metadata
 
 
 def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
     """Compare the files of torchax with its record, where torch_xla is installed too."""
+    both = distributions.named(("torchax", "torch-xla"), path)
+    if not all(both.values()):
+        return
+    import importlib.metadata  # takes long, and knows the record
+
     options: dict[str, Any] = {} if path is None else {"path": list(path)}
     by_name = {
         name: package
@@ -37,6 +44,9 @@ def _differs(file: importlib.metadata.PackagePath) -> bool:
     """Return whether a file of an installation is not what its record says."""
     if file.hash is None or file.hash.mode != "sha256" or file.suffix != ".py":
         return False
+    import base64
+    import hashlib
+
     try:
         digest = hashlib.sha256(file.read_binary()).digest()
     except OSError:

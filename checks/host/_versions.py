@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from tpustarter.machine import distributions
 
 NAMES = (
     "jax",
@@ -36,16 +37,13 @@ class Package(NamedTuple):
 
 def installed(path: Sequence[str] | None = None) -> dict[str, Package]:
     """Return those of NAMES that are installed, by name; `path` instead of `sys.path`."""
-    options: dict[str, Any] = {} if path is None else {"path": list(path)}
     packages: dict[str, Package] = {}
-    for name in NAMES:  # asked for by name: to read what hundreds of others say takes long
-        for package in importlib.metadata.distributions(name=name, **options):
+    for name, found in distributions.named(NAMES, path).items():
+        for said in found:
             # A half-deleted distribution has no metadata, and then no name.
-            fields = package.metadata
-            said = re.sub(r"[-_.]+", "-", (fields["Name"] if fields else None) or "").lower()
-            if said == name and name not in packages and fields["Version"]:
-                requires = tuple(fields.get_all("Requires-Dist") or ())
-                packages[name] = Package(name, fields["Version"], requires)
+            spelt = re.sub(r"[-_.]+", "-", said.name or "").lower()
+            if spelt == name and name not in packages and said.version:
+                packages[name] = Package(name, said.version, said.requires)
     return packages
 
 

@@ -369,3 +369,42 @@ def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
     runner.close()
     with lease.hold("another"):
         pass
+
+
+def test_a_process_that_was_started_early_is_told_later_what_it_runs_on(tmp_path: Path) -> None:
+    """The plan is made while it starts: what was said first does not count."""
+    session = make_session(tmp_path)
+    runner = Runner(session)
+    session.target = {"root": "/nowhere"}
+    runner.warm()
+    session.target = {"root": "/", "platform": "tpu"}
+    runner.versions()
+
+    needy = replace(sample("passes"), needs={"platform": "gpu"})
+    results = [event.result for event in runner.run([needy]) if isinstance(event, Ended)]
+
+    assert [("skip", "needs a gpu device, found tpu")] == [(r.status, r.detail) for r in results]
+
+
+STARTS = """
+import subprocess, sys
+from tpustarter.checking.request import Request
+from tpustarter.checking.selfcheck import SelfCheck
+popen, loaded = subprocess.Popen, []
+def record(*words, **options):
+    loaded.append("tpustarter.checking.plan" in sys.modules)
+    return popen(*words, **options)
+subprocess.Popen = record
+list(SelfCheck(Request(level="static")).events())
+print(loaded, "tpustarter.checking.plan" in sys.modules)
+"""
+
+
+def test_the_process_starts_before_what_makes_the_plan_is_imported(tmp_path: Path) -> None:
+    """Both take a while, and then they take it together."""
+    env = {**os.environ, "TPUSTARTER_HOME": str(tmp_path), "PYTHONPATH": str(REPOSITORY)}
+    said = subprocess.run(
+        [sys.executable, "-c", STARTS], capture_output=True, text=True, check=True, env=env
+    )
+
+    assert "[False] True\n" == said.stdout

@@ -8,8 +8,11 @@ from typing import Any
 from tpustarter.checking import protocol
 from tpustarter.checking.results import Reason, Result, Status
 from tpustarter.content import Check
-from tpustarter.redact import Redactor
 from tpustarter.running.process import Event, signal_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.redact import Redactor
 
 Ending = tuple[Status, Reason | None, str, dict[str, Any] | None]
 """How the run of a check ended: status, reason, detail, and where it ran."""

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpustarter.checking import protocol, settings
+from tpustarter.checking import protocol
 from tpustarter.checking.outcomes import (
     Ending,
     did_not_stop,
@@ -23,7 +23,7 @@ from tpustarter.checking.outcomes import (
     timed_out,
 )
 from tpustarter.checking.results import Blocked, Result
-from tpustarter.checking.session import Session, python_problem, start
+from tpustarter.checking.session import Session, python_problem, start, tell
 from tpustarter.content import Check
 from tpustarter.machine import limits
 from tpustarter.problem import ExitCode, Problem
@@ -104,13 +104,20 @@ class Runner:
         if probe:
             probe.interrupt()
 
+    def warm(self) -> None:
+        """Start the process already: what it runs on may be known later, before `versions`."""
+        self._ready({})
+
     def versions(self) -> dict[str, Any]:
         """Return Python and framework versions of the interpreter under test.
 
         Raises:
             Problem: it is no Python, or one that is too old.
         """
+        is_warm = self.is_warm
         probe = self._ready({})
+        if is_warm:
+            tell(probe, self._session)
         probe.send({"do": "versions"})
         event = probe.read(START_S)
         found = protocol.versions(event) if event and event["event"] == "versions" else None
@@ -156,6 +163,8 @@ class Runner:
         names = self._session.settings
         if not names:
             return (yield from self._run(check))
+        from tpustarter.checking import settings
+
         result = yield from self._run_unseen(check)
         if not self._with_settings:
             result = settings.left_out(result, names)

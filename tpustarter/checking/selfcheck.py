@@ -1,7 +1,8 @@
 """The self-check: from a bare machine to a verdict, as one stream of events.
 
 Order of things: choose the Python under test, plan, host checks in it, then each framework's
-checks in a process of its own, under the lease where an accelerator may be owned.
+checks in a process of its own, under the lease where an accelerator may be owned. The process of
+the host checks starts while the plan is made, and while what makes it is imported.
 """
 
 from __future__ import annotations
@@ -16,17 +17,22 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter import content, locations
-from tpustarter.checking import interpreters, plan
+from tpustarter.checking import interpreters
 from tpustarter.checking.request import Request
 from tpustarter.checking.results import Blocked, Result, Run
 from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, skip_all
 from tpustarter.checking.session import Session
 from tpustarter.content import Check
-from tpustarter.machine import frameworks, host
+from tpustarter.machine import frameworks
+from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.running import archive, lease, run_folder
+from tpustarter.running import archive, run_folder
 from tpustarter.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.checking import plan
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,12 @@ class SelfCheck:
         self,
         request: Request,
         *,
-        machine: host.Machine | None = None,
+        machine: Machine | None = None,
         checks: Path | None = None,
         folder: Path | None = None,
     ) -> None:
         self._request = request
-        self._machine = machine or host.Machine()
+        self._machine = machine or Machine()
         self._checks_folder = checks
         self._folder = folder or Path.cwd()
         self._interpreter, self._others = interpreters.choose(
@@ -96,48 +102,32 @@ class SelfCheck:
             self.run.seconds = time.monotonic() - began
 
     def _events(self) -> Iterator[Event]:
-        request = self._request
-        run_plan = plan.make(
-            self._machine,
-            require=request.require,
-            devices=request.devices,
-            this_host=request.this_host,
-            gpu_plugin=self._interpreter.has_gpu_plugin,
-        )
         with run_folder.of_run(self._redact, self._has_failed) as folder:
-            yield from self._groups(run_plan, folder)
+            yield from self._groups(folder)
         self.logs = run_folder.kept_logs(folder)
 
     def _has_failed(self) -> bool:
         return any(result.status in ("fail", "error") for result in self.run.results)
 
-    def _groups(self, run_plan: plan.Plan, folder: Path) -> Iterator[Event]:
-        session = Session(
-            self._interpreter.path,
-            archive.build(folder / "probe.pyz", self._checks_folder),
-            folder,
-            dict(self._machine.env),
-            {**plan.target_of(run_plan, self._machine), "minutes": self._request.minutes},
-            self._redact,
-            isolate=self._request.isolate,
-            results={},
-        )
+    def _groups(self, folder: Path) -> Iterator[Event]:
         groups: dict[str, list[Check]] = {"host": []}
         for check in self.checks:
             groups.setdefault(check.framework, []).append(check)
         host_checks = groups.pop("host")
-        # Without host checks a framework's process answers for the Python as well.
-        shared = (
-            not host_checks
-            and len(groups) == 1
-            and run_plan.platform == "cpu"
-            and run_plan.blocked is None
-        )
-        if shared:
-            session.env = plan.run_env(run_plan, self._machine.env, folder, next(iter(groups)))
-            session.drop = locations.caller()
+        session = self._session(folder)
         runner = self._start(session)
         try:
+            if host_checks:
+                runner.warm()
+            run_plan = self._plan()
+            # Without host checks a framework's process answers for the Python as well.
+            shared = (
+                not host_checks
+                and len(groups) == 1
+                and run_plan.platform == "cpu"
+                and run_plan.blocked is None
+            )
+            self._tell(session, run_plan, next(iter(groups)) if shared else None)
             versions = runner.versions()
             left_out = self._left_out(groups, versions["frameworks"])
             for framework in left_out:
@@ -156,6 +146,41 @@ class SelfCheck:
         finally:
             runner.close()
 
+    def _session(self, folder: Path) -> Session:
+        """Return how the Python under test is started, as far as it is known without a plan."""
+        return Session(
+            self._interpreter.path,
+            archive.build(folder / "probe.pyz", self._checks_folder),
+            folder,
+            dict(self._machine.env),
+            {"root": str(self._machine.root), "uid": self._machine.uid},
+            self._redact,
+            isolate=self._request.isolate,
+            results={},
+        )
+
+    def _plan(self) -> plan.Plan:
+        from tpustarter.checking import plan  # takes long: the process starts meanwhile
+
+        request = self._request
+        return plan.make(
+            self._machine,
+            require=request.require,
+            devices=request.devices,
+            this_host=request.this_host,
+            gpu_plugin=self._interpreter.has_gpu_plugin,
+        )
+
+    def _tell(self, session: Session, run_plan: plan.Plan, framework: str | None) -> None:
+        """Have a session run by the plan; where a framework is named, in its environment."""
+        from tpustarter.checking import plan
+
+        target = plan.target_of(run_plan, self._machine)
+        session.target = {**target, "minutes": self._request.minutes}
+        if framework:
+            session.env = plan.run_env(run_plan, self._machine.env, session.folder, framework)
+            session.drop = locations.caller()
+
     def _start(self, session: Session) -> Runner:
         """Make the runner of a session the one that `stop` reaches."""
         self._runner = Runner(session)
@@ -166,6 +191,8 @@ class SelfCheck:
     def _framework(
         self, framework: str, group: list[Check], run_plan: plan.Plan, session: Session
     ) -> Iterator[Event]:
+        from tpustarter.checking import plan
+
         blocked = (
             run_plan.blocked
             or self._unusable(framework)
@@ -183,6 +210,8 @@ class SelfCheck:
         with contextlib.ExitStack() as stack:
             lease_fd = None
             if run_plan.platform != "cpu":
+                from tpustarter.running import lease
+
                 try:
                     lease_fd = stack.enter_context(lease.device("tpustarter check", self._machine))
                 except Problem as problem:
@@ -206,6 +235,8 @@ class SelfCheck:
 
     def _unusable(self, framework: str) -> Blocked | None:
         """Return why a framework cannot be used in this Python: it is missing, too old, in part."""
+        from tpustarter.checking import plan
+
         installed = self.run.target["frameworks"]
         others = self.run.target["others"]
         python = self._display_path(self._interpreter)
@@ -228,6 +259,8 @@ class SelfCheck:
         groups: Mapping[str, list[Check]],
         left_out: list[str],
     ) -> None:
+        from tpustarter.checking import plan
+
         env = {
             name: value
             for framework in groups

@@ -79,8 +79,13 @@ def start(
         log.close()
         problem = Problem(f"cannot start `{session.python}`: {error.strerror}")
         raise of_limit(error) or problem from error
-    probe.send({"do": "target", **session.target})
+    tell(probe, session)
     return probe, log
+
+
+def tell(probe: Probe, session: Session) -> None:
+    """Tell a probe what the session runs on; the last word counts."""
+    probe.send({"do": "target", **session.target})
 
 
 def _fresh_log(folder: Path) -> Path:

@@ -181,9 +181,7 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
 
 def _run(request: Request, *, ndjson: bool, quiet: bool) -> SelfCheck:
     """Run the checks, tell every event, and remember how it ended."""
-    from tpustarter.checking import failures
     from tpustarter.checking.selfcheck import SelfCheck
-    from tpustarter.learning import progress
 
     selfcheck = SelfCheck(request)
     with stopped_by_signals(selfcheck.stop):
@@ -191,6 +189,9 @@ def _run(request: Request, *, ndjson: bool, quiet: bool) -> SelfCheck:
             _stream(selfcheck, ndjson=ndjson)
         else:
             _follow(selfcheck)
+    from tpustarter.checking import failures
+    from tpustarter.learning import progress
+
     progress.remember_check(selfcheck.run)
     failures.remember(selfcheck.run)
     return selfcheck

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import importlib.util
-import platform
 import re
 import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from tpustarter.machine import distributions
 
 DISTRIBUTIONS = {
     "jax": "jax",
@@ -143,18 +144,16 @@ def has_cpu_devices(framework: str) -> bool:
 
 def versions() -> dict[str, Any]:
     """Return this Python and what is installed in it, read from metadata: imports no framework."""
-    from importlib import metadata
-
+    said = distributions.named(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():
-        try:
-            installed[name] = metadata.version(distribution) or "unknown"
-        except metadata.PackageNotFoundError:  # noqa: PERF203  there is no way to ask first
-            if name == "jaxlib" and importlib.util.find_spec(name):
-                installed[name] = "unknown"  # built from its sources, and found by PYTHONPATH
+        if said[distribution]:
+            installed[name] = said[distribution][0].version or "unknown"
+        elif name == "jaxlib" and importlib.util.find_spec(name):
+            installed[name] = "unknown"  # built from its sources, and found by PYTHONPATH
     return {
         "python": sys.executable,
-        "python_version": platform.python_version(),
+        "python_version": sys.version.split()[0],
         "frameworks": installed,
     }
 

@@ -5,7 +5,6 @@ The one place that knows frameworks apart; nothing is imported before a check or
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
 import re
@@ -57,6 +56,8 @@ def _torch_configuration() -> dict[str, Any]:
 
 
 def _digest(data: bytes) -> str:
+    import hashlib  # takes long, and one framework needs it
+
     return hashlib.sha256(data).hexdigest()[:8]
 
 

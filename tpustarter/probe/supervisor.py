@@ -8,7 +8,6 @@ its own; on Linux, processes the child leaves behind are handed to this one and 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
@@ -214,6 +213,8 @@ def _outcome(status: int | None) -> dict[str, int | None]:
 
 def _tell(events: int, event: dict[str, object]) -> None:
     """Write one event on a line of its own, whatever half a line the child left."""
+    import json  # takes long: by now the child is starting
+
     with contextlib.suppress(OSError):  # the reader may be gone
         os.write(events, b"\n" + json.dumps(event).encode() + b"\n")
 

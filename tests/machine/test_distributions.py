@@ -1,0 +1,129 @@
+"""What is read from the folders of packages is what `importlib.metadata` reads there."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tpustarter.machine import distributions
+from tpustarter.machine.distributions import Said
+
+
+def lay(folder: Path, name: str, text: str | None, file: str = "METADATA") -> None:
+    """Make the folder of one package; without a text it holds nothing."""
+    place = folder / name
+    place.mkdir(parents=True)
+    if text is not None:
+        (place / file).write_text(text, encoding="utf-8")
+
+
+def test_what_is_installed_here_is_as_python_reads_it() -> None:
+    """All that this environment holds: name, version, requirements."""
+    names = sorted({one.metadata["Name"] for one in importlib.metadata.distributions()})
+
+    found = distributions.named(names)
+
+    assert len(names) > 20
+    for name in names:
+        fields = importlib.metadata.metadata(name)
+        assert (fields["Name"], fields["Version"]) == found[name][0][:2]
+        assert tuple(fields.get_all("Requires-Dist") or ()) == found[name][0].requires
+
+
+@pytest.mark.parametrize("asked", ["torch-xla", "torch_xla", "Torch.XLA"])
+@pytest.mark.parametrize("spelt", ["torch_xla", "Torch.XLA", "torch__xla"])
+def test_a_name_is_found_however_it_is_spelt(tmp_path: Path, spelt: str, asked: str) -> None:
+    """On the disk, and by whoever asks."""
+    lay(tmp_path, f"{spelt}-2.9.0.dist-info", "Name: torch_xla\nVersion: 2.9.0\n\nText: no field\n")
+
+    assert {asked: [Said("torch_xla", "2.9.0")]} == distributions.named([asked], [str(tmp_path)])
+
+
+def test_another_name_that_begins_alike_is_not_found(tmp_path: Path) -> None:
+    """Nor is a folder that is not one of metadata."""
+    lay(tmp_path, "jax_cuda12_plugin-0.7.dist-info", "Name: jax-cuda12-plugin\nVersion: 0.7\n")
+    lay(tmp_path, "jax-0.7.data", "Name: jax\nVersion: 0.7\n")
+
+    assert {"jax": []} == distributions.named(["jax"], [str(tmp_path)])
+
+
+def test_requirements_are_read_with_what_goes_on_below_them(tmp_path: Path) -> None:
+    """Up to the first empty line; names of fields in any case."""
+    text = (
+        "Metadata-Version: 2.4\nname: jax\nVersion: 0.7.1\nSummary: a\n  b: c\n        \n"
+        'Requires-Dist: jaxlib<=0.7.1,>=0.7.1\nRequires-Dist: libtpu==0.0.20.*; extra == "tpu"\n'
+        "\nRequires-Dist: none of it\n"
+    )
+    lay(tmp_path, "jax-0.7.1.dist-info", text)
+
+    (said,) = distributions.named(["jax"], [str(tmp_path)])["jax"]
+
+    wanted = ("jaxlib<=0.7.1,>=0.7.1", 'libtpu==0.0.20.*; extra == "tpu"')
+    assert Said("jax", "0.7.1", wanted) == said
+
+
+def test_the_first_folder_of_the_path_counts_first(tmp_path: Path) -> None:
+    """As an import would find it."""
+    for number in (1, 2):
+        lay(tmp_path / f"{number}", f"jax-{number}.dist-info", f"Name: jax\nVersion: {number}\n")
+
+    found = distributions.named(["jax"], [str(tmp_path / "2"), str(tmp_path / "1")])["jax"]
+
+    assert ["2", "1"] == [said.version for said in found]
+
+
+def test_half_of_a_package_says_nothing(tmp_path: Path) -> None:
+    """It is there, as Python sees it, and has neither name nor version."""
+    lay(tmp_path, "jax-0.7.1.dist-info", None)
+    lay(tmp_path, "numpy-2.0.dist-info", "", file="METADATA")
+
+    found = distributions.named(["jax", "numpy", "torch"], [str(tmp_path), str(tmp_path / "gone")])
+
+    assert {"jax": [Said()], "numpy": [Said()], "torch": []} == found
+
+
+def test_an_egg_is_read_as_well(tmp_path: Path) -> None:
+    """Whether it is a folder or a file."""
+    lay(tmp_path, "jax-0.7.1-py3.11.egg-info", "Name: jax\nVersion: 0.7.1\n", file="PKG-INFO")
+    (tmp_path / "numpy-2.0.egg-info").write_text("Name: numpy\nVersion: 2.0\n", encoding="utf-8")
+
+    found = distributions.named(["jax", "numpy"], [str(tmp_path)])
+
+    assert {"jax": [Said("jax", "0.7.1")], "numpy": [Said("numpy", "2.0")]} == found
+
+
+def test_packages_that_do_not_lie_in_folders_are_asked_for_as_python_does(tmp_path: Path) -> None:
+    """In a zip, for example."""
+    archive = tmp_path / "packages.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("jax-0.7.1.dist-info/METADATA", "Name: jax\nVersion: 0.7.1\n")
+
+    assert {"jax": [Said("jax", "0.7.1")]} == distributions.named(["jax"], [str(archive)])
+
+
+def test_whoever_else_finds_packages_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finder of somebody's own counts as it does for Python."""
+
+    class Finder:
+        """As one that serves packages from a database."""
+
+        @staticmethod
+        def find_distributions(context: importlib.metadata.DistributionFinder.Context):
+            if context.name == "jax":
+                yield Found()
+
+    class Found(importlib.metadata.Distribution):
+        def read_text(self, filename: str) -> str | None:
+            return "Name: jax\nVersion: 7\n" if filename == "METADATA" else None
+
+        def locate_file(self, path: object):
+            raise NotImplementedError
+
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+
+    assert distributions.version("jax") == "7"
+    assert distributions.version("no-such-package") is None
