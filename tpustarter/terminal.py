@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
@@ -29,6 +30,21 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+GLUE = "\ue000"
+"""Stands for a space between a number and its unit while a text is wrapped."""
+_AMOUNT = re.compile(r"(?<=\d) (?=(?:h|min|s|ms|[kMGT]i?B)\b)")
+
+
+def glue(text: str) -> str:
+    """Return a text, as long as before, whose numbers no wrapping parts from their units."""
+    return _AMOUNT.sub(GLUE, text)
+
+
+def unglue(text: str) -> str:
+    """Return a text that `glue` was used on as it was."""
+    return text.replace(GLUE, " ")
+
+
 def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
     """Return text in lines of `WIDTH`; a word is never broken, so that commands can be copied.
 
@@ -39,14 +55,15 @@ def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
         first: What the first line begins with.
         hang: What the others begin with; the same where nothing is given.
     """
-    return textwrap.wrap(
-        as_typed(text),
+    lines = textwrap.wrap(
+        glue(as_typed(text)),
         WIDTH,
         initial_indent=as_typed(first),
         subsequent_indent=first if hang is None else hang,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [unglue(line) for line in lines]
 
 
 def cut(text: str, width: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from textual.content import Content
 from textual.css.styles import RulesMap
@@ -12,7 +12,7 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
 from tpustarter.invocation import as_typed
-from tpustarter.terminal import visible
+from tpustarter.terminal import glue, unglue, visible
 from tpustarter.tui.plain import plain
 
 STATUS_STYLES = {
@@ -55,6 +55,12 @@ def sentences(text: str) -> Content:
     return Content("\n").join(prose(line) for line in plain(as_typed(text)).split("\n"))
 
 
+def wrapped(text: Content, width: int) -> list[Content]:
+    """Return a text in lines; "12 min" stays on one of them."""
+    lines = Content(glue(text.plain), list(text.spans)).wrap(max(width, 1))
+    return [Content(unglue(line.plain), list(line.spans)) for line in lines]
+
+
 class Lines(Visual):
     """Visual made of lines that are laid out anew for every width."""
 
@@ -89,8 +95,8 @@ class Hanging(Lines):
         """Return the text, wrapped."""
         indent = self._label.cell_length
         if width - indent < MIN_TEXT_WIDTH:
-            return (self._label + self._text).wrap(max(width, 1))
-        first, *rest = self._text.wrap(width - indent) or [Content("")]
+            return wrapped(self._label + self._text, width)
+        first, *rest = wrapped(self._text, width - indent) or [Content("")]
         return [self._label + first, *(line.pad_left(indent) for line in rest)]
 
 
@@ -105,9 +111,7 @@ class Stack(Lines):
         return [
             line
             for piece in self._pieces
-            for line in (
-                piece.lines(width) if isinstance(piece, Lines) else piece.wrap(max(width, 1))
-            )
+            for line in (piece.lines(width) if isinstance(piece, Lines) else wrapped(piece, width))
         ]
 
 
@@ -162,3 +166,39 @@ class Flow(Lines):
             else:
                 lines.append(part)
         return lines or [Content("")]
+
+
+class Shortened(Lines):
+    """The longest of several ways to say something that fits a line; on the right of it."""
+
+    def __init__(self, ways: Sequence[str]) -> None:
+        self._ways = ways
+
+    def lines(self, width: int) -> list[Content]:
+        """Return what fits; an empty line where nothing does."""
+        way = next((way for way in self._ways if Content(way).cell_length <= width), "")
+        return [Content(way).pad_left(max(width - Content(way).cell_length, 0))]
+
+
+class KeyLine(Lines):
+    """Keys in a few lines at most; those that are named last give way, help lists them all."""
+
+    def __init__(self, keys: Sequence[Content], stay: int, room: Callable[[int], int]) -> None:
+        """Take the keys.
+
+        Args:
+            keys: Each with what it does.
+            stay: How many at the end go last: those that lead on from any screen.
+            room: How many lines there may be, by the width.
+        """
+        self._keys, self._stay, self._room = keys, stay, room
+
+    def lines(self, width: int) -> list[Content]:
+        """Return as many keys as fit."""
+        first = len(self._keys) - self._stay
+        kept = list(self._keys)
+        for number in (*range(first - 1, 0, -1), *range(first, len(self._keys))):
+            if len(Flow(kept).lines(width)) <= self._room(width):
+                break
+            kept.remove(self._keys[number])
+        return Flow(kept).lines(width)

@@ -81,11 +81,12 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
 
 def row_of(tpu: Tpu, now: datetime) -> Row:
     """Return the row of a TPU: what it is, its state and age, and what the state means."""
-    label = Content.styled(visible(tpu.name), "bold") + f"  {visible(words.place(tpu))}"
+    label = Content.styled(visible(tpu.name), "bold") + f"  {visible(tpu.type)}"
+    where = visible(words.place(tpu).removeprefix(tpu.type))
     age = words.age(tpu, now)
     right = f"{visible(tpu.state.name)}{f', {age}' if age else ''}"
     meaning = word(STYLES.get(tpu.state.mark, ""), tpu.state.meaning)
-    return Row(key_of(tpu), label, right, (Hanging("    ", meaning),))
+    return Row(key_of(tpu), label, right, (Hanging("    ", meaning),), Content(where))
 
 
 def summary(seen: Seen) -> str:

@@ -21,7 +21,7 @@ from textual.strip import Strip
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tpustarter.tui.lines import Flow, Line, Lines
+from tpustarter.tui.lines import KeyLine, Line, Lines, Shortened
 from tpustarter.tui.theme import TERMINAL
 
 
@@ -31,6 +31,10 @@ def get_app(node: MessagePump) -> App[Any]:
 
 
 REVERSE = RichStyle(reverse=True)
+WIDE = 76
+"""Columns of keys from which two lines are enough: those of a terminal of 80."""
+SHORT = 14
+"""Lines of a terminal below which keys have two, however narrow it is."""
 
 
 @dataclass(frozen=True)
@@ -143,15 +147,24 @@ class Heading(Horizontal):
         self.watch(get_app(self), "place", self._show_place)
 
     def _show_place(self, place: str) -> None:
-        self.query_one("#heading-place", Static).update(Content(place))
+        self.query_one("#heading-place", Static).update(Shortened(ways_to_say(place)))
 
     def rename(self, title: str) -> None:
         """Show another title."""
         self.query_one("#heading-title", Static).update(Content(title))
 
 
+def ways_to_say(place: str) -> list[str]:
+    """Return what the machine is, and ever less of it: without a detail, without the last part."""
+    first, *rest = place.split(", ")
+    brief = first.partition(":")[0]
+    parts = [first, *rest]
+    fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
+    return [place, ", ".join([brief, *rest]), *fewer, brief]
+
+
 class Keys(Static):
-    """The last lines: every key that works now, and nothing else."""
+    """The last lines: the keys that work now, in as many lines as a screen can spare."""
 
     def on_mount(self) -> None:
         """Follow the bindings of the screen."""
@@ -163,11 +176,17 @@ class Keys(Static):
     def _show(self, screen: Screen[Any]) -> None:
         if not self.is_attached or screen is not self.screen:
             return
+        valid = valid_keys(screen)
         keys = [(get_app(self).get_key_display(active.binding), active.binding.description)
-                for active in valid_keys(screen)]  # fmt: skip
+                for active in valid]  # fmt: skip
         if keys != self._displayed:
             self._displayed = keys
-            self.update(Flow([_key_and_label(key, label) for key, label in keys]))
+            stay = sum(_key_rank(active.binding.key, active.node) > 0 for active in valid)
+            self.update(KeyLine([_key_and_label(*key) for key in keys], stay, self._room))
+
+    def _room(self, width: int) -> int:
+        """Return how many lines of keys there may be."""
+        return 2 if width >= WIDE or self.screen.size.height < SHORT else 3
 
 
 def _key_and_label(key: str, label: str) -> Content:

@@ -30,6 +30,9 @@ HIGH = 34
 """Lines from which each stage of the marked path has its own."""
 LOW = 20
 """Lines below which nothing more is said of the marked path."""
+NARROW = 80
+LOW_AND_NARROW = 28
+"""The same in fewer columns, where each sentence takes more lines."""
 
 
 class PathRows(Rows):
@@ -87,7 +90,8 @@ done counts on every path that has the lesson, so you lose nothing when you chan
 
     def on_resize(self) -> None:
         """Without room for both, the paths come before what is said of one."""
-        self.set_class(self.size.height < LOW, "-low")
+        is_narrow = self.size.width < NARROW
+        self.set_class(self.size.height < (LOW_AND_NARROW if is_narrow else LOW), "-low")
 
     def show(self, course: Course | None, facts: Facts | None) -> None:
         """Take what is known of the course and the machine by now."""

@@ -37,7 +37,7 @@ OWN = {
         "FILE.py:FUNCTION and the type of each argument; FILE.py alone asks its programs(devices)",
     ),
     SCRIPT: (
-        "a script of mine, run on CPU devices",
+        "a script of mine, on CPU devices",
         "train.py --steps 2",
         "the script, and the arguments it takes; what it gives to jax.jit is compiled as well",
     ),

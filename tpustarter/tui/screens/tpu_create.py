@@ -33,6 +33,8 @@ from tpustarter.tui.tpu_grant import Judged
 from tpustarter.tui.tpu_offers import Offered
 from tpustarter.tui.tpu_work import StoppedError
 
+NARROW = 80
+"""Columns below which what a field is for stands below it."""
 OF_GRANT = "from your TRC grant, in its order"
 
 
@@ -109,7 +111,7 @@ scripts and several slices.
                 yield Static(Content(f"{label:<10}"), classes="label")
                 yield ChosenField(values, id=f"field-{field}")
                 yield Static("", classes="note", id=f"note-{field}")
-        for what in ("error", "offer"):
+        for what in ("below", "error", "offer"):
             line = Static("", classes=f"field-{what}", id=f"{what}-{field}")
             line.display = False
             yield line
@@ -262,7 +264,15 @@ scripts and several slices.
             line.offer(known.words if known else ())
 
     def _note(self, field: str, text: str) -> None:
-        self.query_one(f"#note-{field}", Static).update(Content(visible(text)))
+        """Say what a field is for: beside it, or without room below the one that is in use."""
+        is_narrow = self.size.width < NARROW
+        bracket, _, note = text.rpartition("]")
+        beside = "]" if bracket or text.startswith("]") else ""
+        beside, below = (beside, note.strip()) if is_narrow else (text, "")
+        self.query_one(f"#note-{field}", Static).update(Content(visible(beside)))
+        line = self.query_one(f"#below-{field}", Static)
+        line.update(Content(visible(below)))
+        line.display = bool(below) and self.query_one(f"#field-{field}").has_focus
 
     def _headline(self, draft: Draft) -> str:
         if draft.is_elsewhere:

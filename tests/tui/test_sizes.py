@@ -1,0 +1,199 @@
+"""Every screen on small terminals: no key line of many lines, nothing cut, no number alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+from textual.widgets.markdown import MarkdownFence
+
+from tests.support.cloud_app import add, connecting, made
+from tests.support.fake_cloud import FakeCloud
+from tests.support.fake_tools import behave, lay_tools
+from tests.support.machines import lay_out
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, write_checks
+from tpustarter.tui.app import Starter
+from tpustarter.tui.lines import KeyLine
+from tpustarter.tui.screens.palette import Palette
+from tpustarter.tui.widgets import Keys, ways_to_say
+
+SIZES = [(60, 15), (60, 20), (80, 24)]
+NO_SPACE = {"say": "ERROR: No space left on device\n", "code": 1}
+CUT = re.compile(r"(?<!Search for commands)…")
+CODE = (TextArea, MarkdownFence)
+"""What is never wrapped, and scrolls."""
+PARTED = re.compile(r"\d\s*\n\W*min\b")
+
+
+def machine(folder: Path) -> Any:
+    """Return a laptop on which a set-up fails."""
+    found = lay_tools(folder / "bin", uv=True, python=True)
+    behave(found, pip=NO_SPACE)
+    (folder / "machine").mkdir()
+    return lay_out(folder / "machine", env={"PATH": str(found), "HOME": str(folder)})
+
+
+async def home_again(pilot: Pilot[None]) -> None:
+    """Close every screen in front of Home."""
+    while len(pilot.app.screen_stack) > 2:
+        await press(pilot, "escape")
+
+
+async def walk(pilot: Pilot[None]) -> AsyncIterator[str]:
+    """Go to every screen, and yield the name of each."""
+    app: Any = pilot.app
+    yield "paths, first start"
+    await press(pilot, "1")
+    yield "home"
+    for name, keys in {
+        "help of home": "question_mark",
+        "paths": "p",
+        "lessons": "l",
+        "settings": "comma",
+        "palette": "colon",
+        "rehearse": "r",
+        "quit": "ctrl+c",
+    }.items():
+        await press(pilot, keys)
+        yield name
+        await press(pilot, "escape")
+    await press(pilot, "slash", *"oom")
+    yield "search"
+    await home_again(pilot)
+    for name, lesson in {"lesson": "jax/gradients", "questions": "start/when-it-pays-off"}.items():
+        app.go.to_lesson(lesson)
+        await settle(pilot)
+        yield name
+        await press(pilot, "e")
+        yield f"{name}, typing"
+        await press(pilot, "escape", "w")
+        yield f"{name}, words"
+        await press(pilot, "escape", "end")
+        yield f"{name}, its end"
+        await home_again(pilot)
+    app.go.to_exercise("jax/ring-all-reduce")
+    await settle(pilot)
+    yield "exercise"
+    await press(pilot, "h", "h")
+    yield "exercise, hints"
+    await home_again(pilot)
+
+
+async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
+    """Go to the screens that run something, or ask Google."""
+    await press(pilot, "1", "c")
+    yield "checks"
+    await press(pilot, "enter")
+    yield "check"
+    await home_again(pilot)
+    await press(pilot, "s")
+    yield "set-up"
+    await press(pilot, "y")
+    yield "set-up, failed"
+    await press(pilot, "f")
+    yield "explained"
+    await home_again(pilot)
+    await press(pilot, "u")
+    yield "TPUs"
+    for keys in (["end"], ["enter"]):
+        await press(pilot, *keys)
+        yield "TPU"
+    await home_again(pilot)
+    await press(pilot, "u", "n")
+    yield "form"
+    for field in range(6):
+        await press(pilot, "tab", *("v6e-8" if not field else ""))
+        yield "form, next field"
+    await home_again(pilot)
+
+
+def faults(app: Starter, size: tuple[int, int]) -> list[str]:
+    """Return what is wrong with the screen in front."""
+    seen, screen = on_screen(app), app.screen
+    found = [
+        f"cut: {line}" for line in seen.splitlines() if CUT.search(line) and "host." not in line
+    ]
+    found += [f"parted: {match.group()!r}" for match in PARTED.finditer(seen)]
+    if screen.max_scroll_x or screen.max_scroll_y:
+        found.append("the screen itself is larger than the terminal")
+    for widget in screen.query("*"):
+        if widget.show_horizontal_scrollbar and not isinstance(widget, CODE):
+            found.append(f"{widget} is wider than its room")
+    for keys in screen.query(Keys):
+        lines = keys.render().get_height({}, keys.content_size.width)  # type: ignore[attr-defined]
+        if lines > (2 if size[0] >= 80 else 3) or lines > keys.content_size.height:
+            found.append(f"{lines} lines of keys in {keys.content_size.height}")
+        if (
+            not isinstance(screen, Palette)
+            and "q quit" not in seen
+            and "q quit" in str(keys.render())
+        ):
+            found.append("the last key is not seen")
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("way", [walk, walk_on])
+def test_every_screen_fits(
+    tmp_path: Path, cloud: FakeCloud, size: tuple[int, int], way: Any
+) -> None:
+    """At 60 columns and at 80: keys in three lines or two, and nothing is cut."""
+    made(cloud, "bert", "WAITING_FOR_RESOURCES")
+    made(cloud, "gpt", "FAILED", (8, "There is no more capacity"))
+    add(cloud, name="llama", workers=4)
+
+    async def journey() -> None:
+        checks = write_checks(tmp_path / "checks", "passes", "fails", "warns", "raises")
+        app = Starter(machine=machine(tmp_path), checks=checks, connect=connecting(cloud),
+                      clock=cloud.clock)  # fmt: skip
+        found: dict[str, list[str]] = {}
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot)
+            async for name in way(pilot):
+                if wrong := faults(app, size):
+                    found.setdefault(name, []).extend(wrong)
+
+        assert {} == found
+
+    run(journey)
+
+
+def test_keys_that_have_no_room_are_in_the_help(tmp_path: Path) -> None:
+    """What a screen names last goes first; the way back, search, help and quit stay longest."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(54, 12), lessons={"hello": HELLO}) as pilot:
+            seen = await press(pilot, "enter", "r")
+            assert all(key in seen for key in ("Enter run", "Esc back", "? help", "q quit"))
+            assert "c check" not in seen
+            await press(pilot, "question_mark")
+            help_pages = [await press(pilot, "space") for _ in range(8)]
+            assert any(" c        check" in page for page in help_pages)
+
+    run(journey)
+
+
+def lines_of_keys(width: int, room: int) -> list[str]:
+    """Return a line of keys in so much room."""
+    keys = [Content(text) for text in ("Enter open", "a first", "b second", "? help", "q quit")]
+    return [line.plain for line in KeyLine(keys, 2, lambda _: room).lines(width)]
+
+
+def test_keys_give_way_from_the_last_of_the_screen() -> None:
+    """Then those of every screen, and the first and the last key at the very end."""
+    assert ["Enter open  a first  b second  ? help  q quit"] == lines_of_keys(45, 1)
+    assert ["Enter open  a first  ? help  q quit"] == lines_of_keys(44, 1)
+    assert ["Enter open  q quit"] == lines_of_keys(20, 1)
+
+
+def test_a_heading_says_less_of_the_machine_rather_than_half_a_word() -> None:
+    """The longest way that fits is taken, so the list goes from all of it to a word or two."""
+    assert ["TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips", "TPU v5e",
+            "TPU v5e"] == ways_to_say("TPU v5e, 8 chips, 1 host")  # fmt: skip
+    assert "no TPU, process 12" in ways_to_say("no TPU: 8 virtual CPU devices, process 12")
