@@ -22,7 +22,7 @@ from tests.support.runs import (
 )
 from tpustarter import content
 from tpustarter.checking import junit, text
-from tpustarter.checking.results import STATUSES, Blocked, Result
+from tpustarter.checking.results import STATUSES, Blocked, Result, Status
 from tpustarter.problem import ExitCode
 
 
@@ -244,3 +244,44 @@ def test_the_users_settings_stand_above_the_results(level: str, lines: int) -> N
     shown = [line for line in opening if line.startswith("with   JAX_DISABLE_JIT, XLA_FLAGS set;")]
     assert lines == len(shown)
     assert max(map(len, opening)) <= 80
+
+
+def one_line(text_of_many: str) -> str:
+    """Return a text as if no line of it had been broken."""
+    return " ".join(text_of_many.split())
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("status", [one for one in STATUSES if one != "pass"])
+def test_no_line_says_the_opposite_of_its_verdict(status: Status, verbose: bool) -> None:
+    """A claim stands by itself where it holds; elsewhere it is said first that it does not."""
+    bare = {**FINDING, "name": "what was looked at", "found": None, "expected": None}
+    checks = content.read_checks()
+    assert len(checks) > 90
+    for check in checks:
+        for findings in ((), ({**bare, "verdict": status},) if status in ("warn", "fail") else ()):
+            one = result(status, check.id, title=check.title, findings=findings)
+            shown = one_line(text.render(run_of(one), verbose=verbose))
+            xml = ET.tostring(junit.suite(run_of(one)), encoding="unicode")
+            claim = one_line(text.as_typed(check.title))
+            for said in ("does not hold: ", "holds with a warning: "):
+                shown, xml = shown.replace(said + claim, ""), xml.replace(said + check.title, "")
+            assert claim not in shown, check.id
+            assert check.title not in xml, check.id
+
+
+@pytest.mark.parametrize("status", ["fail", "warn"])
+def test_a_claim_without_a_finding_says_whether_it_holds(status: Status) -> None:
+    """It is all that whoever sees this one line reads."""
+    said = {"fail": "does not hold", "warn": "holds with a warning"}[status]
+
+    assert f"{said}: All is well." == text.summary(
+        result(status, title="All is well.", findings=())
+    )
+
+
+def test_a_finding_that_tells_nothing_but_its_name_says_that_it_failed() -> None:
+    """Its name alone reads like what is so."""
+    finding = {**FINDING, "verdict": "fail", "name": "tcmalloc", "found": None, "expected": None}
+
+    assert "tcmalloc: not as it has to be" == text.finding_line(finding)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from tpustarter import locations
 from tpustarter.checking.results import Result, Run
-from tpustarter.checking.text import finding_line, headline
+from tpustarter.checking.text import finding_line, headline, summary
 from tpustarter.checking.verdict import verdict, verified_on
 from tpustarter.terminal import visible
 
@@ -76,8 +76,9 @@ def _case(result: Result) -> ET.Element:
     why = visible(": ".join(part for part in (result.reason, result.detail) if part))
     text = "\n".join(visible(finding_line(finding)) for finding in result.findings)
     if result.status == "fail":
+        message = visible(summary(result))  # not the claim: alone it says the opposite
         codes = [finding["code"] for finding in result.findings if finding["verdict"] == "fail"]
-        ET.SubElement(case, "failure", type=",".join(codes), message=result.title).text = text
+        ET.SubElement(case, "failure", type=",".join(codes), message=message).text = text
     elif result.status in ("error", "notrun"):
         kind = result.reason or result.status
         element = ET.SubElement(case, "error", type=kind, message=why)

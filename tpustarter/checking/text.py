@@ -25,6 +25,8 @@ _WORDS: dict[Status, str] = {
     "fail": "FAIL", "error": "ERROR", "notrun": "NOT", "warn": "WARN", "pass": "pass",
     "skip": "skip",
 }  # fmt: skip
+_CLAIMS = {"pass": "", "fail": "does not hold: ", "warn": "holds with a warning: "}
+"""What stands before a claim, so that nobody reads one that was refuted as if it held."""
 _NOISE = (
     "/tpustarter/probe/", "probe.pyz/__main__.py", "<frozen runpy>",
     "=== Source Location Trace", "learning/45eac/",
@@ -223,8 +225,8 @@ def summary(result: Result) -> str:
     row_finding = _row_finding(result)
     if row_finding:
         return finding_line(row_finding)
-    if result.status in ("pass", "fail", "warn"):
-        return result.title
+    if result.status in _CLAIMS:
+        return f"{_CLAIMS[result.status]}{result.title}"
     words = {"timeout": "time-out", "not-applicable": "does not apply", "load": "cannot be loaded"}
     reason = words.get(result.reason or "", (result.reason or "").replace("-", " "))
     if result.status == "skip" and result.detail:
@@ -246,6 +248,8 @@ def finding_line(finding: dict[str, Any]) -> str:
         text += f": {word}{number(found)}{unit}"
     if differs:
         text += f", expected {number(expected)}{unit if found is None else ''}"
+    elif found is None and finding["verdict"] == "fail":
+        text += ": not as it has to be"
     return text
 
 

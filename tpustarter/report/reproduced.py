@@ -29,7 +29,8 @@ def files(sections: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
 def markdown(view: View) -> Iterator[str]:
     """Yield the part of an issue that says how to reproduce the failures."""
     for one in _rows(view.sections, "files"):
-        yield from (f"**`{one['id']}`**: {plain(one['title'])}. {plain(one['says'])}", "")
+        claim = "Claim: " if "." in one["id"] else ""  # of a check, which did not hold
+        yield from (f"**`{one['id']}`**: {claim}{plain(one['title'])}. {plain(one['says'])}", "")
         if one["variants"]:
             yield from ("| variant | outcome |", "|---|---|")
             for row in one["variants"]:

@@ -275,7 +275,7 @@ was found for the marked one.
         result = self._marked_result()
         if result is None:
             check = self._checks.get(self.query_one(Rows).chosen or "")
-            self.show_details(Content(visible(check.title) if check else ""))
+            self.show_details(Content(visible(f"Claim: {check.title}") if check else ""))
         elif self._log_of == result.id:
             log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
             title = Content.styled(f"Log of {visible(result.id)}", "bold")
