@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -281,11 +282,11 @@ def test_the_model_s_figure_stands_beside_the_documented_peak(row: tuple[Any, ..
     one = made("step", tpu, compiler_model_seconds=ms / 1e3, compiler_model_reason=None,
                flops=flops, bytes_accessed=moved,
                dots=[product(*types.split())] if types else [])  # fmt: skip
-    told = f"{ms} ms by the compiler's model, no measurement: {rate}"
+    told = f"estimates {ms} ms for a run, not measured on a TPU; that would be {rate}"
 
-    assert told == rehearsal_text.model_time(one)
-    assert [f"time    {told}"] == [
-        note for note in rehearsal_text.notes(one, verbose=True) if note.startswith("time ")
+    assert told == rehearsal_text.model_estimate(one)
+    assert [f"model   {told}"] == [
+        note for note in rehearsal_text.notes(one, verbose=True) if note.startswith("model ")
     ]
 
 
@@ -294,8 +295,9 @@ def test_without_a_figure_of_its_own_the_estimate_stands_alone() -> None:
     one = made("step", "v5e-8", compiler_model_seconds=1e-3, bytes_accessed=None, flops=None,
                dots=[product("u8", "u8")])  # fmt: skip
 
-    assert "1 ms by the compiler's model, no measurement" == rehearsal_text.model_time(one)
-    assert "it counts the body of a loop once" == rehearsal_text.model_time(made("s", "v5e-8"))
+    assert "estimates 1 ms for a run, not measured on a TPU" == rehearsal_text.model_estimate(one)
+    why = "gives no estimate, because it counts the body of a loop once"
+    assert why == rehearsal_text.model_estimate(made("s", "v5e-8"))
 
 
 @pytest.mark.parametrize("verbose", [False, True])
@@ -341,3 +343,15 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
     lines = rehearsal_text.render(rehearsal).splitlines()
 
     assert [] == [line for line in lines if len(line) > WIDTH + 60 * ("\\" in line)]
+
+
+@pytest.mark.parametrize("name", ["one-program", "model"])
+def test_no_line_of_a_report_reads_like_the_time_of_a_tpu(name: str) -> None:
+    """A rehearsal runs nothing: seconds belong to the compiler, and an estimate says what it is."""
+    text = " ".join(report(name, verbose=True).split())
+    rest = re.sub(r"compiled in [\d.]+ s", "", text)
+    rest = re.sub(
+        r"model estimates [\d.]+ ms for a run, not measured on a TPU; that would be "
+        r"[\d.]+ \w+/s \(documented peak [^)]*\)", "", rest)  # fmt: skip
+
+    assert [] == re.findall(r"[\d.]+ (?:ms|s|\w+/s)\b|\btime\b", rest)

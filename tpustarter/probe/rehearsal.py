@@ -323,7 +323,7 @@ def _model_seconds(
         (read.loops > 0, "it counts the body of a loop once"),
         (bool(read.kernels), "it does not know what a hand-written kernel costs"),
         (any(dot.precision != "default" for dot in read.dots), "it prices no higher precision"),
-        (seconds is None or seconds <= 0, "the compiler gives none"),
+        (seconds is None or seconds <= 0, "the compiler gave no figure"),
     )
     for holds, why in reasons:
         if holds:

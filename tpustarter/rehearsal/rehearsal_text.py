@@ -229,19 +229,22 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
     if wide:
         lines.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
     if verbose:
-        lines.append(f"time    {model_time(result)}")
+        lines.append(f"model   {model_estimate(result)}")
         lines += [cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]
     return lines
 
 
-def model_time(result: dict[str, Any]) -> str:
-    """Return the compiler's own estimate beside the documented peak, or why there is none."""
+def model_estimate(result: dict[str, Any]) -> str:
+    """Return what the compiler's model says of a run, as a sentence that begins with "model".
+
+    Nothing in it may read like the time or the rate of a TPU that was there.
+    """
     seconds = result["compiler_model_seconds"]
     if not seconds:
-        return str(result["compiler_model_reason"])
-    text = f"{seconds * 1e3:.3g} ms by the compiler's model, no measurement"
+        return f"gives no estimate, because {result['compiler_model_reason']}"
+    text = f"estimates {seconds * 1e3:.3g} ms for a run, not measured on a TPU"
     rates = list(_model_rates(result, seconds))
-    return f"{text}: {max(rates)[1]}" if rates else text
+    return f"{text}; that would be {max(rates)[1]}" if rates else text
 
 
 def _model_rates(result: dict[str, Any], seconds: float) -> Iterator[tuple[float, str]]:

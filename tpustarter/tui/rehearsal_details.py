@@ -37,7 +37,7 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
     if result["status"] == "compiles":
         notes = [note for note in rehearsal_text.notes(result) if not note.startswith("largest ")]
         yield from map(_labelled, notes)
-        yield Hanging(_dim_label("time"), visible(rehearsal_text.model_time(result)))
+        yield Hanging(_dim_label("model"), visible(rehearsal_text.model_estimate(result)))
     if result["status"] in ("compiles", "does-not-fit"):
         for number, line in enumerate(rehearsal_text.memory_bars([result])):
             yield Hanging(_dim_label("" if number else "filled"), line)
@@ -71,13 +71,25 @@ def comparison(answers: Answers, program: Program, tpu: str) -> Iterator[Piece]:
     """Yield one program on every TPU, a line each; `tpu` is marked."""
     yield Compared(answers, program, tpu)
     yield Content.styled(f"{label(program)}, on one device of each TPU", "$muted")
-    yield Content.styled("model: time by the compiler's own model, not a measurement", "$muted")
+    yield Content.styled(
+        "estimate: the compiler's own model of a run, not measured on a TPU", "$muted"
+    )
 
 
 class Compared(Lines):
     """A program on every TPU; what does not fit on the right is left out."""
 
-    _HEADS = ("", "", "needs", "it has", "temporaries", "model", "arguments", "code", "compiled")
+    _HEADS = (
+        "",
+        "",
+        "needs",
+        "it has",
+        "temporaries",
+        "estimate",
+        "arguments",
+        "code",
+        "compiled in",
+    )
 
     def __init__(self, answers: Answers, program: Program, tpu: str) -> None:
         self._answers, self._program, self._tpu = answers, program, tpu
