@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from google.cloud import tpu_v2
 
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
+from tests.support.fake_remote import node
 from tpustarter.cli.tpu import VERBS, tpu
 from tpustarter.cloud import client, grants, ledger
 from tpustarter.cloud.grants import Allowance, Grant
@@ -244,3 +245,14 @@ def test_every_verb_has_help_with_an_example() -> None:
         result = run(name, "--help")
         assert 0 == result.exit_code
         assert f"tpustarter tpu {name}" in result.stdout.partition("Example:")[2]
+
+
+def test_a_slice_is_drawn_with_the_state_of_each_worker(cloud: FakeCloud) -> None:
+    """The list counts the workers; one TPU shows each with its chips, in signs and words."""
+    one = node("llama", workers=4)
+    cloud.nodes[one.name] = one
+
+    assert "4 workers: 4 ready." in run("list").stdout
+    shown = run("show", "llama").stdout
+    assert "        4 hosts with 4 chips each\n        worker 0  [####]  ready\n" in shown
+    assert "        worker 3  [####]  ready\n" in shown

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 from textual.widgets.markdown import MarkdownFence
 
-from tests.support.cloud_app import add, connecting, made
+from tests.support.cloud_app import add, app_of, connecting, made
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_tools import behave, lay_tools
 from tests.support.machines import lay_out
@@ -197,3 +197,16 @@ def test_a_heading_says_less_of_the_machine_rather_than_half_a_word() -> None:
     assert ["TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips", "TPU v5e",
             "TPU v5e"] == ways_to_say("TPU v5e, 8 chips, 1 host")  # fmt: skip
     assert "no TPU, process 12" in ways_to_say("no TPU: 8 virtual CPU devices, process 12")
+
+
+def test_a_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> None:
+    """Each worker on a line of its own, and its state beside it in words."""
+    add(cloud, name="llama", workers=64)
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(60, 30)) as pilot:
+            seen = await press(pilot, "u", "enter")
+            assert "slice    64 hosts with 4 chips each, topology 16x16" in seen
+            assert "workers 48-63  [######## ########]  16 ready\n" in seen
+
+    run(journey)

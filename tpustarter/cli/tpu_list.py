@@ -10,7 +10,14 @@ from pathlib import Path
 import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks
-from tpustarter.cli.tpu_parts import common_options, connect, describe_row, place, show_commands
+from tpustarter.cli.tpu_parts import (
+    common_options,
+    connect,
+    describe_row,
+    draw,
+    place,
+    show_commands,
+)
 from tpustarter.cloud import gcloud, ledger, overview, places, removal, request, words
 from tpustarter.cloud.client import EVERY_ZONE
 from tpustarter.cloud.clock import WallClock
@@ -117,6 +124,7 @@ def _describe_nodes(row: Row) -> Iterator[str]:
     for node in row.nodes:
         facts = ", ".join(filter(None, (node.state, node.runtime_version)))
         yield visible(f"      {node.name}: {facts}")
+        yield from draw(node, "        ")
         for worker, address in enumerate(node.internal_addresses):
             outside = node.external_addresses[worker : worker + 1]
             shown = f", {outside[0]} from outside" if outside else ", no external address"

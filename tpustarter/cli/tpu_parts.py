@@ -15,6 +15,7 @@ from tpustarter.cloud import events, places, words
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.overview import Row
 from tpustarter.cloud.places import Project
+from tpustarter.cloud.resources import Node
 from tpustarter.cloud.words import command_lines
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import paint_for, visible, wrap
@@ -106,7 +107,20 @@ def describe_row(row: Row, now: datetime) -> Iterator[str]:
     yield f"{visible(row.name)}  {visible(words.place(row))}{f', {age}' if age else ''}  {mark}"
     for sentence in (row.state.meaning, *words.of_row(row), words.of_clocks(row, now)):
         yield from wrap(visible(sentence), INDENT)
+    if workers := words.of_workers(row):
+        yield f"{INDENT}{visible(workers)}"
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
+
+
+def draw(node: Node, indent: str) -> Iterator[str]:
+    """Yield the picture of a slice: its hosts with their chips, and the state of each worker."""
+    from tpustarter.cloud import drawing
+
+    if lines := list(drawing.text(node)):
+        yield f"{indent}{drawing.title(node)}"
+    paint = paint_for(_COLOURS)
+    for begin, state, mark in lines:
+        yield f"{indent}{begin}{paint(visible(state), mark)}"
 
 
 class _StoppedError(BaseException):

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
-from tpustarter.cloud import events, failures, states
+from tpustarter.cloud import drawing, events, failures, states
 from tpustarter.cloud.clock import format_age
 from tpustarter.cloud.overview import Row
 from tpustarter.cloud.request import Request
@@ -84,6 +84,12 @@ def of_row(row: Row) -> Iterator[str]:
     yield from row.troubles
     if row.note:
         yield f"From the ledger: {row.note}."
+
+
+def of_workers(row: Row) -> str:
+    """Return how many workers of a slice are in which state; empty for a single one."""
+    hosts = [host for node in row.nodes for host in drawing.hosts_of(node)]
+    return f"{len(hosts)} workers: {drawing.counted(hosts)}." if len(hosts) > 1 else ""
 
 
 def of_put_aside(file: str) -> str:

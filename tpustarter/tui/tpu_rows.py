@@ -9,9 +9,10 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tpustarter.cloud import cost, grants, words
+from tpustarter.cloud import cost, drawing, grants, words
 from tpustarter.cloud.overview import Row as Tpu
 from tpustarter.cloud.places import Project
+from tpustarter.cloud.resources import Node
 from tpustarter.explain import known
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, prose, word
@@ -141,6 +142,8 @@ def details_of(
         yield _fact("next", f"{state.next} {state.usually}".strip())
     for sentence in (text for text in words.of_row(tpu) if text):
         yield _fact("", sentence)
+    for node in tpu.nodes:
+        yield from _slice(node)
     if state.name in ("ACTIVE", "READY") and tpu.nodes:
         command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
         yield _fact("connect", command)
@@ -154,6 +157,14 @@ def details_of(
         image = f", {node.runtime_version}" if node.runtime_version else ""
         yield _fact("node", f"{node.name}: {node.state}{image}")
         yield from _addresses(node.internal_addresses, node.external_addresses)
+
+
+def _slice(node: Node) -> Iterator[Lines]:
+    """Yield the picture of a slice; what it says in colour, it says in words."""
+    for number, (begin, state, mark) in enumerate(drawing.text(node)):
+        if not number:
+            yield _fact("slice", drawing.title(node))
+        yield Hanging(" " * 9 + begin, word(STYLES.get(mark, ""), visible(state)))
 
 
 def _name(tpu: Tpu, project: Project | None) -> str:
