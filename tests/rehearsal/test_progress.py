@@ -5,19 +5,42 @@ from __future__ import annotations
 import pytest
 
 from tpustarter.rehearsal.compiler import Finished, Working
-from tpustarter.rehearsal.progress import Progress, about
+from tpustarter.rehearsal.progress import Progress, about, outermost_first
+
+
+class Clock:
+    """A clock that goes on only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def given(*tasks: tuple[str, str]) -> tuple[Progress, Clock]:
+    """Return the progress of a rehearsal that has all its tasks, and its clock."""
+    clock = Clock()
+    progress = Progress(clock=clock)
+    for name, tpu in tasks:
+        progress.given(name, tpu)
+    progress.all_given = True
+    return progress, clock
+
+
+def compiled(progress: Progress, clock: Clock, name: str, tpu: str, seconds: float) -> None:
+    """Let one task go through the compiler, alone."""
+    progress.follow(Working("a program", tpu, 0.0, name))
+    clock.now += seconds
+    progress.follow(Finished(name, tpu))
 
 
 def made(total: int, done: int, passed_s: float) -> Progress:
     """Return the progress of a rehearsal in which some tasks are done."""
-    now = [100.0]
-    progress = Progress(clock=lambda: now[0])
-    for _ in range(total):
-        progress.given()
+    progress, clock = given(*((f"f{number}", "v6e-8") for number in range(total)))
     for number in range(done):
-        progress.follow(Working("f", "v6e-8", 1.0))
-        progress.follow(Finished(f"f{number}", "v6e-8"))
-    now[0] += passed_s
+        compiled(progress, clock, f"f{number}", "v6e-8", passed_s / done)
     return progress
 
 
@@ -26,7 +49,7 @@ def made(total: int, done: int, passed_s: float) -> Progress:
     [
         (0, 0, 0, "", 0),
         (1, 0, 9, "", 0),
-        (200, 0, 9, "0 %, 0 of 200", 0),
+        (200, 0, 0, "0 %, 0 of 200", 0),
         (200, 2, 9, "1 %, 2 of 200", 0),
         (200, 50, 60, "25 %, 50 of 200, about 3 min left", 5),
         (200, 199, 60, "99 %, 199 of 200, about 10 s left", 19),
@@ -47,3 +70,100 @@ def test_the_line_says_how_far_it_is(
 def test_times_are_rounded_up_to_what_people_say() -> None:
     """Nobody is promised seconds."""
     assert ["about 10 s", "about 50 s", "about 2 min"] == [about(s) for s in (0.2, 41, 95)]
+
+
+def test_a_slow_check_is_expected_to_be_slow_for_every_tpu() -> None:
+    """One check of a hundred seconds comes for two more TPUs; the quick ones change nothing."""
+    names = ["slow", "a", "b"]
+    progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v3-8", "v4-8") for name in names))
+    for name in names:
+        compiled(progress, clock, name, "v2-8", 100.0 if name == "slow" else 1.0)
+
+    assert progress.left_s == pytest.approx(204)
+    compiled(progress, clock, "slow", "v3-8", 140.0)
+    assert progress.left_s == pytest.approx(124), "the average of both, and four quick ones"
+
+
+def test_what_is_compiled_now_for_the_first_time_is_no_quick_one() -> None:
+    """After 50 s of it, no other TPU is expected to take less, and this one takes a while still."""
+    progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v3-8") for name in "abcd"))
+    for name in "abc":
+        compiled(progress, clock, name, "v2-8", 2.0)
+    progress.follow(Working("loop", "v2-8", 0.0, "d"))
+    clock.now += 50
+
+    assert progress.left_s == pytest.approx(50 / 4 + 50 + 3 * 2)
+
+
+def test_something_is_left_while_the_last_one_is_compiled() -> None:
+    """However long the last task takes, the line goes on to name a time, and a longer one."""
+    progress, clock = given(*((name, "v6e-8") for name in "abcd"))
+    for name in "abc":
+        compiled(progress, clock, name, "v6e-8", 2.0)
+    progress.follow(Working("loop", "v6e-8", 0.0, "d"))
+    texts: list[str] = []
+    for _ in range(4):
+        texts.append(progress.text().rpartition(", ")[2])
+        clock.now += 60
+
+    assert ["about 10 s left", "about 20 s left", "about 30 s left", "about 50 s left"] == texts
+
+
+def test_two_compilers_need_half_the_time_but_not_less_than_the_slowest_task() -> None:
+    """The rest is shared between as many processes as were seen at once."""
+    tasks = [(name, tpu) for tpu in ("v2-8", "v3-8", "v4-8") for name in ("slow", "a", "b")]
+    progress, clock = given(*tasks)
+    progress.follow(Working("loop", "v2-8", 0.0, "slow"))
+    compiled(progress, clock, "a", "v2-8", 10.0)
+    compiled(progress, clock, "b", "v2-8", 10.0)
+    clock.now += 40
+    progress.follow(Finished("slow", "v2-8"))
+
+    assert progress.left_s == pytest.approx((2 * 60 + 4 * 10) / 2)
+    for name, tpu in tasks[4:6]:
+        compiled(progress, clock, name, tpu, 10.0)
+    compiled(progress, clock, "slow", "v3-8", 60.0)
+    progress.follow(Working("loop", "v4-8", 0.0, "slow"))
+    assert progress.left_s == pytest.approx(60), "the two quick ones go beside the slow one"
+
+
+def test_a_stored_answer_says_nothing_about_the_others() -> None:
+    """Half of the answers come at once, the others take 10 s each."""
+    progress, clock = given(*((name, "v6e-8") for name in "abcdefgh"))
+    for name in "abcd":
+        progress.follow(Working("p", "v6e-8", 0.0, name))
+        progress.follow({"program": "p", "check": name, "tpu": "v6e-8", "cached": True})
+        progress.follow(Finished(name, "v6e-8"))
+    clock.now += 9
+    assert progress.left_s is None
+    for name in "efg":
+        compiled(progress, clock, name, "v6e-8", 10.0)
+
+    assert progress.left_s == pytest.approx(10)
+
+
+def test_nothing_is_said_of_the_rest_while_it_grows() -> None:
+    """Programs of the user's become known one after the other, as they are lowered."""
+    progress = made(9, 5, 20)
+    assert progress.left_s is not None
+    progress.all_given = False
+
+    assert progress.text() == "55 %, 5 of 9"
+
+
+def test_a_program_of_a_check_that_is_lowered_elsewhere_is_known_by_its_own_name() -> None:
+    """That of torch_xla: its task has the name of the program, and Working names both."""
+    progress, clock = given(*((name, "v6e-8") for name in "abcd"))
+    for name in "abc":
+        progress.follow(Working(name, "v6e-8", 0.0, "torch_xla.training"))
+        clock.now += 10
+        progress.follow(Finished(name, "v6e-8"))
+
+    assert progress.left_s == pytest.approx(10)
+
+
+def test_the_outermost_come_first() -> None:
+    """So what a check took for the newest and the oldest TPU is known early."""
+    assert [7, 1, 6, 2, 5, 3, 4] == list(outermost_first(range(1, 8)))
+    assert ["a"] == list(outermost_first("a"))
+    assert [] == list(outermost_first([]))

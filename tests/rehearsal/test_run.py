@@ -22,7 +22,7 @@ from tests.support.machines import lay_out
 from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
 from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import answers, compiler, memory_report
+from tpustarter.rehearsal import answers, compiler, memory_report, rehearsal_text
 from tpustarter.rehearsal.run import Began, Rehearsal, Request
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
@@ -346,3 +346,16 @@ def test_the_package_offers_rehearse_without_importing_it() -> None:
                           env={**os.environ, "PYTHONPATH": root})  # fmt: skip
 
     assert "False\n" == done.stdout
+
+
+def test_the_tpus_that_differ_most_come_first_and_the_report_keeps_their_order(stub: str) -> None:
+    """The newest and the oldest say early how long the others take."""
+    names = ("v2-8", "v5e-8", "v6e-8")
+    rehearsal = rehearse(stub, "compiles", tpus=names)
+
+    order = list(dict.fromkeys(told(rehearsal, "tpu")))
+    assert [("v6e-8",), ("v2-8",), ("v5e-8",)] == order
+    assert rehearsal.progress.all_given
+    assert (100, None) == (rehearsal.progress.percent, rehearsal.progress.left_s)
+    heads = rehearsal_text.render(rehearsal).splitlines()[0].split()
+    assert list(names) == heads

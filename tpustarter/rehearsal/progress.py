@@ -1,43 +1,91 @@
-"""How far a rehearsal is: a total, a percentage, and an estimate of the time that is left."""
+"""How far a rehearsal is: a total, a percentage, and an estimate of the time that is left.
+
+A few checks take a hundred times as long as the others, and they come once for every TPU. So a task
+is expected to take as long as the same check took for other TPUs, and the TPUs that differ most are
+compiled for first (`outermost_first`).
+"""
 
 from __future__ import annotations
 
 import math
+import statistics
 import time
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
-from tpustarter.rehearsal.compiler import Finished
+from tpustarter.rehearsal.compiler import Finished, Working
 
 LEAST_DONE = 3
 """Tasks after which the time of the others is estimated, ..."""
 LEAST_S = 4.0
 """... and seconds."""
+OVERDUE = 0.25
+"""Part of its time until now that a task is expected to take still, when it takes too long."""
 BAR = 20
 """Cells of the bar."""
 _FULL, _EMPTY = "#", "-"
 
+T = TypeVar("T")
+Key = tuple[str, str]
+"""Name of a task, and its TPU."""
+
 
 @dataclass
 class Progress:
-    """Counts what is to compile, and what is compiled."""
+    """Counts what is to compile and what is compiled, and remembers how long it took."""
 
     clock: Callable[[], float] = time.monotonic
     total: int = 0
     """Tasks: the programs of a check, or one of the user's, each for one TPU."""
     done: int = 0
+    all_given: bool = False
+    """Whether no task will be added: before that nothing can be said about the rest."""
     began: float | None = field(default=None)
     """When the first task was given."""
+    _waiting: Counter[Key] = field(default_factory=Counter[Key])
+    _running: dict[Key, float] = field(default_factory=dict[Key, float])
+    """When each task that is compiled now began."""
+    _most_running: int = 1
+    _stored: set[Key] = field(default_factory=set[Key])
+    """Tasks with a stored answer: how long they take says nothing about the others."""
+    _took: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
 
-    def given(self) -> None:
+    def given(self, name: str, tpu: str) -> None:
         """Count a task that is to be done."""
         if self.began is None:
             self.began = self.clock()
         self.total += 1
+        self._waiting[name, tpu] += 1
 
     def follow(self, event: object) -> None:
-        """Count a task that is done."""
-        self.done += isinstance(event, Finished)
+        """Count a task that is done, and remember what is compiled now."""
+        if isinstance(event, Working):
+            self._start((event.program, event.check or event.program), event.tpu)
+        elif isinstance(event, Finished):
+            self.done += 1
+            self._end((event.program, event.tpu))
+        elif isinstance(event, dict):
+            result = cast("dict[str, Any]", event)
+            if result["cached"]:
+                self._stored |= {(result[name], result["tpu"]) for name in ("check", "program")}
+
+    def _start(self, names: tuple[str, str], tpu: str) -> None:
+        """Note when a task began; it has the name of its program, or of the check."""
+        keys = [(name, tpu) for name in names]
+        waiting = [key for key in keys if self._waiting[key] > 0]
+        if waiting and not any(key in self._running for key in keys):
+            self._waiting[waiting[0]] -= 1
+            self._running[waiting[0]] = self.clock()
+            self._most_running = max(self._most_running, len(self._running))
+
+    def _end(self, key: Key) -> None:
+        began = self._running.pop(key, None)
+        if began is None:
+            self._waiting[key] -= 1
+        elif key not in self._stored:
+            self._took.setdefault(key[0], []).append(self.clock() - began)
 
     @property
     def percent(self) -> int:
@@ -46,13 +94,34 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds that are left, judged by those that passed; None until something can be said."""
-        if self.began is None or self.done < LEAST_DONE or self.done == self.total:
+        """Seconds that are left, judged by what was compiled; None until something can be said."""
+        if self.began is None or not self.all_given or self.done == self.total:
             return None
-        passed_s = self.clock() - self.began
-        if passed_s < LEAST_S:
+        if self.clock() - self.began < LEAST_S:
             return None
-        return passed_s / self.done * (self.total - self.done)
+        # Another thread follows the events meanwhile, so that what is walked is copied.
+        if sum(len(took) for took in list(self._took.values())) < LEAST_DONE:
+            return None
+        running = [self._left_of(key, began) for key, began in list(self._running.items())]
+        waiting = sum(
+            count * self._expected_s(name)
+            for (name, _), count in list(self._waiting.items())
+            if count > 0
+        )
+        return max((waiting + sum(running)) / self._most_running, *running, 0.0)
+
+    def _left_of(self, key: Key, began: float) -> float:
+        """Return how much longer a task should take that is compiled now."""
+        passed_s = self.clock() - began
+        return max(self._expected_s(key[0]) - passed_s, OVERDUE * passed_s)
+
+    def _expected_s(self, name: str) -> float:
+        """Return how long a task should take: as for other TPUs, or as the average of all."""
+        took = list(self._took.values())
+        usual = self._took.get(name) or [seconds for several in took for seconds in several]
+        # What is compiled now for the first time has taken this long already.
+        now = [self.clock() - began for key, began in list(self._running.items()) if key[0] == name]
+        return max(statistics.fmean(usual), *now, 0.0)
 
     def text(self) -> str:
         """Return `45 %, 83 of 184, about 3 min left`; empty where there is one thing to do."""
@@ -72,3 +141,16 @@ def about(seconds: float) -> str:
     if seconds < 90:
         return f"about {max(10 * math.ceil(seconds / 10), 10)} s"
     return f"about {math.ceil(seconds / 60)} min"
+
+
+def outermost_first(items: Iterable[T]) -> Iterator[T]:
+    """Yield the last, the first, the last but one, and so on to the middle.
+
+    The compiler takes longer for newer TPUs. With the newest and the oldest done, the average of
+    what a check took is near to what it takes for those between.
+    """
+    left = deque(items)
+    while left:
+        yield left.pop()
+        if left:
+            yield left.popleft()

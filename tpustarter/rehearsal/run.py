@@ -28,6 +28,7 @@ from tpustarter.rehearsal import (
     memory_limit,
     own_code,
     own_python,
+    progress,
 )
 from tpustarter.rehearsal.compiler import Compiler, Finished, Task, Working
 from tpustarter.rehearsal.jobs import Jobs
@@ -39,7 +40,6 @@ from tpustarter.rehearsal.own_code import (
     ScriptEnded,
     Warned,
 )
-from tpustarter.rehearsal.progress import Progress
 from tpustarter.running import archive, run_folder
 from tpustarter.running.process import Probe
 from tpustarter.version import __version__
@@ -153,7 +153,7 @@ class Rehearsal:
         self.skipped: list[dict[str, str]] = []
         """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
-        self.progress = Progress()
+        self.progress = progress.Progress()
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the rehearsal; safe in any thread and signal handler."""
@@ -172,7 +172,8 @@ class Rehearsal:
         return failed or self.script_error is not None
 
     def _events(self, session: Session) -> Iterator[Event]:
-        tasks = list(self._tasks_of_checks())
+        order = [topology.name for topology in progress.outermost_first(self.topologies)]
+        tasks = sorted(self._tasks_of_checks(), key=lambda task: order.index(task.tpu))
         cache = None if self._request.fresh else str(answers.folder())
         jobs = self._jobs
         with jobs.open(
@@ -190,11 +191,12 @@ class Rehearsal:
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):
                 if isinstance(item, Task):
-                    self.progress.given()
+                    self.progress.given(item.name, item.tpu)
                     jobs.give(item)
                 else:
                     yield self._keep(item)
                 yield from map(self._keep, jobs.told())
+            self.progress.all_given = True
             jobs.complete()
             yield from map(self._keep, jobs.told())
 
