@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.timer import Timer
 
-from tpustarter.checking import bars, failures, text
+from tpustarter.checking import failures, text
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
@@ -21,20 +21,14 @@ from tpustarter.content import Check
 from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import failed
+from tpustarter.tui import check_rows, failed
 from tpustarter.tui.check_details import details
+from tpustarter.tui.check_rows import WORDS, WORST_FIRST
 from tpustarter.tui.lines import Stack, word
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Row, Rows
-
-BAR_WIDTH = 20
-WORST_FIRST = ("fail", "error", "notrun", "warn", "pass", "skip")
-WORDS = {
-    "fail": "FAIL", "error": "ERROR", "notrun": "NOT RUN", "warn": "WARN", "pass": "PASS",
-    "skip": "skip",
-}  # fmt: skip
 
 
 class Checks(Split):
@@ -46,6 +40,7 @@ was found for the marked one.
 
 * **Enter** gives the findings the whole screen, and back. **g** shows the log of the marked check
   instead, which is what its process wrote.
+* **p** lists the checks that passed or do not apply, which are one row each, and folds them again.
 * **f** says why a check failed: it searches what the check wrote for failures that are known.
 * **o** opens the lesson that explains the check, **a** runs the marked one again, **s** shows
   the set-up plan where that is what helps.
@@ -58,6 +53,7 @@ was found for the marked one.
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
         Binding("a", "again", "again", tooltip="tpustarter check ID"),
+        Binding("p", "list_all", "list all", tooltip="tpustarter check -v"),
         Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
     ]
 
@@ -80,6 +76,8 @@ was found for the marked one.
         """Frameworks whose process has answered."""
         self._log_of: str | None = None
         """The check whose log is shown; that of the next one is not."""
+        self._lists_all = False
+        """Whether what is folded once a run is over is listed all the same."""
         self._marked_by_us: str | None = None
         """The check that was marked because it ran; moving away ends that."""
 
@@ -214,12 +212,12 @@ was found for the marked one.
         """Paint the rows: in order while they run, worst first afterwards."""
         ids = list(self._checks)
         if self._run:
-            ids.sort(key=self._rank)
+            ids.sort(key=lambda check: check_rows.rank(self._results.get(check)))
+            if not self._lists_all:
+                ids = check_rows.with_folds(ids, self._folded())
         else:
-            count = len(self._results)
-            filled = bars.bar(count / len(ids) if ids else 0.0, BAR_WIDTH)
-            line = f"{filled}  {count} of {len(ids)} done" + ", stopping" * self._stopped
-            self.say(line)
+            line = check_rows.progress(self._results.values(), len(ids))
+            self.say(line + ", stopping" * self._stopped)
         rows = self.query_one(Rows)
         follows = rows.chosen in (None, self._marked_by_us)
         mark = (ids[0] if self._run and ids else self._running_check) if follows else None
@@ -228,11 +226,13 @@ was found for the marked one.
             self._marked_by_us = rows.chosen
         self._show_details()
 
-    def _rank(self, check: str) -> int:
-        result = self._results.get(check)
-        return WORST_FIRST.index(result.status) if result else len(WORST_FIRST)
+    def _folded(self) -> dict[str, list[Result]]:
+        """Return what is folded once a run is over."""
+        return check_rows.folded(self._results.values()) if self._run else {}
 
     def _row(self, check: str) -> Row:
+        if group := self._folded().get(check):
+            return check_rows.row(check, group)
         result = self._results.get(check)
         width = max(len(check_id) for check_id in self._checks) + 1 if self.size.width >= 70 else 0
         name = f"{visible(check):<{width}}"
@@ -272,9 +272,11 @@ was found for the marked one.
         self.refresh_bindings()
 
     def _show_details(self) -> None:
-        result = self._marked_result()
-        if result is None:
-            check = self._checks.get(self.query_one(Rows).chosen or "")
+        result, chosen = self._marked_result(), self.query_one(Rows).chosen or ""
+        if group := self._folded().get(chosen):
+            self.show_details(Stack(check_rows.details(chosen, group)))
+        elif result is None:
+            check = self._checks.get(chosen)
             self.show_details(Content(visible(f"Claim: {check.title}") if check else ""))
         elif self._log_of == result.id:
             log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
@@ -285,6 +287,23 @@ was found for the marked one.
 
     def _marked_result(self) -> Result | None:
         return self._results.get(self.query_one(Rows).chosen or "")
+
+    def action_details(self) -> None:
+        """Show the findings; a row that stands for many is unfolded."""
+        if self.query_one(Rows).chosen in self._folded() and not self.has_class("-details"):
+            self.action_list_all()
+        else:
+            super().action_details()
+
+    def action_list_all(self) -> None:
+        """List what is folded by name, and fold it again."""
+        rows = self.query_one(Rows)
+        chosen, folds = rows.chosen or "", self._folded()
+        self._lists_all = not self._lists_all
+        self._show()
+        if marked := check_rows.counterpart(chosen, folds):
+            rows.highlighted = rows.get_option_index(marked)
+        self.refresh_bindings()
 
     def action_log(self) -> None:
         """Show what the check's process wrote, and back."""
@@ -333,7 +352,7 @@ was found for the marked one.
     def action_again(self) -> None:
         """Run the marked check once more."""
         chosen = self.query_one(Rows).chosen
-        if chosen and not self._is_busy:
+        if chosen in self._checks and not self._is_busy:
             self._start(Request(ids=(chosen,), devices=self._request.devices))
 
     def stop_work(self) -> bool:
@@ -364,7 +383,9 @@ was found for the marked one.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         if action == "again":
-            return not self._is_busy and bool(self._checks)
+            return not self._is_busy and self.query_one(Rows).chosen in self._checks
+        if action == "list_all":
+            return bool(self._folded())
         if action == "lesson":
             return bool(self._lesson())
         if action == "setup":

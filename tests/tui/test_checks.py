@@ -1,0 +1,174 @@
+"""The list of checks: what needs attention by name, the rest folded; the bar and the last line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import result
+from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tpustarter.tui import check_rows
+from tpustarter.tui.widgets import Rows
+
+MANY = tuple(f"passes_{letter}" for letter in "abcd")
+"""Claims that hold, as many as are folded."""
+
+
+def more_passes(folder: Path) -> None:
+    """Lay copies of the sample that passes beside the checks of the app."""
+    host = folder / "checks" / "host"
+    for name in MANY:
+        (host / f"{name}.py").write_text((host / "passes.py").read_text())
+
+
+def rows_of(seen: str) -> list[str]:
+    """Return the first two words of each row with a verdict, in their order."""
+    words = ("FAIL", "ERROR", "RUN", "WARN", "PASS", "skip", "NOT")
+    lines = [line.split() for line in seen.splitlines()]
+    return [" ".join(line[:2]) for line in lines if line and line[0] in words]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 35), (200, 50), (60, 20)])
+def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """The worst one is marked, and `p` lists what is folded, and folds it again."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            more_passes(tmp_path)
+            folded = ["FAIL host.fails", "WARN host.warns", "PASS 5"]
+
+            seen = await press(pilot, "c")
+            assert folded == rows_of(seen)
+            assert "5 claims hold" in seen
+            assert "host.fails" == pilot.app.screen.query_one(Rows).chosen
+
+            seen = await press(pilot, "p")
+            names = ["passes", *MANY]
+            listed = [*folded[:2], *(f"PASS host.{name}" for name in names)]
+            assert listed[: 6 if size[1] < 24 else None] == rows_of(seen)
+            assert "host.fails" == pilot.app.screen.query_one(Rows).chosen
+
+            assert folded == rows_of(await press(pilot, "p"))
+
+    run(journey)
+
+
+def test_the_row_of_what_holds_is_opened_by_enter(tmp_path: Path) -> None:
+    """Its details name each with its claim; unfolded, its first one is marked, and back."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            more_passes(tmp_path)
+            await press(pilot, "c")
+            rows = pilot.app.screen.query_one(Rows)
+
+            seen = await press(pilot, "down", "down")
+            assert check_rows.PASSED == rows.chosen
+            assert "host.passes    One and one are two" in seen
+            for key in ("a run", "a again", "g log", "o open lesson"):
+                assert key not in seen.splitlines()[-1]
+
+            await press(pilot, "enter")
+            assert "host.passes" == rows.chosen
+            assert not pilot.app.screen.has_class("-details")
+
+            await press(pilot, "p")
+            assert check_rows.PASSED == rows.chosen
+
+    run(journey)
+
+
+def test_a_few_claims_that_hold_are_named(tmp_path: Path) -> None:
+    """There is nothing to fold, and no key for it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "c")
+
+            assert ["FAIL host.fails", "WARN host.warns", "PASS host.passes"] == rows_of(seen)
+            assert "list all" not in seen
+
+    run(journey)
+
+
+def test_the_last_line_says_what_was_shown_and_which_key_leads_on(tmp_path: Path) -> None:
+    """After a failure the one that explains it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            more_passes(tmp_path)
+            seen = " ".join((await press(pilot, "c")).split())
+
+            assert "5 of 7 claims hold, 1 does not, 1 has a warning. No device was tested." in seen
+            assert "Press f to see why host.fails has failed." in seen
+
+    run(journey)
+
+
+def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_path: Path) -> None:
+    """Each keeps its own row then, in the order in which they run."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("fails", "hangs", "passes")) as pilot:
+            more_passes(tmp_path)
+            app = pilot.app
+            await pilot.press("c")
+            await until(pilot, lambda: "1 of 7 done, 1 fail" in on_screen(app))
+            seen = on_screen(app)
+            assert ["FAIL host.fails", "RUN host.hangs"] == rows_of(seen)
+            assert 5 == seen.count("wait ")
+            await settle(pilot)
+            assert ["FAIL host.fails", "ERROR host.hangs", "PASS 5"] == rows_of(on_screen(app))
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [
+        ((), "────────────────────  0 of 8 done"),
+        (("pass", "skip"), "━━━━━───────────────  2 of 8 done"),
+        (("pass", "warn", "fail", "fail"), "━━━━━━━━━━──────────  4 of 8 done, 2 fail, 1 warn"),
+    ],
+)
+def test_the_bar_counts_what_went_wrong(statuses: Sequence[str], said: str) -> None:
+    """All of them count as done, skipped ones too."""
+    results = [result(status, f"jax.n{n}") for n, status in enumerate(statuses)]
+
+    assert said == check_rows.progress(results, 8)
+
+
+def test_a_skip_that_should_have_told_something_is_not_folded() -> None:
+    """What was asked for and is missing is named, above those that hold nothing against anybody."""
+    plain = [result("skip", f"host.n{n}", reason="not-applicable") for n in range(5)]
+    missing = result("skip", "jax.n", reason="missing-resource")
+    results = {one.id: one for one in (*plain, missing)}
+
+    folds = check_rows.folded(results.values())
+    ids = sorted(results, key=lambda check: check_rows.rank(results[check]))
+
+    assert ["jax.n", check_rows.SKIPPED] == check_rows.with_folds(ids, folds)
+
+
+def test_frameworks_that_are_left_out_have_no_rows(tmp_path: Path) -> None:
+    """The line above says that they are not installed, and they are not counted as open."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            for name in ("jax", "torch_xla", "torch_tpu"):
+                (tmp_path / "checks" / name).mkdir()
+                text = (tmp_path / "checks" / "host" / "passes.py").read_text()
+                text = text.replace('"host"', f'"{name}"')
+                (tmp_path / "checks" / name / "extra.py").write_text(text)
+            seen = await press(pilot, "c")
+
+            assert "torch_tpu" not in " ".join(rows_of(seen))
+            assert "not torch_tpu, torch_xla: not installed in this Python" in " ".join(
+                seen.split()
+            )
+
+    run(journey)
