@@ -14,7 +14,7 @@ from tests.support.made_lessons import make_lesson
 from tests.support.searches import SEARCHES
 from tpustarter import content, locations
 from tpustarter.content import Check
-from tpustarter.learning import index, search
+from tpustarter.learning import index, lint_synonyms, search
 from tpustarter.learning.index import Index, open_index
 from tpustarter.learning.passages import Shelf, passages
 from tpustarter.learning.scanning import Scan
@@ -189,3 +189,40 @@ def test_what_synonyms_stand_for_is_found() -> None:
     }  # fmt: skip
     assert {word: word for word in SYNONYMS} == {word: word.casefold() for word in SYNONYMS}
     assert content.read_lessons()
+
+
+def test_a_broad_search_leaves_out_what_fits_least() -> None:
+    """At least three are shown, and of all searches of newcomers no answer is lost."""
+    found = {typed: first(LIBRARY.search(typed), 99) for typed, _ in SEARCHES}
+    kept = sum(len({*found[typed]} & {*answers}) for typed, answers in SEARCHES)
+
+    assert 76 <= kept
+    assert sum(map(len, found.values())) / len(found) < 11
+    assert len(found["checkpoint"]) >= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("oom: [memory]\n", []),
+        ("oom: [no such thing]\n", ["`oom` stands for `no such thing`, which is in no lesson"]),
+        ("OOM: [memory]\n", ["`OOM` is never looked for"]),
+        ("out of the memory: [memory]\n", ["`out of the memory` is never looked for"]),
+        ("memory: [memory]\n", ["`memory` stands for itself"]),
+        ("oom: memory\n", ["`oom` has `memory`, expected a list of words"]),
+        ("oom: [1]\n", ["`oom` has `1`, expected a text"]),
+        ("64: [memory]\n", ["`64` is no text"]),
+        ("- oom\n", ["expected words, each with a list"]),
+        ("{", ["cannot be read"]),
+    ],
+)
+def test_what_is_wrong_with_synonyms_is_told(text: str, told: list[str], tmp_path: Path) -> None:
+    """What is never looked for, what leads nowhere, and what is no list; each named."""
+    lesson = make_lesson(tmp_path, "The memory of a chip is small.\n")
+    (tmp_path / "synonyms.yml").write_text(text)
+    found = [*lint_synonyms.complaints(tmp_path, [lesson])]
+
+    assert len(told) == len(found), found
+    for expected, complaint in zip(told, found, strict=True):
+        assert complaint.startswith("synonyms.yml: ")
+        assert expected in complaint

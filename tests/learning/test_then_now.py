@@ -115,4 +115,12 @@ def test_the_command_line_tells_then_and_now_with_the_source() -> None:
         assert wanted in known.stdout
     assert max(map(len, known.stdout.splitlines())) <= 80 or "https://" in known.stdout
     assert unknown.returncode == 5
-    assert "no older claim contains" in unknown.stderr
+    assert "no older claim is about" in unknown.stderr
+
+
+def test_other_words_for_the_same_thing_find_a_claim_too() -> None:
+    """What stands in no claim is searched as everywhere, with synonyms; an id is that claim."""
+    assert [] == then_now.search(then_now.read(), "oom")
+    assert "memory" in old("oom").stdout
+    assert ["001-05  "] == [line[:8] for line in old("001-05").stdout.splitlines()
+                            if not line.startswith(" ")]  # fmt: skip

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from typing import TYPE_CHECKING
 
 import click
 
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible
 
+if TYPE_CHECKING:
+    from tpustarter.learning.then_now import Claim
 
-def search(text: str) -> None:
-    """Print every claim that holds all words of a text."""
+
+def _found(text: str) -> list[Claim]:
+    """Return the claim of that name, those that hold the text as it stands, or what a search finds.
+
+    Names of older tutorials are looked up letter by letter: `v2-nightly` is the beginning of one,
+    and `xla_dist` is not the same as `dist`, while the search takes words apart and stems them.
+    """
+    from tpustarter.learning import search as searching
     from tpustarter.learning import then_now
 
-    claims = then_now.search(then_now.read(), text)
+    listed = then_now.read()
+    claims = {claim.id: claim for claim in listed}
+    if text.strip() in claims:
+        return [claims[text.strip()]]
+    if literally := then_now.search(listed, text):
+        return literally
+    shelf = searching.read_shelf()
+    found = searching.Library(shelf, searching.read_synonyms()).search(text)
+    hits = found.of("old")
+    return [claims[hit.id] for hit in hits if hit.is_whole == hits[0].is_whole]
+
+
+def search(text: str) -> None:
+    """Print the claims of older tutorials about a text, whole."""
+    claims = _found(text)
     for number, claim in enumerate(claims):
         if number:
             click.echo()
@@ -29,7 +52,7 @@ def search(text: str) -> None:
                 label = ""  # noqa: PLW2901  printed once
     if not claims:
         error = (
-            f"exit 5: no older claim contains `{visible(text)}`; next: `tpustarter learn --search`"
+            f"exit 5: no older claim is about `{visible(text)}`; next: `tpustarter learn --search`"
         )
         click.echo(error, err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)

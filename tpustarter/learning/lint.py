@@ -16,7 +16,14 @@ from typing import Any, cast
 from tpustarter import content, locations
 from tpustarter.checking import interpreters
 from tpustarter.content import Lesson
-from tpustarter.learning import documented, exercises, names, then_now, which
+from tpustarter.learning import (
+    documented,
+    exercises,
+    lint_synonyms,
+    names,
+    then_now,
+    which,
+)
 from tpustarter.learning.blocks import blocks_of
 from tpustarter.learning.markdown import anchors, links, source_lines, tokens
 from tpustarter.learning.paths import LessonPath, read_paths
@@ -56,6 +63,7 @@ def everything(folder: Path | None = None) -> list[str]:
         *_lint_paths(folder, [lesson.id for lesson in lessons]),
         *claim_messages,
         *_lint_which(folder, [lesson.id for lesson in lessons]),
+        *lint_synonyms.complaints(folder, lessons),
     ]
 
 

@@ -20,6 +20,15 @@ MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
 """Of each kind, what is shown at most."""
 SPOTS = 3
 """Lines of a lesson that are shown below it."""
+SYNONYMS = "synonyms.yml"
+MOST_IN_A_ROW = 3
+"""Words in a row that can mean one thing."""
+_WEAK = 0.25
+"""A lesson that fits less than so much of the best one is left out. Of the searches in
+`tests/support/searches.py` this is the largest share that loses no answer: 9 lessons a search are
+left of 14.5 (measured 2026-11; 0.3 loses two answers, 0.5 five)."""
+_ALWAYS = 3
+"""Lessons that are shown however weak they are."""
 _MOST_WORDS = 12
 _SECTIONS = 150
 """Sections that are looked at more closely."""
@@ -150,7 +159,12 @@ def _hits(texts: Searchable, terms: Terms, *, every: bool) -> Iterator[Hit]:
     sections: dict[str, list[Match]] = {}
     for match in texts.find(terms, ["section"], every=False, most=_SECTIONS) if lessons else ():
         sections.setdefault(match.id, []).append(match)
-    for match in sorted(lessons, key=lambda one: _fitness(one, sections), reverse=True):
+    fitness = {match.id: _fitness(match, sections) for match in lessons}
+    least = _WEAK * max(fitness.values(), default=0.0)
+    ordered = sorted(lessons, key=lambda one: fitness[one.id], reverse=True)
+    for number, match in enumerate(ordered):
+        if number >= _ALWAYS and fitness[match.id] < least:
+            break
         title = _parts_of(match.columns[0].partition("\n")[0])
         spots = tuple(_spots(sections.get(match.id, ())))
         yield Hit("lesson", match.id, title, BEGIN in match.columns[0], (), spots, every)
@@ -222,7 +236,7 @@ def _words(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
     typed = re.findall(r"\w+(?:[-./]\w+)*", text.casefold())[:_MOST_WORDS]
     words: list[str] = []
     while typed:
-        for count in (3, 2, 1):
+        for count in range(MOST_IN_A_ROW, 0, -1):
             phrase = " ".join(typed[:count])
             if count == 1 or (len(typed) >= count and phrase in synonyms):
                 words.append(phrase)
@@ -251,7 +265,7 @@ def _meant(texts: Searchable, words: Sequence[str]) -> str:
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
     """Return the other words for what people type; none where the file cannot be read."""
-    file = (folder or locations.content("lessons")) / "synonyms.yml"
+    file = (folder or locations.content("lessons")) / SYNONYMS
     try:
         text = locations.read_text(file)
         with cache.opened("synonyms", __file__) as known:
