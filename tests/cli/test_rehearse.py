@@ -166,3 +166,11 @@ def test_two_rehearsals_side_by_side(stub: str) -> None:
     statuses = [[one["status"] for one in document["results"]] for document in documents]
 
     assert [["compiles"] * 6] * 2 == statuses
+
+
+def test_a_pipe_gets_no_line_for_what_only_began(stub: str) -> None:
+    """Only what takes half a minute is worth a line where no line can be overwritten."""
+    run = drive("jax.hangs", "--tpu", "v5e-8", "--timeout", "2", "--fresh", "--compiler", stub)
+
+    assert 3 == run.returncode
+    assert "" == run.stderr

@@ -490,3 +490,18 @@ def test_a_check_that_cannot_list_its_programs_is_one_row() -> None:
     assert ["a: one", "a"] == [label(one) for one in known.programs]
     assert "wait" == known.cell(("jax.a", "one"), "v5e-8")[0]
     assert ("ERROR", "error") == known.cell(("jax.a", "jax.a"), "v5e-8")
+
+
+def test_checks_of_torch_xla_that_nothing_can_lower_are_left_out() -> None:
+    """They are left out together, for all TPUs, and each of their cells says so."""
+    known = Answers([("jax.a", ""), ("torch_xla.b", ""), ("torch_xla.c", "")], ["v5e-8", "v6e-8"])
+    known.working("jax.a", "fine", "v5e-8", 1.0)
+    left_out = {"name": "torch_xla.* (2 checks)", "tpu": "v5e-8, v6e-8", "reason": "no torch here"}
+
+    known.skip([left_out])
+
+    assert [("jax.a", "fine"), ("torch_xla.b", ""), ("torch_xla.c", "")] == known.programs
+    for tpu in known.tpus:
+        assert ("skip", "skip") == known.cell(("torch_xla.b", ""), tpu)
+        assert "no torch here" == known.why_skipped(("torch_xla.c", ""), tpu)
+        assert known.why_skipped(("jax.a", "fine"), tpu) is None

@@ -187,7 +187,7 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
             if text := progress.text():
                 line = f"{progress.bar()} {text}  {line}"
             click.echo(f"\r\x1b[K{line[:78]}", nl=False, err=True)
-        elif event.seconds and int(event.seconds) % 30 == 0:
+        elif event.seconds >= 1 and int(event.seconds) % 30 == 0:
             click.echo(line, err=True)
 
 
