@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +116,7 @@ def rehearse(
         return
     with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)
-        with stopped_by_signals(rehearsal.stop):
+        with stopped_by_signals(rehearsal.stop), _ends_with_a_command():
             for event in rehearsal.events():
                 _show(event, rehearsal, quiet=as_json)
         _report(rehearsal, verbose=verbose, as_json=as_json)
@@ -191,6 +193,18 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
             click.echo(line, err=True)
 
 
+@contextlib.contextmanager
+def _ends_with_a_command() -> Generator[None]:
+    """Add to a problem what to type, where it doesn't say that."""
+    try:
+        yield
+    except Problem as problem:
+        from tpustarter.cli import rehearse_end
+
+        completed = rehearse_end.completed(problem, click.get_current_context())
+        raise completed from (None if completed is problem else problem)
+
+
 def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     if as_json:
         from tpustarter.checking import document
@@ -201,3 +215,8 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
 
     paint = paint_for(_COLOURS)
     click.echo(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
+    if rehearsal.stopped_by is None:
+        from tpustarter.cli import rehearse_end
+
+        for line in rehearse_end.lines(rehearsal, click.get_current_context()):
+            click.echo(line)

@@ -159,7 +159,11 @@ def parse_type(text: str) -> TpuType:
     one_host = {r.name: _slice(r, max(r.chips_per_host)).name for r in GENERATIONS if r.counts}
     intended = row or _BY_KEY.get(_key(typed))
     names = [*one_host.values(), *_MACHINES, "v5litepod-8"]
-    matches = [one_host[intended.name]] if intended and intended.counts else _nearest(typed, names)
+    same = [one.name for one in TOPOLOGIES if _key(one.name) == _key(typed)]  # `v5e8` is `v5e-8`
+    if intended and intended.counts:
+        matches = [one_host[intended.name]]
+    else:
+        matches = same or _nearest(typed, names)
     _refuse("unknown TPU type", text, example, matches)
 
 

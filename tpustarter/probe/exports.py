@@ -66,6 +66,7 @@ def lower(
             fields = {
                 "error": refusals.describe(error, own),
                 "refused": refusals.is_refusal(error),
+                "traceback": refusals.own_traceback(error, own),
                 "notes": [],
             }
     return fields, asked

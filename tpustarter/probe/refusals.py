@@ -12,6 +12,8 @@ from typing import Any
 from tpustarter.probe.finding import clip, message
 
 CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
+MOST_TRACEBACK = 6000
+"""Characters of a traceback that are told."""
 _JAX = ("jax", "jaxlib")
 _TPU_LOWERING = "/jax/_src/pallas/mosaic/"
 """Where JAX turns kernels into code for a TPU, and refuses what a TPU cannot do."""
@@ -38,8 +40,7 @@ def is_refusal(error: BaseException) -> bool:
     if not frames:
         return False
     path = Path(frames[-1].filename)
-    folders = [Path(str(getattr(sys.modules.get(name), "__file__", None))).parent for name in _JAX]
-    if not any(path.is_relative_to(folder) for folder in folders if folder.is_absolute()):
+    if not _is_jax(path):
         return False
     in_lowering = _TPU_LOWERING in path.as_posix()
     kernel = isinstance(error, ValueError) or type(error).__name__ == "LoweringException"
@@ -70,3 +71,18 @@ def print_own(error: BaseException, path: Path) -> None:
         frames = frames.tb_next
     with contextlib.suppress(OSError, ValueError):  # the stream may be closed
         traceback.print_exception(type(error), error, frames or error.__traceback__)
+
+
+def own_traceback(error: BaseException, path: Path) -> str:
+    """Return a traceback from the user's file on, without the lines of JAX; its end if long."""
+    told = traceback.TracebackException.from_exception(error)
+    files = [frame.filename for frame in told.stack]
+    first = files.index(str(path)) if str(path) in files else 0
+    own = [frame for frame in told.stack[first:] if not _is_jax(Path(frame.filename))]
+    told.stack = traceback.StackSummary.from_list(own)
+    return "".join(told.format(chain=False))[-MOST_TRACEBACK:]
+
+
+def _is_jax(path: Path) -> bool:
+    folders = [Path(str(getattr(sys.modules.get(name), "__file__", None))).parent for name in _JAX]
+    return any(path.is_relative_to(folder) for folder in folders if folder.is_absolute())

@@ -229,7 +229,8 @@ def _exported(event: Event, session: Session) -> Exported:
     notes = tuple(session.redact.text(str(note)) for note in event["notes"])
     if "error" in event:
         error = session.redact.text(str(event["error"]))
-        return Exported(name, names, {}, error, bool(event["refused"]), notes, check)
+        where = session.redact.text(str(event.get("traceback") or ""))
+        return Exported(name, names, {}, error, bool(event["refused"]), notes, check, where)
     lowered = event["lowered"]
     fields = {"devices": int(lowered["devices"]), "shardy": bool(lowered["shardy"])}
     free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}

@@ -71,6 +71,8 @@ class Exported:
     """What is to be known beside the compiler's answer."""
     check: str | None = None
     """Whose program it is, if it is a check's."""
+    traceback: str = ""
+    """Where the error came from, from the user's file on."""
 
 
 @dataclass(frozen=True)

@@ -336,7 +336,8 @@ class Rehearsal:
                 yield task
                 continue
             status = "refused" if exported.refused else "error"
-            failure = compiler.failure(task, exported.program, exported.error)
+            failure = compiler.failure(task, exported.program, exported.error,
+                                       detail=exported.traceback)  # fmt: skip
             yield Rehearsed(compiler.noted(failure | {"status": status}, exported.notes))
 
     def _remember_probe(self, probe: Probe) -> None:
@@ -377,7 +378,9 @@ def _topology(name: str) -> tpus.Topology:
     try:
         return tpus.topology(name)
     except LookupError as error:
-        raise Problem(str(error), code=ExitCode.USAGE) from error
+        names = ", ".join(one.name for one in tpus.TOPOLOGIES)
+        hint = f"a rehearsal compiles for {names}"
+        raise Problem(str(error), hint=hint, code=ExitCode.USAGE) from error
 
 
 def _fields(topology: tpus.Topology) -> dict[str, Any]:

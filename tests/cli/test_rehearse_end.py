@@ -1,0 +1,144 @@
+"""What `tpustarter rehearse` ends with where something did not compile: the command to type."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.support.places import SUPPORT
+from tests.support.stub_compiler import CHECKS, make_compiler
+from tpustarter.cli import rehearse_end
+from tpustarter.cli.rehearse import rehearse as command
+from tpustarter.machine import tpus
+
+MINE = '''"""Functions that do not compile."""
+import jax.numpy as jnp
+
+def raises(x):
+    return helper(x)
+
+def helper(x):
+    raise ValueError("no data here")
+
+def decides(x):
+    return x if x.sum() > 0 else -x
+
+def shapes(a, b):
+    return a + b
+
+def counts(i):
+    return i + 1
+
+def large(x):
+    return x
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a file of the user's in it."""
+    (tmp_path / "mine.py").write_text(MINE)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
+def rehearse(folder: Path, stub: str, *words: str, **variables: str) -> str:
+    """Run the command in the folder; returns what it wrote, stdout first."""
+    drive = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/"]
+    options = ["--tpu", "v5e-1", "--compiler", stub, "--python", sys.executable]
+    done = subprocess.run(
+        [*drive, *words, *options], capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, env=variables or None,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def last_command(text: str) -> list[str]:
+    """Return the words of the command that a report ends with."""
+    return shlex.split(text.rstrip().splitlines()[-1])
+
+
+def test_an_error_of_the_users_ends_with_the_command_that_shows_all_of_it(
+    folder: Path, stub: str
+) -> None:
+    """The command is the one that was typed, and with `-v` the traceback stands in the report."""
+    typed = ["mine.py:raises", "--arg", "f32[8]"]
+    text = rehearse(folder, stub, *typed)
+
+    assert "Now mend mine.py:8, and type the same command again." in text
+    assert "Traceback" not in text
+    offered = last_command(text)
+    assert ["tpustarter", "rehearse", "mine.py:raises"] == offered[:3]
+    assert "-v" == offered[-1]
+    again = rehearse(folder, stub, *typed, "-v")
+    assert "line 5, in raises" in again
+    assert "| ValueError: no data here" in again
+
+
+def test_an_error_that_is_known_ends_with_the_command_that_explains_it(
+    folder: Path, stub: str
+) -> None:
+    """`explain` knows what a decision on a traced value is, and a pipe leads there."""
+    text = rehearse(folder, stub, "mine.py:decides", "--arg", "f32[8]")
+
+    assert ["2>&1", "|", "tpustarter", "explain"] == last_command(text)[-4:]
+    assert "This says what the error" in text
+
+
+def test_shapes_that_do_not_fit_are_named_with_the_line(folder: Path, stub: str) -> None:
+    """JAX says it, and the line is the user's."""
+    text = rehearse(folder, stub, "mine.py:shapes", "--arg", "f32[8]", "--arg", "f32[3]")
+
+    assert "mine.py:14" in text
+    assert "--arg 'f32[8]' --arg 'f32[3]'" in text.rstrip().splitlines()[-1]
+
+
+def test_a_wide_type_is_offered_narrow_and_as_it_is(folder: Path, stub: str) -> None:
+    """JAX would narrow it without a word; both commands stand there, and both work."""
+    text = rehearse(folder, stub, "mine.py:counts", "--arg", "s64[64]")
+    narrow, wide = re.findall(r"`((?:JAX_ENABLE_X64=1 )?tpustarter rehearse .*?)`", text)
+
+    assert "--arg 's32[64]'" in narrow
+    assert wide.startswith("JAX_ENABLE_X64=1 ")
+    assert "--arg 's64[64]'" in wide
+    assert "cannot be lowered" not in rehearse(folder, stub, "mine.py:counts", "--arg", "s32[64]")
+
+
+@pytest.mark.parametrize(("needed_gib", "better"), [(18, "v6e-1"), (60, "tpu7x-2"), (400, None)])
+def test_what_is_too_big_ends_with_a_tpu_that_holds_it(needed_gib: int, better: str | None) -> None:
+    """With the fewest devices; where no device is large enough none is named."""
+    typed = ["mine.py:large", "--arg", "f32[8]", "--tpu", "v5e-1"]
+    results = [{"status": "does-not-fit", "hbm_bytes": needed_gib << 30}]
+    made = SimpleNamespace(results=results, topologies=[tpus.topology("v5e-1")])
+    with command.make_context("rehearse", typed) as context:
+        text = "\n".join(rehearse_end.lines(cast("Any", made), context))
+
+    assert ("" == text) == (better is None)
+    if better:
+        words = ["tpustarter", "rehearse", "mine.py:large", "--tpu", better, "--arg", "f32[8]"]
+        assert words == last_command(text)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("v5e1", "`v5e-1`"), ("v6e256", "`v6e-256`")])
+def test_a_tpu_that_is_misspelt_is_named(typed: str, meant: str, folder: Path) -> None:
+    """The nearest one first, then all that a rehearsal knows."""
+    drive = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/"]
+    words = [*drive, "mine.py:counts", "--arg", "s32[]", "--tpu", typed]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False,
+                          cwd=folder)  # fmt: skip
+
+    assert 2 == done.returncode
+    assert f"did you mean {meant}?" in done.stderr
+    assert "a rehearsal compiles for v2-8, v3-8," in " ".join(done.stderr.split())

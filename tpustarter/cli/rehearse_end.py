@@ -1,0 +1,120 @@
+"""What a rehearsal ends with: the command to type now, where something did not compile."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tpustarter.invocation import as_typed
+from tpustarter.problem import Problem
+from tpustarter.terminal import visible, wrap
+
+if TYPE_CHECKING:
+    from tpustarter.rehearsal.run import Rehearsal
+
+_PLACE = re.compile(r"(?P<place>[^\s:]+\.py:\d+): ")
+"""The line of the user's file that an error names."""
+_WIDE = re.compile(r"^(?:f|s|i|u|float|int|uint)64(?=\[)")
+
+
+def words(context: click.Context, **instead: Sequence[str]) -> list[str]:
+    """Return the command as it was typed: its options, then its names.
+
+    Args:
+        context: Of the command that runs.
+        instead: Values to put in place of those of an option, by its parameter's name.
+    """
+    options: list[str] = []
+    names: list[str] = []
+    for parameter in context.command.params:
+        value = instead.get(str(parameter.name), context.params.get(str(parameter.name)))
+        if isinstance(parameter, click.Argument):
+            names += value or ()
+            continue
+        source = context.get_parameter_source(str(parameter.name))
+        if str(parameter.name) not in instead and source is click.core.ParameterSource.DEFAULT:
+            continue
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            options += [parameter.opts[0]]
+            continue
+        for one in value if isinstance(value, tuple | list) else (value,):
+            options += [parameter.opts[0], f"{one:g}" if isinstance(one, float) else str(one)]
+    if context.params.get("script"):
+        return ["tpustarter", "rehearse", *options, *(["--", *names] if names else [])]
+    return ["tpustarter", "rehearse", *names, *options]
+
+
+def lines(rehearsal: Rehearsal, context: click.Context) -> Iterator[str]:
+    """Yield what to do now; nothing where all compiles."""
+    broken = [one for one in rehearsal.results if one["status"] in ("error", "refused")]
+    if broken:
+        yield from _after_error(broken[0], context)
+    elif rehearsal.results and all(one["status"] == "does-not-fit" for one in rehearsal.results):
+        yield from _after_too_big(rehearsal, context)
+
+
+def _after_error(result: dict[str, Any], context: click.Context) -> Iterator[str]:
+    command = shlex.join(words(context))
+    said = f"{result['reason']}\n{result.get('detail') or ''}"
+    place = _PLACE.match(said)
+    begin = (
+        f"Now mend {visible(place['place'])}, and type the same command again. " if place else ""
+    )
+    if _is_explained(said):
+        yield from _shown(f"{begin}This says what the error means, and what to do:",
+                          f"{command} 2>&1 | tpustarter explain")  # fmt: skip
+    elif result.get("detail") and not context.params["verbose"]:
+        yield from _shown(f"{begin}This shows the whole error:", f"{command} -v")
+    else:
+        yield from _shown(begin or "This tries it again:", command)
+
+
+def _after_too_big(rehearsal: Rehearsal, context: click.Context) -> Iterator[str]:
+    """Yield the command for the smallest TPU whose devices would hold it, if there is one."""
+    from tpustarter.machine.tpus import TOPOLOGIES
+
+    needed_gib = max(one["hbm_bytes"] for one in rehearsal.results) / 2**30
+    count = max(topology.devices for topology in rehearsal.topologies)
+    larger = [one for one in TOPOLOGIES
+              if one.hbm_gib_per_device >= needed_gib and one.devices >= count]  # fmt: skip
+    if larger:
+        best = min(larger, key=lambda one: (one.devices, one.hbm_gib_per_device))
+        yield from _shown(
+            f"Now make it smaller, or try a TPU with {best.hbm_gib_per_device:.4g} GiB a device:",
+            shlex.join(words(context, tpus=[best.name])),
+        )
+
+
+def _shown(sentence: str, command: str) -> Iterator[str]:
+    yield ""
+    yield from wrap(sentence)
+    yield as_typed(f"  {visible(command)}")
+
+
+def _is_explained(text: str) -> bool:
+    """Tell whether `tpustarter explain` knows an error."""
+    from tpustarter.explain import explaining, known
+    from tpustarter.explain.scanning import Scanner
+
+    scan = Scanner(known.read()).scan(io.BytesIO(text.encode()))
+    return bool(explaining.from_log(scan).matches)
+
+
+def completed(problem: Problem, context: click.Context) -> Problem:
+    """Return a problem that ends with a command: what JAX narrows, else the same one again."""
+    if problem.hint or "cannot be lowered" not in problem.what:
+        return problem
+    command = shlex.join(words(context))
+    hint = f"mend it, and type `{command}` again"
+    if "64-bit types are off" in problem.what:
+        given = context.params["arguments"]
+        narrow = [_WIDE.sub(lambda wide: wide[0].replace("64", "32"), one) for one in given]
+        narrower = shlex.join(words(context, arguments=narrow))
+        hint = (f"`{narrower}` compiles what JAX makes of it, and\n"
+                f"`JAX_ENABLE_X64=1 {command}` compiles it in 64 bits")  # fmt: skip
+    return Problem(problem.what, hint=hint, code=problem.code)
