@@ -19,6 +19,9 @@ from tpustarter.invocation import as_typed
 WIDTH = 80
 """Columns that every terminal has."""
 
+LEAST = 40
+"""Columns below which a text is broken by the terminal rather than into scraps."""
+
 Paint = Callable[[str, str], str]
 """Colours a word by the status it stands for."""
 
@@ -28,6 +31,15 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def line_width() -> int:
+    """Return the columns a text has: `WIDTH`, or fewer on a terminal that is narrower."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if sys.stdout.isatty():
+            columns = os.get_terminal_size(sys.stdout.fileno()).columns or WIDTH
+            return min(max(columns, LEAST), WIDTH)
+    return WIDTH
 
 
 GLUE = "\ue000"
@@ -46,7 +58,7 @@ def unglue(text: str) -> str:
 
 
 def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
-    """Return text in lines of `WIDTH`; a word is never broken, so that commands can be copied.
+    """Return text in lines of `line_width()`; no word is broken, so that commands can be copied.
 
     Commands of this program are those that work here, see `invocation`.
 
@@ -57,7 +69,7 @@ def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
     """
     lines = textwrap.wrap(
         glue(as_typed(text)),
-        WIDTH,
+        line_width(),
         initial_indent=as_typed(first),
         subsequent_indent=first if hang is None else hang,
         break_long_words=False,
@@ -77,8 +89,12 @@ def unpainted(word: str, status: str) -> str:  # noqa: ARG001  what every `Paint
 
 
 def paint_for(colours: Mapping[str, str]) -> Paint:
-    """Return how to colour words on stdout, by status; no colour in a pipe or with `NO_COLOR`."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+    """Return how to colour words on stdout, by status; none in a pipe or with `NO_COLOR`.
+
+    Nor on a terminal that says it is a dumb one.
+    """
+    is_dumb = os.environ.get("TERM") == "dumb"
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or is_dumb:
         return unpainted
     from click import style  # not needed where nothing is coloured
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
@@ -24,6 +25,7 @@ from tpustarter import content
 from tpustarter.checking import junit, text
 from tpustarter.checking.results import STATUSES, Blocked, Result, Status
 from tpustarter.problem import ExitCode
+from tpustarter.terminal import paint_for
 
 
 def test_no_escape_sequence_and_no_markup_survives() -> None:
@@ -285,3 +287,35 @@ def test_a_finding_that_tells_nothing_but_its_name_says_that_it_failed() -> None
     finding = {**FINDING, "verdict": "fail", "name": "tcmalloc", "found": None, "expected": None}
 
     assert "tcmalloc: not as it has to be" == text.finding_line(finding)
+
+
+@pytest.mark.parametrize("columns", [50, 60, 80, 200])
+def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """What the terminal breaks by itself is broken within words; commands alone may be longer."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout.fileno", lambda: 1)
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    finding = {**FINDING, "verdict": "fail", "name": "sum of the first hundred numbers"}
+    passes = [result("pass", f"jax.n{n}") for n in range(5)]
+    run = run_of(HOST, result("fail", findings=(finding,)), result("skip"), *passes)
+
+    for folds in (False, True):
+        shown = text.opening(run) + "\n" + text.render(run, fold_passes=folds)
+        lines = [line for line in shown.splitlines() if "tpustarter" not in line]
+        assert max(map(len, lines)) <= min(columns, 80)
+        assert "sum of the first hundred numbers" in one_line(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "painted"),
+    [("TERM", "xterm", True), ("TERM", "dumb", False), ("NO_COLOR", "1", False)],
+)
+def test_words_are_coloured_on_a_terminal_that_can(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, *, painted: bool
+) -> None:
+    """A dumb one would show the codes as text."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(name, value)
+
+    assert painted == ("\x1b" in paint_for({"pass": "green"})("pass", "pass"))

@@ -14,11 +14,13 @@ from tpustarter.checking.verdict import verified_on, without_verdict
 from tpustarter.checking.words import no_tpu
 from tpustarter.invocation import as_typed
 from tpustarter.machine import frameworks
-from tpustarter.terminal import WIDTH, Paint, unpainted, visible, wrap
+from tpustarter.terminal import Paint, line_width, unpainted, visible, wrap
 
 ID_WIDTH = 22
 """Columns for the name of a check; more where a run has a check with a longer one."""
 SECONDS_WIDTH = 8
+MIN_ROOM = 24
+"""Columns that a text has beside the name of its check, or it stands below."""
 _INDENT = " " * 6
 _ORDER: tuple[Status, ...] = ("fail", "error", "notrun", "warn", "pass", "skip")
 _WORDS: dict[Status, str] = {
@@ -204,8 +206,12 @@ def _last_words(lines: list[str]) -> list[str]:
 
 
 def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[str]:
-    """Yield one line of at most WIDTH columns, or more lines with the text below itself."""
-    room = WIDTH - 6 - width - SECONDS_WIDTH
+    """Yield one line, or more with the text below itself; in a narrow window below the name."""
+    room = line_width() - 6 - width - SECONDS_WIDTH
+    if room < MIN_ROOM:
+        yield _spread(word, name, seconds)
+        yield from wrap(text, _INDENT)
+        return
     first, *rest = textwrap.wrap(as_typed(text), room, break_on_hyphens=False) or [""]
     yield f"{word}{name:<{width - 1}} {first:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
     for line in rest:
@@ -215,9 +221,15 @@ def _row(word: str, name: str, text: str, seconds: str, width: int) -> Iterator[
 def _passed(word: str, name: str, title: str, seconds: str, width: int) -> str:
     """Return the one line of a claim that holds: its title where that fits whole, never a part."""
     for label in (f"{name:<{width - 1}} {title}", f"{name} {title}", name):
-        if len(label) <= WIDTH - 6 - SECONDS_WIDTH:
+        if len(label) <= line_width() - 6 - SECONDS_WIDTH:
             break
-    return f"{word}{label:<{WIDTH - 6 - SECONDS_WIDTH}}{seconds:>{SECONDS_WIDTH}}".rstrip()
+    return _spread(word, label, seconds)
+
+
+def _spread(word: str, label: str, seconds: str) -> str:
+    """Return a line with the seconds at its end."""
+    room = line_width() - 6 - SECONDS_WIDTH
+    return f"{word}{label:<{room}}{seconds:>{SECONDS_WIDTH}}".rstrip()
 
 
 def summary(result: Result) -> str:
@@ -297,7 +309,7 @@ def _passes(results: list[Result], paint: Paint) -> str:
     """Fold claims that hold into one line: how many, and how long they took."""
     seconds = sum(result.seconds for result in results)
     text = f"{len(results)} claims hold (-v names each)"
-    return f"{paint('pass  ', 'pass')}{text:<{WIDTH - 6 - SECONDS_WIDTH}}{seconds:>6.1f} s"
+    return _spread(paint("pass  ", "pass"), text, f"{seconds:.1f} s")
 
 
 def _skips(run: Run) -> str:

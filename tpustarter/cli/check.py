@@ -136,14 +136,14 @@ def check(
 
 def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
     """Say on stderr why the exit code is not 0; else, to a person, what to do now."""
-    from tpustarter.cli import check_end, check_progress
+    from tpustarter.cli import check_end
 
     run = selfcheck.run
     if code != ExitCode.OK:
         click.echo(visible(check_end.explain_exit(run, code)), err=True)
     if why := check_end.why(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif is_text and code == ExitCode.OK and check_progress.can_rewrite(sys.stdout):
+    elif is_text and code == ExitCode.OK and sys.stdout.isatty():
         for line in ["", *wrap(check_end.what_now(run))]:
             click.echo(line)
 
