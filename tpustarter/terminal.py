@@ -101,6 +101,33 @@ def paint_for(colours: Mapping[str, str]) -> Paint:
     return lambda word, status: style(word, fg=colours[status]) if status in colours else word
 
 
+_CODE = re.compile(
+    r"(?m)^ *\| .*$"  # a line of a log is as it was written
+    r"|(?<!`)`(?!`)([^`\n]+(?:\n +(?!\|)[^`\n]+){0,9})`(?!`)"
+)
+
+
+def coded(text: str, stream: Any = None) -> str:
+    """Return a text of ours as it is shown: on a terminal its code is bold, without backticks.
+
+    In a pipe, with `NO_COLOR` and on a dumb terminal the backticks stay, because nothing else says
+    there where a command begins and ends.
+
+    Args:
+        text: What to say, in lines.
+        stream: Where it goes; stdout where nothing is given.
+    """
+    if "`" not in text or not _shows_bold(stream or sys.stdout):
+        return text
+    return _CODE.sub(lambda code: f"\x1b[1m{code[1]}\x1b[22m" if code[1] else code[0], text)
+
+
+def _shows_bold(stream: Any) -> bool:
+    """Return whether a stream is a terminal on which code can be told by its weight."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return bool(stream.isatty()) and not is_plain
+
+
 class UnwrittenError(Exception):
     """Stdout did not take what was written: a full disk, or nobody reads any more.
 
@@ -141,9 +168,9 @@ class Lossy(io.TextIOWrapper):
     """
 
     def write(self, text: str) -> int:
-        """Write what can be written; all of it is for people, so commands are those that work."""
+        """Write what can be written; all of it is for people: commands that work, code in bold."""
         with contextlib.suppress(OSError, ValueError):
-            return super().write(as_typed(text))
+            return super().write(coded(as_typed(text), self))
         return len(text)
 
     def flush(self) -> None:

@@ -133,7 +133,7 @@ def test_on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() -> None:
         answer(tty, "2")
         tty.until(lambda text: "What do you want to do" in text and text.rstrip().endswith(":"))
         tty.press("9\n")
-        tty.until(lambda text: "`9` is none of 1 to 6" in text and text.rstrip().endswith(":"))
+        tty.until(lambda text: "9 is none of 1 to 6" in text and text.rstrip().endswith(":"))
         tty.press("\n")
         tty.until(lambda text: "`` is none of 1 to 6" in text and text.rstrip().endswith(":"))
         tty.press("train\n")

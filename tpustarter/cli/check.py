@@ -17,7 +17,7 @@ from tpustarter.checking.request import Request
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import paint_for, visible, wrap
+from tpustarter.terminal import coded, paint_for, visible, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
     if why := check_end.why(run, selfcheck.logs):
         click.echo(why, err=True)
     elif is_text and code == ExitCode.OK and sys.stdout.isatty():
-        for line in ["", *wrap(check_end.what_now(run))]:
-            click.echo(line)
+        click.echo("")
+        click.echo(coded("\n".join(wrap(check_end.what_now(run)))))
 
 
 @contextlib.contextmanager
@@ -289,7 +289,7 @@ def _report(
 
     paint = paint_for(_COLOURS)
     folded = can_rewrite(sys.stdout)  # in a pipe each check keeps its line
-    click.echo(text.render(run, verbose=verbose, fold_passes=folded, paint=paint))
+    click.echo(coded(text.render(run, verbose=verbose, fold_passes=folded, paint=paint)))
     if comparison:
         from tpustarter.checking import compare_text
 

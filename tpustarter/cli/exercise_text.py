@@ -10,7 +10,7 @@ from tpustarter.cli.endings import typed
 from tpustarter.learning import exercises
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
-from tpustarter.terminal import visible, wrap
+from tpustarter.terminal import coded, visible, wrap
 
 
 def show_hint(exercise: Exercise) -> None:
@@ -20,13 +20,13 @@ def show_hint(exercise: Exercise) -> None:
     if hint is None:
         click.echo("that was the last hint; `--solution` shows the whole answer", err=True)
         hint = exercise.hints[-1]
-    for line in wrap(visible(f"hint {number} of {count}: {hint}")):
-        click.echo(line)
+    click.echo(coded("\n".join(wrap(visible(f"hint {number} of {count}: {hint}")))))
 
 
 def show_task(exercise: Exercise, path: Path) -> None:
     """Say what is to be done, and in which file."""
-    click.echo(_visible_lines(f"{exercise.title}\n\n{exercise.task}\n\nYour file: {typed(path)}\n"))
+    text = f"{exercise.title}\n\n{exercise.task}\n\nYour file: {typed(path)}\n"
+    click.echo(coded(_visible_lines(text)))
 
 
 def judge_once(exercise: Exercise, session: LessonSession) -> Judged:

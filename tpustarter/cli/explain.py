@@ -14,7 +14,7 @@ import click
 from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.terminal import paint_for, visible
+from tpustarter.terminal import coded, paint_for, visible
 
 if TYPE_CHECKING:
     from tpustarter.explain.explaining import End
@@ -59,7 +59,7 @@ def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> Non
 
             click.echo(document.line(redacted(explanation.document(found))))
         else:
-            click.echo(redacted(explanation.text(found, paint_for(COLOURS))))
+            click.echo(coded(redacted(explanation.text(found, paint_for(COLOURS)))))
     if fix:
         _mend(found)
     sys.exit(found.code)

@@ -11,7 +11,7 @@ from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning.paths import LessonPath, read_paths
 from tpustarter.problem import Problem
-from tpustarter.terminal import visible, wrap
+from tpustarter.terminal import coded, visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.exercises import Exercise
@@ -34,8 +34,7 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
     end = lesson_end.look(blocks.parse(lesson), known, exercises.read(lesson), by_id=True)
     _say(end.headline)
     for sentence in end.still_open:
-        for line in wrap(visible(f"{sentence}."), "  "):
-            click.echo(line)
+        click.echo(coded("\n".join(wrap(visible(f"{sentence}."), "  "))))
     if all_passed:
         lessons = content.read_lessons()
         _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, progress.done()))
@@ -71,5 +70,5 @@ def _say_way(way: Way) -> None:
 
 def _say(text: str) -> None:
     """Say something, apart from what stands above it."""
-    for line in ["", *wrap(visible(text))]:
-        click.echo(line)
+    click.echo("")
+    click.echo(coded("\n".join(wrap(visible(text)))))

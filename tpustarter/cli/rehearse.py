@@ -16,7 +16,7 @@ from tpustarter import content
 from tpustarter.checking.results import REHEARSAL_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import paint_for, visible, wrap
+from tpustarter.terminal import coded, paint_for, visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.rehearsal.run import Event, Rehearsal
@@ -214,7 +214,7 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     from tpustarter.rehearsal import rehearsal_text
 
     paint = paint_for(_COLOURS)
-    click.echo(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
+    click.echo(coded(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint)))
     if rehearsal.stopped_by is None:
         from tpustarter.cli import rehearse_end
 

@@ -24,7 +24,7 @@ from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.overview import Overview, Row
 from tpustarter.cloud.places import Project
 from tpustarter.invocation import as_typed
-from tpustarter.terminal import visible, wrap
+from tpustarter.terminal import coded, visible, wrap
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -102,8 +102,7 @@ def _print(seen: Overview, rows: tuple[Row, ...], *, as_json: bool, whole: bool 
         click.echo(document.line(fields))
         return
     for row in rows:
-        for line in describe_row(row, now):
-            click.echo(line)
+        click.echo(coded("\n".join(describe_row(row, now))))
         if whole:
             for line in _describe_nodes(row):
                 click.echo(line)

@@ -1,0 +1,68 @@
+"""Code in what the command line says: bold on a terminal, in backticks where nothing is bold."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.terminal import terminal
+from tpustarter.terminal import coded
+
+BOLD, USUAL = "\x1b[1m", "\x1b[22m"
+UNKNOWN = ("learn", "no/lesson")
+
+
+class Tty(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+@pytest.fixture(autouse=True)
+def colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing of this terminal matter."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("run `cd`, then `ls`", f"run {BOLD}cd{USUAL}, then {BOLD}ls{USUAL}"),
+        ("do  `docker run\n      IMAGE` now", f"do  {BOLD}docker run\n      IMAGE{USUAL} now"),
+        ("one ` alone", "one ` alone"),
+        ("```\nfence\n```", "```\nfence\n```"),
+        ("    | it's `that`\n  do  `ls`", f"    | it's `that`\n  do  {BOLD}ls{USUAL}"),
+        ("    | one ` alone\n  do  `ls`", f"    | one ` alone\n  do  {BOLD}ls{USUAL}"),
+        ("one ` alone\n\n  and `ls`", f"one ` alone\n\n  and {BOLD}ls{USUAL}"),
+    ],
+)
+def test_code_is_bold_without_backticks(text: str, shown: str) -> None:
+    """Also over several lines; what a program wrote stays as it is, and so does a lone sign."""
+    assert shown == coded(text, Tty())
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_without_bold_the_backticks_stay(env: dict[str, str], monkeypatch: Any) -> None:
+    """They are all that says where a command begins and ends; the same in a pipe."""
+    assert "run `cd` now" == coded("run `cd` now", io.StringIO())
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+
+    assert "run `cd` now" == coded("run `cd` now", Tty())
+
+
+@pytest.mark.parametrize("no_color", [None, "1"])
+def test_an_error_on_a_terminal(no_color: str | None) -> None:
+    """The one place that shows errors, as it is painted."""
+    with terminal(*UNKNOWN, drive="drive_cli.py", NO_COLOR=no_color) as shown:
+        shown.until(lambda text: "hint:" in text)
+        written = re.sub(r"\s+", " ", shown.written.decode())
+
+    assert ("`no/lesson`" in written) == bool(no_color)
+    assert (f"{BOLD}no/lesson{USUAL}" in written) == (not no_color)
