@@ -172,3 +172,19 @@ def test_frameworks_that_are_left_out_have_no_rows(tmp_path: Path) -> None:
             )
 
     run(journey)
+
+
+def test_a_log_is_shown_for_the_marked_check_alone(tmp_path: Path) -> None:
+    """It is named by its check, and moving on shows the findings of the next one, and of it too."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "c")
+
+            assert "Log of host.fails" in await press(pilot, "g")
+            assert "Log of" not in await press(pilot, "down")
+            assert "Log of" not in await press(pilot, "up")
+            assert "Log of host.fails" in await press(pilot, "g")
+            assert "Log of" not in await press(pilot, "g")
+
+    run(journey)
