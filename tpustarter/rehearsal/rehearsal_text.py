@@ -227,7 +227,7 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
     lines += _products(result["dots"], verbose=verbose)
     wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})
     if wide:
-        lines.append(f"slow    {' and '.join(wide)}: no TPU has it, every operation is many")
+        lines.append(f"slow    {' and '.join(wide)}: no TPU has it, so each operation becomes many")
     if verbose:
         lines.append(f"model   {model_estimate(result)}")
         lines += [cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]

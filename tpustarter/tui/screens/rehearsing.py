@@ -33,6 +33,7 @@ from tpustarter.tui.widgets import Rows
 BESIDE = 70
 """Columns from which things stand beside each other."""
 NOTHING_RUN = "Nothing is run on a TPU."
+WHAT_NOW = "Choose an answer with the arrow keys, compare TPUs with c, or leave with Esc."
 BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
 
 It is kept off the chips. Go on, when nothing runs on them that must not be disturbed?"""
@@ -42,16 +43,18 @@ class Rehearsing(Split):
     """Compiles programs, and shows what the compiler says."""
 
     HELP = """
-Each line is a program, each column a TPU. **Nothing is run**: the words are the compiler's answers.
+Each line is a program and each column is a TPU. The words are the compiler's answers, and
+**nothing is run**.
 
-* `ok` compiles and fits, `too big` needs more memory than one device has, `refused` is no program
-  for this TPU, `ERROR` gave no answer, `skip` needs more devices than this TPU has. `..12s` is
-  being compiled for 12 seconds.
-* The **arrow keys** choose an answer; below stands what the compiler says of it. **Enter** gives
-  that the whole screen, and back.
+* `ok` means that the program compiles and fits. `too big` means that it needs more memory than one
+  device has, `refused` that JAX or the compiler doesn't accept it for this TPU, and `ERROR` that
+  there is no answer. `skip` was left out, for example because it needs more devices than this TPU
+  has. `..12s` has been compiling for 12 seconds.
+* The **arrow keys** choose an answer, and you see what the compiler says of it. **Enter** gives it
+  the whole screen, and a second Enter brings the table back.
 * **c** compares all TPUs for the marked program, **g** shows the compiler's own words, **o** what a
   script of yours printed and gave to `jax.jit`.
-* **x** or **Esc** stops at once. **r** goes through all of it again: what was answered is stored.
+* **x** or **Esc** stops at once. **r** starts all of it again, and reuses stored answers.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
@@ -215,10 +218,13 @@ Each line is a program, each column a TPU. **Nothing is run**: the words are the
         self.say(self._headline())
 
     def _headline(self) -> str:
-        results = self._answers.results
+        order = self._answers.tpus.index
+        results = sorted(self._answers.results, key=lambda result: order(result["tpu"]))
         if not self._answers.busy:
             text = rehearsal_text.headline(results, own=self._is_own, stopped=self._stopped)
-            return text if results else f"{text} {'It was stopped.' if self._stopped else ''}"
+            if results:
+                return f"{text} {WHAT_NOW}"
+            return f"{text} {'It was stopped. Press r to start again.' if self._stopped else ''}"
         if self._stopped:
             return "stopping"
         if self._job is None:
