@@ -201,8 +201,9 @@ def test_a_ledger_that_was_put_aside_is_shown_until_its_file_is_gone(home: Path)
     (aside,) = ledger.put_aside()
     fields = json.loads(run("tpu", "list", "--json").stdout)
 
-    assert str(aside) in text
+    assert f"~{str(aside).removeprefix(str(home))}" in text
     assert "put aside" in text
+    assert str(home) not in text  # `~/...`, as everywhere
     assert "may name TPUs that this program asked for" in " ".join(text.split())
     (row,) = fields["put_aside"]
     assert row["file"] == f"~{str(aside).removeprefix(str(home))}"

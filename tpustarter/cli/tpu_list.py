@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.endings import json_even_if_it_breaks, typed
 from tpustarter.cli.tpu_parts import (
     common_options,
     connect,
@@ -148,7 +148,7 @@ def _summary(seen: Overview, rows: tuple[Row, ...], now: datetime) -> Iterator[s
         subject = "1 leftover holds its" if count == 1 else f"{count} leftovers hold their"
         yield as_typed(f"{subject} name and quota: tpustarter tpu delete --leftovers")
     for path in ledger.put_aside():
-        yield from wrap(visible(words.of_put_aside(str(path))))
+        yield from wrap(visible(words.of_put_aside(typed(path))))
     if seen.unreachable:
         zones = ", ".join(map(visible, seen.unreachable))
         yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")

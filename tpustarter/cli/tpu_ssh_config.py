@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tpustarter.cli.endings import typed
 from tpustarter.cli.tpu_parts import connect, place
 from tpustarter.cloud import connecting, failures, places, request, ssh_config, workers
 from tpustarter.cloud.client import Client
@@ -65,7 +66,7 @@ def ssh_config_command(
         entries = _with(before, names, zone, where, iap=iap, user=who, dry_run=dry_run)
     data = ssh_config.changed(before, entries)
     if data == before.data:
-        click.echo(f"{visible(str(path))} is as it should be.")
+        click.echo(f"{typed(path)} is as it should be.")
         return
     for line in _difference(path, before.data, data):
         click.echo(line)
@@ -73,7 +74,7 @@ def ssh_config_command(
         click.echo("Nothing was written.")
         return
     ssh_config.write(before, data)
-    click.echo(f"{visible(str(path))} was written.")
+    click.echo(f"{typed(path)} was written.")
     for line in _what_next(entries, before.entries):
         click.echo(line)
 

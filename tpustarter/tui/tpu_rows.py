@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from textual.content import Content
 
+from tpustarter.checking import interpreters
 from tpustarter.cloud import cost, drawing, grants, words
 from tpustarter.cloud.overview import Row as Tpu
 from tpustarter.cloud.places import Project
@@ -64,7 +66,8 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
     for line in seen.trouble.splitlines():
         yield Row(None, Hanging("", prose(line)))
     for path in seen.put_aside:
-        text = f"A ledger that could not be read was put aside as {visible(str(path))}."
+        shown = interpreters.shown(path, os.environ)
+        text = f"A ledger that could not be read was put aside as {visible(shown)}."
         do = "TPUs that only it knew may be billed: look for them, then delete that file."
         yield Row(None, Hanging("", f"{text} {do}"))
     if (seen.trouble or seen.put_aside) and seen.tpus:
