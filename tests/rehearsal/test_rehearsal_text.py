@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.places import TESTS
-from tpustarter.checking.text import WIDTH
 from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import own_code, rehearsal_text
 from tpustarter.rehearsal.own_code import Function
+from tpustarter.terminal import WIDTH
 
 GOLDEN = TESTS / "golden"
 GIB = 2**30

@@ -69,10 +69,8 @@ def main(arguments: list[str]) -> int:
             from tpustarter.probe import script
 
             _serve(command, emit, lambda command: script.serve(command, emit))
-    if has_only_looked:
-        os._exit(
-            0
-        )  # no device to close and nothing of the user's to end: Python takes 10 ms for it
+    if has_only_looked:  # no device to close, and nothing of the user's to end
+        os._exit(0)  # Python itself takes 10 ms to end
     return 0
 
 
