@@ -23,6 +23,7 @@ from tests.support.runs import (
 )
 from tpustarter import content
 from tpustarter.checking import junit, text
+from tpustarter.checking.headline import headline
 from tpustarter.checking.results import STATUSES, Blocked, Result, Status
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import paint_for
@@ -102,7 +103,7 @@ def test_a_headline_adds_up_and_can_be_read_alone(
     results: list[Result], more: dict[str, object], says: str
 ) -> None:
     """A claim with a warning is not among those that hold, and `0 of 0` is never said."""
-    shown = text.headline(run_of(*results, **more))
+    shown = headline(run_of(*results, **more))
 
     assert says == re.sub(r" No (TPU|device) was tested\.$", "", shown)
 
@@ -110,7 +111,7 @@ def test_a_headline_adds_up_and_can_be_read_alone(
 @given(results_strategy)
 def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
     """Whatever came out: those that hold and all the others are the total."""
-    shown = text.headline(run_of(*results)).replace("8 virtual", "virtual")
+    shown = headline(run_of(*results)).replace("8 virtual", "virtual")
     numbers = [int(one) for one in re.findall(r"\b\d+\b", shown)]
     if numbers:
         hold, total, *others = numbers

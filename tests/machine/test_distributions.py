@@ -125,5 +125,7 @@ def test_whoever_else_finds_packages_is_asked_too(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
 
-    assert distributions.version("jax") == "7"
-    assert distributions.version("no-such-package") is None
+    found = distributions.named(["jax", "no-such-package"])
+
+    assert Said("jax", "7") == found["jax"][0]
+    assert [] == found["no-such-package"]

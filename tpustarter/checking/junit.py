@@ -6,8 +6,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from tpustarter import locations
+from tpustarter.checking.headline import headline
 from tpustarter.checking.results import Result, Run
-from tpustarter.checking.text import finding_line, headline, summary
+from tpustarter.checking.text import finding_line, summary
 from tpustarter.checking.verdict import verdict, verified_on
 from tpustarter.terminal import visible
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpustarter.checking import text, verdict
+from tpustarter.checking import headline, text, verdict
 from tpustarter.cli.endings import explaining
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible
@@ -32,7 +32,7 @@ def explain_exit(run: Run, code: ExitCode) -> str:
         reason, step = visible(text.summary(unknown)), text.next_step(unknown)
         return f"exit {int(code)}: {unknown.id} has no verdict ({reason}); next: {step}"
     all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
-    summary = text.nothing(run) if all_skipped else "nothing was verified"
+    summary = headline.nothing(run) if all_skipped else "nothing was verified"
     step = "tpustarter check" if all_skipped else "tpustarter check --list"
     reasons = {
         ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tpustarter.checking.headline import closing, place
 from tpustarter.checking.results import LEARN_SCHEMA
-from tpustarter.checking.text import closing, place
 from tpustarter.checking.verdict import verified_on, without_verdict
 from tpustarter.checking.words import no_tpu
 from tpustarter.content import Lesson

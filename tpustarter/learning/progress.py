@@ -263,7 +263,8 @@ def remember_check(run: Run) -> None:
     A run of named checks, or one that was stopped, says little about the machine: it does not
     replace a whole one.
     """
-    from tpustarter.checking import text, verdict
+    from tpustarter.checking import verdict
+    from tpustarter.checking.headline import headline
 
     if run.ids or any(result.reason == "interrupted" for result in run.results):
         return
@@ -272,7 +273,7 @@ def remember_check(run: Run) -> None:
         "level": run.level,
         "ids": run.ids,
         "counts": run.counts(),
-        "headline": text.headline(run),
+        "headline": headline(run),
         "verdict": verdict.verdict(run),
         "verified_on": verdict.verified_on(run),
         "exit_code": int(verdict.exit_code(run)),

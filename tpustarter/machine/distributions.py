@@ -49,12 +49,6 @@ def named(names: Iterable[str], path: Sequence[str] | None = None) -> dict[str, 
     return found
 
 
-def version(name: str) -> str | None:
-    """Return the version of what is installed under a name: None for nothing, `unknown`."""
-    said = named([name])[name]
-    return said[0].version or "unknown" if said else None
-
-
 def normalised(name: str) -> str:
     """Return a name as it is compared: however it is spelt, it is the same project."""
     return re.sub(r"[-_.]+", "_", name).lower()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tpustarter.checking import selfcheck, text, verdict
+from tpustarter.checking import headline, selfcheck, text, verdict
 from tpustarter.checking.runner import Seen
 from tpustarter.checking.selfcheck import SelfCheck
 from tpustarter.machine import host
@@ -73,7 +73,7 @@ class ByRunning:
                 yield text.opening(event.run)
             elif isinstance(event, Seen):
                 yield text.finding_line(event.finding)
-        yield text.headline(self._check.run)
+        yield headline.headline(self._check.run)
         self.outcome = self._judge()
 
     def _judge(self) -> Outcome:
@@ -95,10 +95,10 @@ class ByRunning:
             requested = self._machine.env.get("JAX_PLATFORMS")
             hint = "`unset JAX_PLATFORMS`, then run this again" if requested else None
             return Outcome(
-                "failed", _join_lines(f"found it on {text.place(run)}, expected a TPU", hint)
+                "failed", _join_lines(f"found it on {headline.place(run)}, expected a TPU", hint)
             )
         # Without a TPU, TorchTPU has no device at all: it loads beside its torch, and that is that.
-        place = text.place(run)
+        place = headline.place(run)
         note = f"{', '.join(facts.installed)} {f'computes on {place}' if place else 'loads'}"
         return Outcome("done", note + ("" if platform == "tpu" else "; no TPU was tested"))
 

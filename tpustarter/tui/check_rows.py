@@ -1,4 +1,4 @@
-"""The list of checks once a run is over: what needs attention by name, the rest folded.
+"""Rows of the list of checks; once a run is over, what needs no attention is folded.
 
 As on the command line many claims that hold are one row, and so are checks that do not apply.
 """
@@ -42,6 +42,27 @@ def progress(results: Collection[Result], total: int) -> str:
     counts = Counter(result.status for result in results)
     wrong = "".join(f", {counts[status]} {status}" for status in TROUBLE if counts[status])
     return f"{filled}  {done} of {total} done{wrong}"
+
+
+def ended(result: Result, name: str) -> Row:
+    """Return the row of a check that has run; `name` is as wide as the others."""
+    seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
+    label = word(result.status, WORDS[result.status], 8) + name
+    summary = Content(f" {visible(text.summary(result))}")
+    if result.status == "pass":
+        return Row(result.id, label, seconds, whole=summary)
+    return Row(result.id, label + summary, seconds)
+
+
+def activity(framework: str, platform: str, *, is_warm: bool) -> str:
+    """Return what a check that runs is most likely doing, where it does not say so itself."""
+    if framework == "host":
+        return "looking"
+    if is_warm:
+        return "compiling and running"
+    if platform == "tpu":
+        return "starting the TPU runtime, usually 5 to 15 s"
+    return "starting JAX, usually 2 to 5 s"
 
 
 def folded(results: Iterable[Result]) -> dict[str, list[Result]]:

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.timer import Timer
 
 from tpustarter.checking import failures, text
+from tpustarter.checking.headline import headline
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
@@ -23,7 +24,7 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import check_rows, failed
 from tpustarter.tui.check_details import details
-from tpustarter.tui.check_rows import WORDS, WORST_FIRST
+from tpustarter.tui.check_rows import WORST_FIRST
 from tpustarter.tui.lines import Stack, word
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
@@ -182,7 +183,7 @@ was found for the marked one.
             self._clock.stop()
         self._clock, self._running_check, self._run, self._selfcheck = None, None, run, None
         self._warm.clear()
-        line = text.headline(run) if run.results else ""
+        line = headline(run) if run.results else ""
         if self._request.ids != tuple(run.ids) and line:
             line = f"{', '.join(run.ids)} again: {line}"
         if line and (hint := self._what_to_press(run)) and self.size.height >= LOW:
@@ -233,16 +234,10 @@ was found for the marked one.
     def _row(self, check: str) -> Row:
         if group := self._folded().get(check):
             return check_rows.row(check, group)
-        result = self._results.get(check)
         width = max(len(check_id) for check_id in self._checks) + 1 if self.size.width >= 70 else 0
         name = f"{visible(check):<{width}}"
-        if result:
-            seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
-            label = word(result.status, WORDS[result.status], 8) + name
-            summary = Content(f" {visible(text.summary(result))}")
-            if result.status == "pass":
-                return Row(check, label, seconds, whole=summary)
-            return Row(check, label + summary, seconds)
+        if result := self._results.get(check):
+            return check_rows.ended(result, name)
         if check == self._running_check:
             seconds = f"{time.monotonic() - self._began:.0f} s"
             return Row(check, word("run", "RUN", 8) + f"{name} {self._waiting(check)}", seconds)
@@ -250,18 +245,11 @@ was found for the marked one.
         return Row(check, word("wait", state, 8) + Content.styled(name, "$muted"))
 
     def _waiting(self, check: str) -> str:
-        """Say what the check that runs is most likely doing."""
         framework = self._checks[check].framework
-        if self._progress:
-            return visible(self._progress)
-        if framework == "host":
-            return "looking"
-        if framework in self._warm:
-            return "compiling and running"
         run = self._selfcheck.run if self._selfcheck else None
-        if run and run.target.get("platform") == "tpu":
-            return "starting the TPU runtime, usually 5 to 15 s"
-        return "starting JAX, usually 2 to 5 s"
+        platform = run.target.get("platform", "") if run else ""
+        is_warm = framework in self._warm
+        return visible(self._progress) or check_rows.activity(framework, platform, is_warm=is_warm)
 
     @on(Rows.OptionHighlighted)
     def highlighted(self) -> None:
@@ -341,7 +329,7 @@ was found for the marked one.
             finding["hint"] for result in self._results.values() for finding in result.findings
         ]
         if run and run.results:
-            hints += [text.headline(run), run.blocked.hint if run.blocked else ""]
+            hints += [headline(run), run.blocked.hint if run.blocked else ""]
         return not self._is_busy and any("tpustarter setup" in str(hint) for hint in hints)
 
     def _lesson(self) -> str:

@@ -220,15 +220,15 @@ scripts and several slices.
             error.update(Hanging(" " * 10 + "! ", visible(errors.get(field, ""))))
             error.display = field in errors
         for field in CHOSEN:
-            self._note(field, f" {NOTES[getattr(draft, field)]}")
+            self._note(field, NOTES[getattr(draft, field)])
         if tpu := draft.tpu:
             chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
             hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"
-            self._note("type", f"]  {tpu.name}: {chips}, {hosts}")
+            self._note("type", f"{tpu.name}: {chips}, {hosts}")
         else:
-            self._note("type", f"]  {TYPED['type'][1]}")
+            self._note("type", TYPED["type"][1])
         is_of_grant = self._filled and self._place.grant
-        self._note("zones", f"]  {OF_GRANT if is_of_grant else TYPED['zones'][1]}")
+        self._note("zones", OF_GRANT if is_of_grant else TYPED["zones"][1])
         self._show_offers(draft)
         lines = Stack(tpu_sheet.of_draft(draft, self._place.project, self.size.width - 4))
         self.query_one("#command", Static).update(lines)
@@ -266,13 +266,12 @@ scripts and several slices.
     def _note(self, field: str, text: str) -> None:
         """Say what a field is for: beside it, or without room below the one that is in use."""
         is_narrow = self.size.width < NARROW
-        bracket, _, note = text.rpartition("]")
-        beside = "]" if bracket or text.startswith("]") else ""
-        beside, below = (beside, note.strip()) if is_narrow else (text, "")
+        bracket = "]  " if field in TYPED else " "
+        beside = bracket if is_narrow else f"{bracket}{text}"
         self.query_one(f"#note-{field}", Static).update(Content(visible(beside)))
         line = self.query_one(f"#below-{field}", Static)
-        line.update(Content(visible(below)))
-        line.display = bool(below) and self.query_one(f"#field-{field}").has_focus
+        line.update(Content(visible(text)))
+        line.display = is_narrow and bool(text) and self.query_one(f"#field-{field}").has_focus
 
     def _headline(self, draft: Draft) -> str:
         if draft.is_elsewhere:
