@@ -25,6 +25,7 @@ LOOKS = {"dark-80": (80, 24), "light-80": (80, 24), "dark-160": (160, 44), "ligh
 """The theme and the columns, and the size of the terminal."""
 
 if "LOOK" not in os.environ:
+    sys.argv[1] = str(Path(sys.argv[1]).absolute())  # a scene changes the folder it is in
     for look in LOOKS:
         subprocess.run([sys.executable, *sys.argv], env={**os.environ, "LOOK": look}, check=True)
     sys.exit()
