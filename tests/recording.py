@@ -77,7 +77,7 @@ async def record() -> list[Shot]:
             await recorder.take(2.5, "ctrl+r")
             await press(pilot, "escape", "escape")
             await pilot.press("c")
-            await until(pilot, lambda: "RUN " in on_screen(app))
+            await until(pilot, lambda: "RUN " in on_screen(app) or "claims hold" in on_screen(app))
             recorder.snap(1.5)
             await settle(pilot)
             recorder.snap(4.0)
