@@ -55,3 +55,16 @@ def test_a_signal_at_any_moment_has_its_code_and_json() -> None:
         assert process.returncode in (CODES[number], 0), case
         assert b"Traceback" not in stderr, case
         assert process.returncode == json.loads(stdout)["exit_code"], case
+
+
+@pytest.mark.parametrize("number", list(CODES))
+def test_a_signal_after_the_document_leaves_the_code_that_it_says(number: signal.Signals) -> None:
+    """Whoever reads the document and the exit code reads one answer."""
+    for _ in range(4):
+        process = start("check", "host.space", "--json")
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        process.send_signal(number)
+        process.communicate(timeout=60)
+
+        assert process.returncode == json.loads(told)["exit_code"]

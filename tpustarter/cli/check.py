@@ -14,7 +14,7 @@ import click
 
 from tpustarter import content
 from tpustarter.checking.request import Request
-from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result, stopped_by_signals
 from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import coded, paint_for, visible, wrap
@@ -282,7 +282,7 @@ def _report(
         from tpustarter.checking import document
 
         fields = document.document(run) if as_json else document.finished_fields(run)
-        click.echo(document.line({**fields, "comparison": comparison} if comparison else fields))
+        print_result({**fields, "comparison": comparison} if comparison else fields)
         return
     from tpustarter.checking import text
     from tpustarter.cli.check_progress import can_rewrite

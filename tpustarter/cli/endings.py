@@ -93,6 +93,33 @@ def json_even_if_it_breaks(schema: str, *, wanted: bool) -> Generator[None]:
         raise
 
 
+def print_result(fields: dict[str, Any]) -> None:
+    """Put the document of a run on stdout; it says with which code the run ends.
+
+    So the first signal from here on no longer changes that code; a second one ends at once.
+    """
+    from tpustarter.checking import document
+
+    _pass_over_one_signal()
+    click.echo(document.line(fields))
+
+
+def _pass_over_one_signal() -> None:
+    """Let one signal go by; where a former handler ends the process, the next one does."""
+    former = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
+    }
+
+    def pass_over(_: int, __: object) -> None:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+    for number in former:
+        signal.signal(number, pass_over)
+
+
 def print_error_json(error: Exception, schema: str) -> None:
     """Put an error on stdout: a document, or the last event where `--ndjson` was asked for."""
     from tpustarter.checking import document

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
 from tpustarter.terminal import coded, paint_for, visible
@@ -55,9 +55,7 @@ def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> Non
                 raise _unreadable(file, error) from error
         found = make(scan, looks=not no_look)
         if as_json:
-            from tpustarter.checking import document
-
-            click.echo(document.line(redacted(explanation.document(found))))
+            print_result(redacted(explanation.document(found)))
         else:
             click.echo(coded(redacted(explanation.text(found, paint_for(COLOURS)))))
     if fix:

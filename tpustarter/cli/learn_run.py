@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tpustarter.cli import onward
-from tpustarter.cli.endings import stopped_by_signals
+from tpustarter.cli.endings import print_result, stopped_by_signals
 from tpustarter.content import Lesson
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible
@@ -26,9 +26,7 @@ def run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
             printer.event(event)
     code = practice.exit_code()
     if as_json:
-        from tpustarter.checking import document
-
-        click.echo(document.line(lesson_run.document(practice)))
+        print_result(lesson_run.document(practice))
     else:
         click.echo(lesson_run.headline(practice))
         if len(lessons) == 1 and practice.run.results:

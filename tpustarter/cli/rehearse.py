@@ -14,7 +14,7 @@ import click
 
 from tpustarter import content
 from tpustarter.checking.results import REHEARSAL_SCHEMA
-from tpustarter.cli.endings import json_even_if_it_breaks, stopped_by_signals
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result, stopped_by_signals
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import coded, paint_for, visible, wrap
 
@@ -207,9 +207,7 @@ def _ends_with_a_command() -> Generator[None]:
 
 def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     if as_json:
-        from tpustarter.checking import document
-
-        click.echo(document.line(rehearsal.document()))
+        print_result(rehearsal.document())
         return
     from tpustarter.rehearsal import rehearsal_text
 

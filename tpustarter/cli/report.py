@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.problem import ExitCode, Problem
 
 if TYPE_CHECKING:
@@ -88,9 +88,7 @@ def report(**options: Any) -> None:
             context, wanted=wanted, asks=not options["no_ask"], reproduces=reproduces
         )
         if options["as_json"]:
-            from tpustarter.checking import document
-
-            click.echo(document.line(made.document))
+            print_result(made.document)
             return
     _show_and_write(made, Path(options["out"]).expanduser(), yes=options["yes"])
 

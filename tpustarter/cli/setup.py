@@ -9,7 +9,12 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.endings import explaining, json_even_if_it_breaks, stopped_by_signals
+from tpustarter.cli.endings import (
+    explaining,
+    json_even_if_it_breaks,
+    print_result,
+    stopped_by_signals,
+)
 from tpustarter.invocation import as_typed
 from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
 from tpustarter.setup.steps import Step
@@ -66,9 +71,7 @@ def setup(
             if not as_json:
                 click.echo(as_typed(line))
         if as_json:
-            from tpustarter.checking import document
-
-            click.echo(document.line(plan.fields()))
+            print_result(plan.fields())
     if plan.exit_code:
         click.echo(f"exit {plan.exit_code}: {_explain_exit(plan, command)}", err=True)
     sys.exit(plan.exit_code)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.cli.tpu_parts import INDENT, common_options, connect, place, show_commands
 from tpustarter.cloud import chips, cost, gcloud, grants, request
 from tpustarter.cloud.client import EVERY_ZONE
@@ -39,9 +39,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         estimates = cost.estimate(rows, WallClock().now(), grants.load())
         unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
         if as_json:
-            from tpustarter.checking import document
-
-            click.echo(document.line(cost.document(estimates, unreachable)))
+            print_result(cost.document(estimates, unreachable))
             return
         for line in describe(estimates, unreachable):
             click.echo(line)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.cli.tpu_parts import common_options, place
 from tpustarter.cloud import places, request
 from tpustarter.cloud.subject import Subject
@@ -79,9 +79,7 @@ def doctor_command(
             click.echo(f"asking Google about the project, at most {core.TOTAL_S:g} s", err=True)
         report = core.examine(subject)
         if as_json:
-            from tpustarter.checking import document
-
-            click.echo(document.line(report.fields()))
+            print_result(report.fields())
         else:
             for line in _describe(report, core.headline(report), paint_for(_COLOURS)):
                 click.echo(line)

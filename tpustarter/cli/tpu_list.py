@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks, typed
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result, typed
 from tpustarter.cli.tpu_parts import (
     common_options,
     connect,
@@ -89,8 +89,6 @@ def _commands(zone: str, project: Project) -> list[tuple[str, ...]]:
 def _print(seen: Overview, rows: tuple[Row, ...], *, as_json: bool, whole: bool = False) -> None:
     now = WallClock().now()
     if as_json:
-        from tpustarter.checking import document
-
         fields = {
             "schema": overview.SCHEMA,
             "tpus": [row.fields(now) for row in rows],
@@ -99,7 +97,7 @@ def _print(seen: Overview, rows: tuple[Row, ...], *, as_json: bool, whole: bool 
             "put_aside": [_put_aside(path) for path in ledger.put_aside()],
             "exit_code": 0,
         }
-        click.echo(document.line(fields))
+        print_result(fields)
         return
     for row in rows:
         click.echo(coded("\n".join(describe_row(row, now))))

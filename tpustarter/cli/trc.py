@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from tpustarter import locations
-from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.cloud import billed, grants, trc_mail
 from tpustarter.cloud.chips import Resource
 from tpustarter.cloud.clock import WallClock
@@ -75,9 +75,7 @@ def trc(
         if changed != grants.load():
             grants.save(changed)
         if as_json:
-            from tpustarter.checking import document
-
-            click.echo(document.line(fields(changed, None, now, notes)))
+            print_result(fields(changed, None, now, notes))
             return
         for line in describe(changed, None, now, notes):
             click.echo(line)
@@ -181,9 +179,7 @@ def _day(text: str) -> date:
 def _forget(*, as_json: bool) -> None:
     existed = grants.forget()
     if as_json:
-        from tpustarter.checking import document
-
-        click.echo(document.line({"schema": SCHEMA, "grant": None, "exit_code": 0}))
+        print_result({"schema": SCHEMA, "grant": None, "exit_code": 0})
     elif existed:
         command = "`tpustarter tpu create`"
         click.echo("\n".join(wrap(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from tpustarter import content
-from tpustarter.cli.endings import json_even_if_it_breaks
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning import which
@@ -47,9 +47,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             answers[question.id] = _ask(question)
         advice = which.advise(guide, answers)
         if as_json:
-            from tpustarter.checking import document
-
-            click.echo(document.line(which.document(advice)))
+            print_result(which.document(advice))
             return
         for line in _describe(advice, content.read_lessons(), read_paths()):
             click.echo(as_typed(line))
