@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, settle, tutor, until
+from tpustarter.tui.block import BlockView
 from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.screens.page import Quit
 
@@ -17,9 +18,15 @@ FAR = "\n\n".join(
      fence("print('last')", name="four")]
 )  # fmt: skip
 
+BROKEN = "\n\n".join(["# B", fence("1 / 0", name="one"), fence("print('second')", name="two")])
+
 
 def _current(pilot: Pilot[None]) -> list[str]:
     return [one.block.id for one in pilot.app.screen._page.views if one.has_class("-current")]
+
+
+def _view(pilot: Pilot[None], name: str) -> BlockView:
+    return next(one for one in pilot.app.screen._page.views if one.block.id == name)
 
 
 def _results(pilot: Pilot[None]) -> dict[str, str]:
@@ -41,25 +48,41 @@ def test_enter_runs_a_block_and_the_next_one_is_marked_once_it_has_passed(tmp_pa
     run(journey)
 
 
-def test_enter_on_a_block_that_has_passed_goes_to_the_next_one(tmp_path: Path) -> None:
-    """One that is far away comes into sight with the second Enter, one that breaks stays."""
+def test_enter_reads_on_to_the_next_block_and_leaves_no_line_out(tmp_path: Path) -> None:
+    """With this key alone one sees the whole lesson, and runs all of it."""
 
     async def journey() -> None:
-        async with tutor(tmp_path, lessons={"far": FAR}, size=(80, 50)) as pilot:
-            seen = await press(pilot, "enter", "enter")
-            assert "first" in seen
-            assert "print('second')" not in seen
-            assert "print('second')" in await press(pilot, "enter")
-            assert {"one": "pass"} == _results(pilot)
-            await press(pilot, "enter", "enter")
-            await press(pilot, *["enter"] * ("three" not in _results(pilot)))  # if out of sight
-            assert {"one": "pass", "two": "pass", "three": "error"} == _results(pilot)
-            assert _current(pilot) == ["three"]
+        async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
+            seen, presses = await press(pilot, "enter", "enter"), 0
+            while "two" not in _results(pilot):
+                seen += await press(pilot, "enter")
+                presses += 1
+            assert all(f"Paragraph {number}." in seen for number in range(60))
+            assert 6 <= presses <= 9  # about 130 lines on screens of 20
+            assert {"one": "pass", "two": "pass"} == _results(pilot)
 
     run(journey)
 
 
-def test_after_the_last_block_enter_goes_to_the_end(tmp_path: Path) -> None:
+def test_enter_reads_on_from_a_block_that_broke_and_r_runs_it_again(tmp_path: Path) -> None:
+    """The same code would break again: it runs again where one asks for that, or changed it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"broken": BROKEN}, size=(80, 50)) as pilot:
+            await press(pilot, "enter", "enter")
+            first = _view(pilot, "one").result
+            assert first.status == "error"
+            assert _current(pilot) == ["one"]
+            await press(pilot, "enter")
+            assert _view(pilot, "one").result is first
+            assert _current(pilot) == ["two"]
+            await press(pilot, "shift+tab", "r")
+            assert _view(pilot, "one").result is not first
+
+    run(journey)
+
+
+def test_after_the_last_block_enter_reads_on_to_the_end(tmp_path: Path) -> None:
     """Where it says what is next."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
 
@@ -68,7 +91,7 @@ def test_after_the_last_block_enter_goes_to_the_end(tmp_path: Path) -> None:
             await press(pilot, "enter", "tab", "enter")
             page = pilot.app.screen._page
             assert page.scroll_offset.y < page.max_scroll_y
-            await press(pilot, "enter")
+            await press(pilot, *["enter"] * 6)
             assert page.scroll_offset.y == page.max_scroll_y
 
     run(journey)

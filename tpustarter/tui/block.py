@@ -238,6 +238,18 @@ class BlockView(Vertical, can_focus=True):
         return bool(result and result.status == "pass" and self._executed_code == self.exact_code)
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it ran as it stands now, however that ended; one that was stopped did not."""
+        result = self.result
+        ran = bool(result and result.status != "notrun")
+        return ran and self._executed_code == self.exact_code
+
+    @property
+    def passed_before(self) -> bool:
+        """Whether the lesson's own code passed in an earlier session."""
+        return self._earlier_status == "pass"
+
+    @property
     def has_failed(self) -> bool:
         """Whether it broke, or printed something else than the lesson says."""
         result = self.result
@@ -344,7 +356,9 @@ def _reason(result: BlockResult) -> str:
     """Return the line that says why; the end of a traceback is not said twice."""
     if result.reason == "exception" and result.detail in result.output:
         return ""
-    reason = "" if result.status == "fail" else f"{result.reason or ''}: ".replace("-", " ")
+    reason = (
+        "" if result.status in ("fail", "skip") else f"{result.reason or ''}: ".replace("-", " ")
+    )
     return f"\n{visible(f'{reason}{result.detail}')}"
 
 

@@ -9,6 +9,7 @@ from typing import cast
 
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.markdown import MarkdownBlock
@@ -24,6 +25,13 @@ from tpustarter.tui.plain import plain_source
 from tpustarter.tui.question import QuestionView
 from tpustarter.tui.reading import LessonText
 
+OVERLAP = 2
+"""Lines of a screen that are still seen after reading on."""
+
+
+class Marked(Message):
+    """The page has moved, or another block is marked."""
+
 
 class LessonPage(VerticalScroll):
     """The page; it keeps its place while blocks grow."""
@@ -32,10 +40,13 @@ class LessonPage(VerticalScroll):
         """Follow what moves its blocks."""
         self._last_view: BlockView | None = None
         self._ending: Ending | None = None
+        self._followed: BlockView | None = None
+        """The block whose last line is kept in sight while it prints."""
         self._followed_to: float | None = None
         """Where the page stands since it followed what a block printed."""
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
+        self.watch(self, "virtual_size", self._follow_soon, init=False)
 
     async def show(self, opened: Opened, platform: str) -> None:
         """Show a lesson, with what the learner made of its blocks."""
@@ -110,6 +121,7 @@ class LessonPage(VerticalScroll):
         marked = self.marked
         for view in self.views:
             view.set_class(view is marked, "-current")
+        self.post_message(Marked())
         if self._ending and self.scroll_y > 0:  # until it is laid out, the end is at the beginning
             self._ending.was_seen |= self.region.overlaps(self._ending.region)
 
@@ -139,15 +151,35 @@ class LessonPage(VerticalScroll):
         """
         self.call_after_refresh(self._show_end, view, was_pushed=was_pushed, goes_on=goes_on)
 
-    def go_on(self, view: BlockView) -> None:
-        """Go to the first block after this one that has not passed; after the last, to the end."""
-        views = self.views
-        following = [other for other in views[views.index(view) + 1 :] if not other.has_passed]
+    def is_in_sight(self, view: BlockView) -> bool:
+        """Return whether any line of a block can be seen."""
+        return self.region.overlaps(view.region)
+
+    def read_on(self, view: BlockView | None) -> None:
+        """Go down to the next block that has not run, at most a screen: no line is left out.
+
+        Args:
+            view: The block that was worked on last.
+        """
+        views, height = self.views, self.size.height
+        first = views.index(view) + 1 if view and self.is_in_sight(view) else 0
+        following = next(
+            (
+                other
+                for other in views[first:]
+                if not other.has_ended and other.region.bottom > self.region.y
+            ),
+            None,
+        )
+        top = self.scroll_offset.y
+        place = top + max(height - OVERLAP, 1)
         if following:
-            self.screen.set_focus(following[0])
-            following[0].scroll_visible(animate=False)
-        else:
-            self.scroll_end(animate=False)
+            region = following.virtual_region
+            wanted = min(region.y, region.bottom - height)
+            if wanted <= place:
+                place = max(wanted, top)
+                self.screen.set_focus(following, scroll_visible=False)
+        self.scroll_to(y=place, animate=False)
 
     def show_answer(self, view: QuestionView) -> None:
         """Bring into sight what was answered, and why it is right or wrong."""
@@ -166,14 +198,31 @@ class LessonPage(VerticalScroll):
         message.stop()
         if message.draws:
             self.show_end(message.view, was_pushed=False)
-        elif message.bottom <= self.region.bottom:
-            self.call_after_refresh(self._follow, message.view)
+            return
+        is_at_end = message.bottom <= self.region.bottom
+        was_followed = self._followed is message.view and self._nobody_scrolled
+        if is_at_end:
+            self._followed_to = self.scroll_offset.y
+        self._followed = message.view if is_at_end or was_followed else None
+        self._follow_soon()
 
-    def _follow(self, view: BlockView) -> None:
-        below = view.virtual_region.bottom - self.size.height
-        if below > self.scroll_offset.y:
-            self.scroll_to(y=below, animate=False)
-            self._followed_to = below
+    @property
+    def _nobody_scrolled(self) -> bool:
+        """Whether the page stands where following what a block printed has left it."""
+        return self.scroll_offset.y == self._followed_to
+
+    def _follow_soon(self) -> None:
+        """Follow once what was printed is laid out, which may be later than the next refresh."""
+        if self._followed:
+            self.call_after_refresh(self._follow)
+
+    def _follow(self) -> None:
+        view = self._followed
+        if view and view.is_busy and self._nobody_scrolled:
+            top = self.scroll_offset.y
+            below = max(view.virtual_region.bottom - self.size.height, top)
+            self.scroll_to(y=below, animate=False, immediate=True)
+            self._followed_to = self.scroll_offset.y
 
     def _show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
         focused = next((other for other in self.views if other.has_focus_within), view)
@@ -182,7 +231,7 @@ class LessonPage(VerticalScroll):
             below = view.virtual_region.bottom - self.size.height
             verdict = view.virtual_region.y + status
             place = max(min(below, verdict), self.scroll_offset.y)
-            if self.scroll_offset.y == self._followed_to:  # nobody has scrolled since
+            if self._nobody_scrolled:
                 place = min(place, verdict)
             self.scroll_to(y=place, animate=False)
             following = self.views[self.views.index(view) + 1 :]

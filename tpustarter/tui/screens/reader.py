@@ -9,6 +9,7 @@ from typing import ClassVar, cast
 
 from textual import work
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -24,6 +25,7 @@ from tpustarter.tui.bookmark import Bookmark
 from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.messages import LOOK, Arrived, Looked
 from tpustarter.tui.opened import Opened
+from tpustarter.tui.outline import BESIDE, Outline
 from tpustarter.tui.plain import plain
 from tpustarter.tui.playing import Player
 from tpustarter.tui.screens.page import Notice, Page
@@ -39,10 +41,10 @@ class Reader(Page):
 Read with the arrow keys, Space and PageUp. Keys act on the block with the thick bar on its left,
 and Tab moves the bar to the next one.
 
-* **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and goes on
-  to the next one when it has passed; `r` runs a block and stays. All blocks of a lesson share
-  their variables, as in a notebook, so blocks above that have not run yet run first. `a` starts
-  anew and runs everything down to the block.
+* **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and reads on
+  once it has run, so that you can follow a lesson with this key alone. `r` runs a block again. All
+  blocks of a lesson share their variables, as in a notebook, so blocks above that have not run yet
+  run first. `a` starts anew and runs everything down to the block.
 * **Ctrl+C** stops what runs, and so does Esc. When nothing runs, Ctrl+C asks whether to quit.
 * **f** says why a block failed. It searches what the block printed for failures that are known.
 * You answer a **question** by pressing the number of an answer, and each answer says why. A block
@@ -61,9 +63,9 @@ and Tab moves the bar to the next one.
         Binding(
             "enter",
             "run_on",
-            "run, go on",
+            "run, read on",
             key_display="Enter",
-            tooltip="run the block; once it has passed, go to the next one",
+            tooltip="run the marked block; once it has run, read on to the next one",
         ),
         Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
         Binding(
@@ -96,6 +98,7 @@ and Tab moves the bar to the next one.
         """A line of its text to begin at."""
         self._page = LessonPage(id="page")
         """Here before the screen is composed: the footer asks what works now before that, too."""
+        self._outline = Outline()
         self._opened: Opened | None = None
         self._player = Player(self, self._block_ended)
         self._typed = Typed(self, lesson)
@@ -104,7 +107,9 @@ and Tab moves the bar to the next one.
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
-        yield self._page
+        with Horizontal(id="reading"):
+            yield self._page
+            yield self._outline
 
     def on_mount(self) -> None:
         """Read the lesson in the background."""
@@ -128,6 +133,7 @@ and Tab moves the bar to the next one.
         minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
         self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
         await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
+        self._outline.show(self._page, opened_lesson.questions_right)
         if opened_lesson.lost:
             self.tutor.push_screen(Notice("What you had typed", opened_lesson.lost))
         self.call_after_refresh(self._go_to_place, opened_lesson.left_at)
@@ -145,6 +151,15 @@ and Tab moves the bar to the next one.
             self.tutor.run_worker(keep, thread=True, exit_on_error=False, group="remember")
         else:
             keep()
+
+    def on_resize(self) -> None:
+        """Show the lesson's sections beside it where there is room."""
+        self.set_class(self.size.width >= BESIDE, "-beside")
+
+    def on_marked(self) -> None:
+        """Show beside the page where the reader is."""
+        if self.has_class("-beside"):
+            self._outline.follow(self._page)
 
     def on_descendant_focus(self) -> None:
         """Offer what can be done with the block that has the focus now."""
@@ -168,10 +183,10 @@ and Tab moves the bar to the next one.
         self._run()
 
     def action_run_on(self) -> None:
-        """Run the marked block and go to the next one; go on where it has passed already."""
-        view = self._chosen()
-        if view and view.has_passed:
-            self._page.go_on(view)
+        """Run the marked block; where there is none, or it has run, read on to the next one."""
+        view = self._page.marked
+        if view is None or view.has_ended or not self._page.is_in_sight(view):
+            self._page.read_on(view)
         else:
             self._run(goes_on=True)
 

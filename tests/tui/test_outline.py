@@ -1,0 +1,58 @@
+"""The sections of a lesson, beside it on a wide terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.made_lessons import fence
+from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.learning import progress
+
+QUIZ = """```quiz id=q
+? How many?
+( ) One
+  Too few.
+(x) Two
+  Yes.
+```"""
+LESSON = "\n\n".join(
+    ["# Parts", fence("print('first')", name="one"), *(f"Paragraph {n}." for n in range(30)),
+     "## The second part", fence("print('second')", name="two"),
+     fence("print('third')", name="three"), *(f"Paragraph {n}." for n in range(30)),
+     "## Only words", "Words.", "## A question", QUIZ]
+)  # fmt: skip
+
+
+def _outline(seen: str) -> list[str]:
+    """Return the rows of the panel."""
+    panel = [line.partition("│ ")[2] for line in seen.split("\n")]
+    return [" ".join(line.rstrip("│ ").split()) for line in panel if line.strip()]
+
+
+def test_it_says_which_section_is_read_and_what_is_left_of_each(tmp_path: Path) -> None:
+    """What was answered in an earlier session counts, as at the end of the lesson."""
+    progress.quiz_answered("start/parts", "q", is_right=True)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"parts": LESSON}, size=(160, 40)) as pilot:
+            rows = _outline(await press(pilot, "enter"))
+            assert rows[:2] == ["> Parts 0 of 1 done", "The second part 0 of 2 done"]
+            assert rows[2:4] == ["Only words", "A question done"]
+            assert _outline(await press(pilot, "enter"))[0] == "> Parts done"
+            rows = _outline(await press(pilot, "tab", "enter"))
+            assert rows[:2] == ["Parts done", "> The second part 1 of 2 done"]
+
+    run(journey)
+
+
+def test_it_gives_way_where_the_lesson_needs_the_room(tmp_path: Path) -> None:
+    """Below 150 columns, also when the terminal is made smaller."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"parts": LESSON}, size=(150, 40)) as pilot:
+            assert "In this lesson" in await press(pilot, "enter")
+            await pilot.resize_terminal(149, 40)
+            await pilot.pause()
+            assert "In this lesson" not in on_screen(pilot.app)
+
+    run(journey)
