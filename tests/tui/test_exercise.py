@@ -83,6 +83,28 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_the_file_is_shown_as_it_was_saved_last(tmp_path: Path) -> None:
+    """Below the task, or beside it; without the task itself and without what judges it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(149, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter", "p")
+            assert seen.count("def double") == 1
+            assert "Judged below" not in seen
+            learner_file().write_text(SOLVED.replace("def double", "def  double"))
+            await until(pilot, lambda: "def  double" in on_screen(pilot.app))
+            await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
+            await pilot.resize_terminal(150, 40)
+            await pilot.pause()
+            assert on_screen(pilot.app).count("def  double") == 1
+            learner_file().unlink()
+            await press(pilot, "u", "y")
+            assert "def double" in on_screen(pilot.app)
+
+    run(journey)
+
+
 def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> None:
     """One key goes to the next lesson of the path, and Esc from there back to where one began."""
     lessons = {"asks": LESSON, "then": "# Then\n\nOn we go.\n"}
@@ -151,7 +173,7 @@ def test_e_opens_the_editor_the_learner_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a terminal cannot be lent, the app says so; the command is VISUAL's, then EDITOR's."""
-    from tpustarter.tui.screens.exercise import editor
+    from tpustarter.tui.external_editor import editor
 
     monkeypatch.setenv("VISUAL", "my-editor --wait")
     monkeypatch.setenv("EDITOR", "'no words")

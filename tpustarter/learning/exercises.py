@@ -26,6 +26,7 @@ LEARNED = "Learned: "
 """Begins the last paragraph above a solution."""
 MARK = "# Judged below: leave this part as it is."
 """Stands between what the learner changes and what judges it."""
+_QUOTES = '"""'
 TIMEOUT_S = 60.0
 """Seconds an answer may take, the start of JAX included."""
 _TRACEBACK = "Traceback (most recent call last):"
@@ -189,6 +190,18 @@ def judge(
                 key = exercise.lesson.id, exercise.name
                 progress.exercise_judged(*key, is_right=judged.is_right)
             yield judged
+
+
+def own_code(exercise: Exercise) -> str:
+    """Return the learner's part of the file: what stands between the task and what judges it.
+
+    Raises:
+        Problem: the file cannot be read.
+    """
+    code = _read_answer(exercise).partition(MARK)[0].strip()
+    if code.startswith(_QUOTES):
+        code = code.removeprefix(_QUOTES).partition(_QUOTES)[2].strip()
+    return code
 
 
 def _read_answer(exercise: Exercise) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -14,7 +11,7 @@ from typing import Any, ClassVar, cast
 from textual import work
 from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -30,14 +27,15 @@ from tpustarter.learning.output import Output
 from tpustarter.learning.paths import read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
+from tpustarter.tui.external_editor import editor
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
+from tpustarter.tui.outline import BESIDE
+from tpustarter.tui.own_code import OwnCode
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured
 from tpustarter.tui.screens.page import Page, Question
 
-EDITORS = ("nano", "vim", "vi")
-"""What is opened where neither VISUAL nor EDITOR says; nano shows its keys."""
 STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not right yet",
           "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
 
@@ -87,14 +85,20 @@ What stands below `# Judged below` is put there anew each time: changing it chan
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
+        with Horizontal(id="reading"):
+            yield from self._page()
+            yield OwnCode(id="own-beside")
+
+    def _page(self) -> Iterable[Widget]:
         with VerticalScroll(id="page"):
             yield LessonText("", id="task")
             yield Static("", id="answer", classes="hint")
             yield Static("", id="printed", classes="hint")
-            yield Static("", id="help", classes="hint")
             solved = Static("", id="solved")
             solved.border_title, solved.display = "RIGHT", False
             yield solved
+            yield OwnCode(id="own-below")
+            yield Static("", id="help", classes="hint")
 
     def on_mount(self) -> None:
         """Read the exercise in the background, then watch the learner's file."""
@@ -128,7 +132,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
             self._way = message.what
             self._show()
             self.refresh_bindings()
-            self._show_last()
+            self.call_after_refresh(self.query_one("#solved").scroll_visible, animate=False)
             return
         if isinstance(message.what, Problem):
             self.query_one("#answer", Static).update(Content(plain(str(message.what))))
@@ -138,6 +142,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         self._saved = exercises.saved(self._path)
         count = exercises.hints_given(exercise)
         self._hints = list(exercise.hints[:count])
+        self._show_own_code()
         text = f"# {exercise.title}\n\n{exercise.task}\n"
         self.query_one(LessonText).update(plain_source(text))
         self._show()
@@ -149,7 +154,23 @@ What stands below `# Judged below` is put there anew each time: changing it chan
             self._show()
         elif self._path and (saved := exercises.saved(self._path)) not in (None, self._saved):
             self._saved = saved
+            self._show_own_code()
             self.action_judge()
+
+    def _show_own_code(self) -> None:
+        """Show what the learner's file holds now, or why it cannot be shown."""
+        if self._exercise is None:
+            return
+        try:
+            code = exercises.own_code(self._exercise)
+        except Problem as problem:
+            code = str(problem)
+        for view in self.query(OwnCode):
+            view.show(code)
+
+    def on_resize(self) -> None:
+        """Show the file beside the task where there is room, else below it."""
+        self.set_class(self.size.width >= BESIDE, "-beside")
 
     def action_judge(self) -> None:
         """Judge the file as it is."""
@@ -303,6 +324,7 @@ What stands below `# Judged below` is put there anew each time: changing it chan
         if answer and self._exercise:
             path = exercises.open_file(self._exercise, anew=True)
             self._saved, self._judged, self._tail = exercises.saved(path), None, Tail()
+            self._show_own_code()
             self._show()
 
     def action_next(self) -> None:
@@ -354,18 +376,3 @@ def _short_path(path: Path | None) -> str:
     if path and path.is_relative_to(Path.home()):
         return f"~/{path.relative_to(Path.home())}"
     return str(path)
-
-
-def editor() -> list[str] | None:
-    """Return the command of the learner's editor, or of one that is here; None without any."""
-    configured = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
-    commands = [*filter(None, map(_words, configured)), *([name] for name in EDITORS)]
-    return next((words for words in commands if shutil.which(words[0])), None)
-
-
-def _words(command: str) -> list[str]:
-    """Return the words of a command; none for one that no shell could read."""
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return []
