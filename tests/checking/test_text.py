@@ -80,7 +80,12 @@ HEADLINES = [
     # results, more of the run, the last line without what was not tested
     ([HOST, WARN], {}, "1 of 2 claims hold on 8 virtual CPU devices, 1 has a warning."),
     ([HOST, WARN, WARN], {}, "1 of 3 claims hold on 8 virtual CPU devices, 2 have warnings."),
-    ([WARN], {}, "0 of 1 claims hold on 8 virtual CPU devices, 1 has a warning."),
+    ([HOST], {}, "The claim holds."),
+    ([WARN], {}, "The claim has a warning on 8 virtual CPU devices."),
+    ([result("fail")], {}, "The claim does not hold."),
+    ([result("error")], {}, "The claim has no verdict."),
+    ([result("skip", reason="dependency")], {},
+     "The claim was not tested, as what it depends on failed."),
     ([HOST, WARN, result("fail"), result("error"), result("skip", reason="dependency")], {},
      ("1 of 5 claims hold on 8 virtual CPU devices, 1 does not, 1 has a warning, 1 has no verdict, "
      "1 blocked by that.")),
@@ -110,7 +115,7 @@ def test_a_headline_adds_up_and_can_be_read_alone(
 
 @given(results_strategy)
 def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
-    """Whatever came out: those that hold and all the others are the total."""
+    """Whatever came out: those that hold and all the others are the total; one needs no number."""
     shown = headline(run_of(*results)).replace("8 virtual", "virtual")
     numbers = [int(one) for one in re.findall(r"\b\d+\b", shown)]
     if numbers:
@@ -118,7 +123,8 @@ def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
 
         assert total == hold + sum(others)
     else:
-        assert shown.startswith("Nothing was checked") or "does not apply" in shown
+        said = ("Nothing was checked", "The claim ")
+        assert shown.startswith(said) or "does not apply" in shown
 
 
 def finding(verdict_: str, name: str, found: object = 1, **more: object) -> dict[str, object]:

@@ -187,7 +187,7 @@ def test_a_check_opens_the_lesson_that_explains_it(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, checks=("fails",)) as pilot:
             await press(pilot, "c")
-            lesson = pilot.app.screen._checks["host.fails"].lesson
+            lesson = pilot.app.screen._list.checks["host.fails"].lesson
             await press(pilot, "o")
             assert isinstance(pilot.app.screen, Reader) or f"`{lesson}`" in on_screen(pilot.app)
 

@@ -46,7 +46,10 @@ def headline(run: Run) -> str:
     if not total:
         sentence = nothing(run)
         return sentence[0].upper() + sentence[1:] + closing(run, where)
-    text = f"{passed} of {total} claims hold" + (f" on {visible(where)}" if where else "")
+    on = f" on {visible(where)}" if where else ""
+    if total == 1:
+        return _of_one(run, on, is_blocked=bool(dependent)) + closing(run, where)
+    text = f"{passed} of {total} claims hold{on}"
     if counts["fail"]:
         text += f", {counts['fail']} {'does' if counts['fail'] == 1 else 'do'} not"
     if warned:
@@ -57,6 +60,20 @@ def headline(run: Run) -> str:
     if dependent:
         text += f", {len(dependent)} blocked by that"
     return text + closing(run, where)
+
+
+def _of_one(run: Run, on: str, *, is_blocked: bool) -> str:
+    """Return what became of the only claim."""
+    counts = run.counts()
+    if counts["pass"]:
+        return f"The claim holds{on}"
+    if counts["warn"]:
+        return f"The claim has a warning{on}"
+    if counts["fail"]:
+        return f"The claim does not hold{on}"
+    if is_blocked:
+        return "The claim was not tested, as what it depends on failed"
+    return "The claim has no verdict"
 
 
 def nothing(run: Run) -> str:

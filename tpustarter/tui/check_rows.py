@@ -1,18 +1,20 @@
-"""Rows of the list of checks; once a run is over, what needs no attention is folded.
+"""Rows of the list of checks; what needs no attention is folded.
 
-As on the command line many claims that hold are one row, and so are checks that do not apply.
+As on the command line many claims that hold are one row, and so are checks that do not apply, and
+those that have not run yet.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from textual.content import Content
 
 from tpustarter.checking import bars, text
 from tpustarter.checking.results import Result, Status
 from tpustarter.checking.verdict import without_verdict
+from tpustarter.content import Check
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.widgets import Row
@@ -24,8 +26,18 @@ WORDS = {
     "fail": "FAIL", "error": "ERROR", "notrun": "NOT RUN", "warn": "WARN", "pass": "PASS",
     "skip": "skip",
 }  # fmt: skip
-PASSED, SKIPPED = "passed", "skipped"
+PASSED, SKIPPED, WAITING = "passed", "skipped", "waiting"
 """Ids of the rows that stand for many; no check has such an id, for there is no dot in it."""
+RUNNING = WORST_FIRST.index("warn"), True
+"""Where the check that runs stands: below what needs attention, above what holds."""
+
+_WORDS_OF_MANY = {
+    PASSED: ("pass", "claims hold"),
+    SKIPPED: ("skip", "checks don't apply here"),
+    WAITING: ("wait", "checks have not run yet"),
+}
+Folds = dict[str, list[Result] | list[Check]]
+"""What is one row, by the id of that row: results, or checks that have not run."""
 
 
 def rank(result: Result | None) -> tuple[int, bool]:
@@ -44,12 +56,15 @@ def progress(results: Collection[Result], total: int) -> str:
     return f"{filled}  {done} of {total} done{wrong}"
 
 
-def ended(result: Result, name: str) -> Row:
-    """Return the row of a check that has run; `name` is as wide as the others."""
+def ended(result: Result, name: str, *, has_room: bool) -> Row:
+    """Return the row of a check that has run; `name` is as wide as the others.
+
+    Without room for all of a claim that holds it is left out; with room it is cut, as others are.
+    """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     label = word(result.status, WORDS[result.status], 8) + name
     summary = Content(f" {visible(text.summary(result))}")
-    if result.status == "pass":
+    if result.status == "pass" and not has_room:
         return Row(result.id, label, seconds, whole=summary)
     return Row(result.id, label + summary, seconds)
 
@@ -65,47 +80,50 @@ def activity(framework: str, platform: str, *, is_warm: bool) -> str:
     return "starting JAX, usually 2 to 5 s"
 
 
-def folded(results: Iterable[Result]) -> dict[str, list[Result]]:
-    """Return which results are one row, by the id of that row; few are named one by one."""
-    groups: dict[str, list[Result]] = {PASSED: [], SKIPPED: []}
+def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
+    """Return what is one row, by the id of that row; few are named one by one."""
+    passed: list[Result] = []
+    skipped: list[Result] = []
     for result in results:
         if result.status == "pass":
-            groups[PASSED].append(result)
+            passed.append(result)
         elif result.status == "skip" and not without_verdict(result):
-            groups[SKIPPED].append(result)
+            skipped.append(result)
+    groups: Folds = {PASSED: passed, SKIPPED: skipped, WAITING: list(waiting)}
     return {name: group for name, group in groups.items() if len(group) >= text.FOLDED_FROM}
 
 
-def with_folds(ids: Iterable[str], folds: Mapping[str, Sequence[Result]]) -> list[str]:
+def with_folds(ids: Iterable[str], folds: Folds) -> list[str]:
     """Return ids in their order, where the first one of a fold stands that fold's own id."""
-    rows = {result.id: name for name, group in folds.items() for result in group}
+    rows = {one.id: name for name, group in folds.items() for one in group}
     return list(dict.fromkeys(rows.get(check, check) for check in ids))
 
 
-def counterpart(chosen: str, folds: Mapping[str, Sequence[Result]]) -> str | None:
+def counterpart(chosen: str, folds: Folds) -> str | None:
     """Return what is marked when it is folded or listed: the row for a check, else its first."""
     for name, group in folds.items():
         if chosen == name:
             return group[0].id
-        if any(chosen == result.id for result in group):
+        if any(chosen == one.id for one in group):
             return name
     return None
 
 
-def row(name: str, group: Sequence[Result]) -> Row:
+_LISTS = ", Enter or p lists them"
+
+
+def row(name: str, group: Sequence[Result | Check]) -> Row:
     """Return the row that stands for many."""
-    if name == SKIPPED:
-        label = word("skip", WORDS["skip"], 8) + f"{len(group)} checks don't apply here"
-        return Row(name, label, whole=Content(", Enter or p lists them"))
-    seconds = sum(result.seconds for result in group)
-    label = word("pass", WORDS["pass"], 8) + f"{len(group)} claims hold"
-    return Row(name, label, f"{seconds:.1f} s", whole=Content(", Enter or p lists them"))
+    status, text_of_all = _WORDS_OF_MANY[name]
+    label = word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
+    seconds = sum(one.seconds for one in group if isinstance(one, Result))
+    return Row(name, label, f"{seconds:.1f} s" if name == PASSED else "", whole=Content(_LISTS))
 
 
-def details(name: str, group: Sequence[Result]) -> Iterator[Lines | Content]:
+def details(name: str, group: Sequence[Result | Check]) -> Iterator[Lines | Content]:
     """Yield what the many are, the claim of each or why it does not apply."""
-    what = "claims hold" if name == PASSED else "checks don't apply here"
-    yield Content.styled(f"{len(group)} {what}", "bold")
-    width = max(len(result.id) for result in group) + 2
-    for result in group:
-        yield Hanging(f"{visible(result.id):<{width}}", visible(text.summary(result)))
+    yield Content.styled(f"{len(group)} {_WORDS_OF_MANY[name][1]}", "bold")
+    width = max(len(one.id) for one in group) + 2
+    for one in group:
+        said = text.summary(one) if isinstance(one, Result) else one.title
+        yield Hanging(f"{visible(one.id):<{width}}", visible(said))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -16,7 +15,7 @@ from textual.timer import Timer
 from tpustarter.checking import failures, text
 from tpustarter.checking.headline import headline
 from tpustarter.checking.results import Result, Run
-from tpustarter.checking.runner import Ended, Started, Waiting
+from tpustarter.checking.runner import Started
 from tpustarter.checking.selfcheck import Began, Event, Request, SelfCheck
 from tpustarter.content import Check
 from tpustarter.learning import progress
@@ -24,12 +23,13 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import check_rows, failed
 from tpustarter.tui.check_details import details
+from tpustarter.tui.check_list import CheckList
 from tpustarter.tui.check_rows import WORST_FIRST
-from tpustarter.tui.lines import Stack, word
+from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.split import LOW, Split
-from tpustarter.tui.widgets import Row, Rows
+from tpustarter.tui.widgets import Rows
 
 
 class Checks(Split):
@@ -46,8 +46,9 @@ was found for the marked one.
 * **o** opens the lesson that explains the check, **a** runs the marked one again, **s** shows
   the set-up plan where that is what helps.
 * **x** or **Esc** stops the run; what was not run is told as such.
-* PASS holds, WARN holds with a remark, FAIL does not hold, ERROR gave no verdict, skip does not
-  apply here. The last line says where it was shown: only what ran on a TPU counts for a TPU.
+* PASS holds, WARN has a remark that you should read, FAIL does not hold, ERROR gave no verdict,
+  skip does not apply here. The last line says where it was shown: only what ran on a TPU counts
+  for a TPU.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
@@ -61,24 +62,13 @@ was found for the marked one.
     def __init__(self, request: Request, title: str = "") -> None:
         super().__init__(title or f"Checks, {request.level}")
         self._request = request
-        self._checks: dict[str, Check] = {}
-        self._results: dict[str, Result] = {}
+        self._list = CheckList()
         self._selfcheck: SelfCheck | None = None
-        self._run: Run | None = None
         self._inbox: Inbox[Event | Run | list[Check]] = Inbox()
-        self._running_check: str | None = None
-        """The check that runs."""
-        self._progress = ""
-        """How far it says it has come."""
-        self._began = 0.0
         self._clock: Timer | None = None
         self._stopped = False
-        self._warm: set[str] = set()
-        """Frameworks whose process has answered."""
         self._log_of: str | None = None
         """The check whose log is shown; that of the next one is not."""
-        self._lists_all = False
-        """Whether what is folded once a run is over is listed all the same."""
         self._marked_by_us: str | None = None
         """The check that was marked because it ran; moving away ends that."""
 
@@ -88,8 +78,8 @@ was found for the marked one.
         self._start(self._request)
 
     def _start(self, request: Request) -> None:
-        self._began, self._stopped, self._running_check = time.monotonic(), False, None
-        self._run, self._selfcheck = None, None
+        self._stopped, self._selfcheck = False, None
+        self._list.begin()
         self._inbox = Inbox()
         self._clock = self.set_interval(1.0, self._tick)
         self._tick()
@@ -156,33 +146,19 @@ was found for the marked one.
 
     def _follow(self, event: Event | Run | list[Check]) -> None:
         if isinstance(event, list):
-            self._checks |= {check.id: check for check in event}
-        elif isinstance(event, Began):
-            self.say(re.sub(r"\n {2,}", " ", text.opening(event.run)), where="opening")
-            left_out = event.run.target.get("left_out", ())
-            self._checks = {
-                name: check
-                for name, check in self._checks.items()
-                if check.framework not in left_out
-            }
-        elif isinstance(event, Started):
-            self._running_check, self._began, self._progress = event.check.id, time.monotonic(), ""
-            self._results.pop(event.check.id, None)
-        elif isinstance(event, Waiting):
-            self._progress = event.progress
-        elif isinstance(event, Ended):
-            self._results[event.result.id] = event.result
-            self._warm.add(event.result.framework)
-            self._running_check = None
-            self._began = time.monotonic()
+            self._list.add(event)
         elif isinstance(event, Run):
             self._finish(event)
+        else:
+            self._list.follow(event)
+            if isinstance(event, Began):
+                self.say(re.sub(r"\n {2,}", " ", text.opening(event.run)), where="opening")
 
     def _finish(self, run: Run) -> None:
         if self._clock:
             self._clock.stop()
-        self._clock, self._running_check, self._run, self._selfcheck = None, None, run, None
-        self._warm.clear()
+        self._clock, self._selfcheck = None, None
+        self._list.end(run)
         line = headline(run) if run.results else ""
         if self._request.ids != tuple(run.ids) and line:
             line = f"{', '.join(run.ids)} again: {line}"
@@ -201,55 +177,25 @@ was found for the marked one.
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while checks do."""
-        seconds = time.monotonic() - self._began
-        if self._running_check:
-            self.query_one(Rows).change(self._row(self._running_check))
+        if self._list.running:
+            self.query_one(Rows).change(self._list.row(self._list.running, self.size.width))
         else:
             activity = "stopping" if self._stopped else "choosing the Python and starting it"
-            line = f"{activity}, {seconds:.0f} s"
-            self.say(line)
+            self.say(f"{activity}, {self._list.seconds:.0f} s")
 
     def _show(self) -> None:
-        """Paint the rows: in order while they run, worst first afterwards."""
-        ids = list(self._checks)
-        if self._run:
-            ids.sort(key=lambda check: check_rows.rank(self._results.get(check)))
-            if not self._lists_all:
-                ids = check_rows.with_folds(ids, self._folded())
-        else:
-            line = check_rows.progress(self._results.values(), len(ids))
+        """Paint the rows, and how far the run is."""
+        known, ids = self._list, self._list.ids()
+        if not known.run:
+            line = check_rows.progress(known.results.values(), len(known.checks))
             self.say(line + ", stopping" * self._stopped)
         rows = self.query_one(Rows)
         follows = rows.chosen in (None, self._marked_by_us)
-        mark = (ids[0] if self._run and ids else self._running_check) if follows else None
-        rows.show([self._row(check) for check in ids], highlight=mark)
+        mark = (ids[0] if known.run and ids else known.running) if follows else None
+        rows.show([known.row(check, self.size.width) for check in ids], highlight=mark)
         if follows:
             self._marked_by_us = rows.chosen
         self._show_details()
-
-    def _folded(self) -> dict[str, list[Result]]:
-        """Return what is folded once a run is over."""
-        return check_rows.folded(self._results.values()) if self._run else {}
-
-    def _row(self, check: str) -> Row:
-        if group := self._folded().get(check):
-            return check_rows.row(check, group)
-        width = max(len(check_id) for check_id in self._checks) + 1 if self.size.width >= 70 else 0
-        name = f"{visible(check):<{width}}"
-        if result := self._results.get(check):
-            return check_rows.ended(result, name)
-        if check == self._running_check:
-            seconds = f"{time.monotonic() - self._began:.0f} s"
-            return Row(check, word("run", "RUN", 8) + f"{name} {self._waiting(check)}", seconds)
-        state = "wait" if self._is_busy else "not run"
-        return Row(check, word("wait", state, 8) + Content.styled(name, "$muted"))
-
-    def _waiting(self, check: str) -> str:
-        framework = self._checks[check].framework
-        run = self._selfcheck.run if self._selfcheck else None
-        platform = run.target.get("platform", "") if run else ""
-        is_warm = framework in self._warm
-        return visible(self._progress) or check_rows.activity(framework, platform, is_warm=is_warm)
 
     @on(Rows.OptionHighlighted)
     def highlighted(self) -> None:
@@ -261,10 +207,10 @@ was found for the marked one.
 
     def _show_details(self) -> None:
         result, chosen = self._marked_result(), self.query_one(Rows).chosen or ""
-        if group := self._folded().get(chosen):
+        if group := self._list.folds().get(chosen):
             self.show_details(Stack(check_rows.details(chosen, group)))
         elif result is None:
-            check = self._checks.get(chosen)
+            check = self._list.checks.get(chosen)
             self.show_details(Content(visible(f"Claim: {check.title}") if check else ""))
         elif self._log_of == result.id:
             log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
@@ -274,11 +220,11 @@ was found for the marked one.
             self.show_details(Stack(details(result)))
 
     def _marked_result(self) -> Result | None:
-        return self._results.get(self.query_one(Rows).chosen or "")
+        return self._list.results.get(self.query_one(Rows).chosen or "")
 
     def action_details(self) -> None:
         """Show the findings; a row that stands for many is unfolded."""
-        if self.query_one(Rows).chosen in self._folded() and not self.has_class("-details"):
+        if self.query_one(Rows).chosen in self._list.folds() and not self.has_class("-details"):
             self.action_list_all()
         else:
             super().action_details()
@@ -286,8 +232,8 @@ was found for the marked one.
     def action_list_all(self) -> None:
         """List what is folded by name, and fold it again."""
         rows = self.query_one(Rows)
-        chosen, folds = rows.chosen or "", self._folded()
-        self._lists_all = not self._lists_all
+        chosen, folds = rows.chosen or "", self._list.folds()
+        self._list.lists_all = not self._list.lists_all
         self._show()
         if marked := check_rows.counterpart(chosen, folds):
             rows.highlighted = rows.get_option_index(marked)
@@ -303,7 +249,7 @@ was found for the marked one.
         """Say why the marked check failed, as far as that is known."""
         result = self._failed_result()
         if result:
-            run = self._run or (self._selfcheck and self._selfcheck.run)
+            run = self._list.run or (self._selfcheck and self._selfcheck.run)
             platform = run.target.get("platform") if run else ""
             why = "checks are running" if self._is_busy else ""
             self.tutor.go.to_explanation(failed.check(result, platform), why_no_look=why)
@@ -324,9 +270,9 @@ was found for the marked one.
 
     def _needs_setup(self) -> bool:
         """Return whether set-up is what a result, or the headline, asks for."""
-        run = self._run
+        run = self._list.run
         hints = [
-            finding["hint"] for result in self._results.values() for finding in result.findings
+            finding["hint"] for result in self._list.results.values() for finding in result.findings
         ]
         if run and run.results:
             hints += [headline(run), run.blocked.hint if run.blocked else ""]
@@ -334,13 +280,13 @@ was found for the marked one.
 
     def _lesson(self) -> str:
         chosen = self.query_one(Rows).chosen or ""
-        check = self._checks.get(chosen)
+        check = self._list.checks.get(chosen)
         return check.lesson if check else ""
 
     def action_again(self) -> None:
         """Run the marked check once more."""
         chosen = self.query_one(Rows).chosen
-        if chosen in self._checks and not self._is_busy:
+        if chosen in self._list.checks and not self._is_busy:
             self._start(Request(ids=(chosen,), devices=self._request.devices))
 
     def stop_work(self) -> bool:
@@ -365,15 +311,15 @@ was found for the marked one.
     def on_resize(self) -> None:
         """Lay the rows out anew."""
         super().on_resize()
-        if self._checks:
+        if self._list.checks:
             self._show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         if action == "again":
-            return not self._is_busy and self.query_one(Rows).chosen in self._checks
+            return not self._is_busy and self.query_one(Rows).chosen in self._list.checks
         if action == "list_all":
-            return bool(self._folded())
+            return bool(self._list.folds())
         if action == "lesson":
             return bool(self._lesson())
         if action == "setup":
