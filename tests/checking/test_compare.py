@@ -415,7 +415,7 @@ def test_a_run_is_kept_and_compared_with(home: Path) -> None:
     kept = sorted((home / "state").glob("saved-*.json"), key=lambda path: path.stem)
 
     assert 2 == len(kept)
-    assert (0, f"kept: ~/state/{kept[0].name}\n") == (first.returncode, first.stderr)
+    assert (0, f"saved: ~/state/{kept[0].name}\n") == (first.returncode, first.stderr)
     assert (1, 0) == (second.returncode, third.returncode)
     assert "FAIL  host.fails            not in the earlier run, fails now" in second.stdout
     fields = json.loads(third.stdout)

@@ -383,7 +383,9 @@ def test_a_process_that_was_started_early_is_told_later_what_it_runs_on(tmp_path
     needy = replace(sample("passes"), needs={"platform": "gpu"})
     results = [event.result for event in runner.run([needy]) if isinstance(event, Ended)]
 
-    assert [("skip", "needs a gpu device, found tpu")] == [(r.status, r.detail) for r in results]
+    assert [("skip", "this run has only a TPU, and a GPU is needed")] == [
+        (r.status, r.detail) for r in results
+    ]
 
 
 STARTS = """

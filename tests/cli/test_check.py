@@ -63,7 +63,7 @@ def tpustarter(
         (("check", "--json", "--ndjson"), 2, "exclude each other"),
         (("learn", "jax/precison"), 2, "did you mean `jax/precision`?"),
         (("nope",), 2, "there is no command `nope`"),
-        (("chek",), 2, "did you mean `check`?"),
+        (("chek",), 2, "did you mean `tpustarter check`?"),
     ],
 )
 def test_every_way_out_has_its_code_and_one_line_why(
@@ -331,7 +331,7 @@ def test_a_folder_that_is_gone_is_one_clear_problem(command: str, tmp_path: Path
     )  # fmt: skip
 
     assert 78 == done.returncode == json.loads(done.stdout)["exit_code"]
-    assert "the folder this was started in cannot be used" in done.stderr
+    assert "the current folder cannot be used" in done.stderr
 
 
 def test_ndjson_tells_the_same_facts_as_json() -> None:

@@ -222,7 +222,7 @@ def test_a_grant_is_kept_to(cloud: FakeCloud) -> None:
         ((*BERT, "--startup-script", "/nowhere/x"), "cannot read", ""),
         (("show", "nothing"), "nothing is called `nothing`", "tpu list"),
         (("delete",), "either a name or `--leftovers`", "tpu list"),
-        (("crate",), "there is no verb `crate`", "create"),
+        (("crate",), "there is no command `tpu crate`", "create"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("cloud")

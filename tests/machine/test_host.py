@@ -196,7 +196,7 @@ def test_a_container_is_seen_by_its_root_mount_alone(tmp_path: Path) -> None:
     ("needs", "reason"),
     [
         ({"chips": 1}, None),
-        ({"chips": 8}, "4 TPU chip(s) on this machine, 8 needed"),
+        ({"chips": 8}, "this machine has only 4 of the 8 TPU chips that are needed"),
         ({"container": True}, "this is not a container"),
         ({"google_cloud": True}, None),
         ({"devices": 2}, None),

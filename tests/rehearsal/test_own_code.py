@@ -250,7 +250,7 @@ def test_the_python_api_raises_what_the_function_raises(stub: str) -> None:
         tpustarter.rehearse(twice, 1.0, tpu="v5e-9", compiler=stub)
     over = NamedSharding(Mesh(np.array(jax.devices()), ("d",)), PartitionSpec("d"))
     x = jax.ShapeDtypeStruct((8,), "float32", sharding=over)
-    with pytest.raises(Problem, match="for v5e-1: it needs 8 devices, v5e-1 has 1"):
+    with pytest.raises(Problem, match="for v5e-1: it needs 8 devices, and v5e-1 has 1"):
         tpustarter.rehearse(twice, x, tpu="v5e-1", compiler=stub)
     with pytest.raises(Problem, match="`/nope`"):
         tpustarter.rehearse(twice, 1.0, tpu="v5e-8", compiler="/nope")

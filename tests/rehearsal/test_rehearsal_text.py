@@ -234,8 +234,8 @@ def report(name: str, *, verbose: bool = False) -> str:
         topologies=[tpus.topology(tpu) for tpu in tpu_names], results=results,
         runs_script=name in ("one-program", "nothing"), script_python="~/tpu/bin/python",
         asked=("train.py:3", "train.py:9") if name == "one-program" else (),
-        skipped=[{"name": "jax.every_device", "tpu": "v5e-1", "reason": "needs 2 devices, v5e-1 "
-                  "has 1"}] if name == "ten-tpus" else [],
+        skipped=[{"name": "jax.every_device", "tpu": "v5e-1", "reason": "it needs 2 devices, "
+                  "and v5e-1 has 1"}] if name == "ten-tpus" else [],
         functions=FUNCTIONS if name == "one-program" else [],
         script_error="train.py:40: ValueError: no more data" if name == "one-program" else None,
         stopped_by=2 if name == "stopped" else None,

@@ -139,7 +139,7 @@ def test_a_check_that_needs_more_devices_is_left_out(stub: str) -> None:
 
     assert [("many", "v5e-16", "compiles")] == told(rehearsal, "program", "tpu", "status")
     assert [{"name": "jax.needs_many", "tpu": "v5e-8",
-             "reason": "needs 9 devices, v5e-8 has 8"}] == rehearsal.skipped  # fmt: skip
+             "reason": "it needs 9 devices, and v5e-8 has 8"}] == rehearsal.skipped  # fmt: skip
     assert ExitCode.OK == rehearsal.exit_code
 
 

@@ -372,7 +372,7 @@ def test_a_tpu_with_too_few_devices_is_left_out_with_the_reason(tmp_path: Path, 
             await choose(pilot, "v5e-8")
             seen = await press(pilot, "r", "end")
             assert re.search(r"compiles: after +ok\n needs_many +skip", seen)
-            assert "Left out: needs 9 devices, v5e-8 has 8." in seen
+            assert "Left out: it needs 9 devices, and v5e-8 has 8." in seen
 
     run(journey)
 

@@ -12,6 +12,7 @@ import click
 from tpustarter.cli.endings import print_error_json
 from tpustarter.invocation import as_typed, command
 from tpustarter.problem import ExitCode, Problem, schema_of, wants_json
+from tpustarter.terminal import coded
 from tpustarter.version import __version__
 
 COMMANDS = ("check", "explain", "learn", "rehearse", "report", "run", "setup", "tpu", "trc")
@@ -29,8 +30,8 @@ def _refuse_missing_folder() -> None:
         Path.cwd()
     except OSError as error:
         raise _CliProblem(
-            f"the folder this was started in cannot be used: {error.strerror}",
-            hint="run `cd`, then this again",
+            f"the current folder cannot be used: {error.strerror}",
+            hint="run `cd` to go to your home folder, then run the command again",
         ) from error
 
 
@@ -49,6 +50,10 @@ class _Help(click.HelpFormatter):
             if label:
                 super().write_text(f"{label}:")
             self.write(f"{'':{self.current_indent + 2}}{example}\n")
+
+    def getvalue(self) -> str:
+        """Return the help; on a terminal its code is bold."""
+        return coded(super().getvalue())
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
@@ -80,7 +85,11 @@ class _Group(click.Group):
             from difflib import get_close_matches
 
             matches = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter --help` lists them"
+            hint = (
+                f"did you mean `tpustarter {matches[0]}`?"
+                if matches
+                else "run `tpustarter --help` for the list of commands"
+            )
             raise _CliProblem(f"there is no command `{args[0]}`", hint=hint, code=ExitCode.USAGE)
         return super().resolve_command(ctx, args)
 
@@ -106,7 +115,8 @@ class _Group(click.Group):
 def cli(context: click.Context) -> None:
     """Learn to use a Google Cloud TPU, and prove that yours works.
 
-    Without a command: what this machine is, and what to do next.
+    Without a command, it opens the tutor on a terminal. In a pipe, it prints what this machine is
+    and what to do next.
     """
     if context.invoked_subcommand is None:
         from tpustarter.cli.overview import overview

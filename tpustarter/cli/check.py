@@ -33,8 +33,9 @@ _COLOURS = {
 
 
 @click.command(
+    short_help="Check this machine, and say what was proven and where.",
     epilog="Example: tpustarter check 'jax.*' --python ~/tpu/bin/python -v\n\n"
-    "After a change: tpustarter check --compare last --save"
+    "After a change: tpustarter check --compare last --save",
 )
 @click.argument("ids", nargs=-1, metavar="[ID ...]")
 @click.option(
@@ -42,21 +43,26 @@ _COLOURS = {
     type=click.Choice(content.LEVELS),
     default="quick",
     show_default=True,
-    help="static: starts nothing, safe beside a job. quick: half a minute on a TPU. full: "
-    "measures speed too, about three minutes. soak: repeats work for --minutes.",
+    help="How much to check. static: loads no framework, so it is safe while a job is running. "
+    "quick: takes about half a minute on a TPU. full: measures speed too, in about three minutes. "
+    "soak: repeats its work for --minutes.",
 )
 @click.option(
     "--minutes",
     type=click.FloatRange(0, 7 * 24 * 60, min_open=True),
     metavar="N",
-    help="How long checks of level soak run, 10 by default. Ctrl-C ends them early with the "
-    "results so far; a second Ctrl-C ends them at once.",
+    help="How many minutes the checks of level soak run (10 by default). Ctrl-C ends them early "
+    "and keeps the results so far; a second Ctrl-C ends them at once.",
 )
 @click.option(
-    "--framework", type=click.Choice([*frameworks.FRAMEWORKS]), help="Only this framework's checks."
+    "--framework",
+    type=click.Choice([*frameworks.FRAMEWORKS]),
+    help="Run only the checks of this framework.",
 )
 @click.option(
-    "--python", metavar="PATH", help="The Python under test: a program or its environment."
+    "--python",
+    metavar="PATH",
+    help="The Python to test: an interpreter, or the folder of an environment.",
 )
 @click.option(
     "--devices",
@@ -64,28 +70,35 @@ _COLOURS = {
     metavar="N",
     help="Use N virtual CPU devices, even beside a TPU.",
 )
-@click.option("--this-host", is_flag=True, help="In a slice, test only this host.")
-@click.option("--require", type=click.Choice(["tpu", "gpu"]), help="Exit 69 without this device.")
-@click.option("--isolate", is_flag=True, help="Run every check in its own process.")
-@click.option("--list", "listing", is_flag=True, help="Show the checks and run nothing.")
+@click.option("--this-host", is_flag=True, help="On a slice of several hosts, test only this one.")
 @click.option(
-    "-v", "--verbose", is_flag=True, help="Show every finding, every skip and whole logs."
+    "--require",
+    type=click.Choice(["tpu", "gpu"]),
+    help="Exit with code 69 if there is no such device.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--ndjson", is_flag=True, help="A JSON event per line, as they happen.")
+@click.option("--isolate", is_flag=True, help="Run every check in its own process.")
+@click.option("--list", "listing", is_flag=True, help="List the checks, and run nothing.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every finding, every skipped check and full logs."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+@click.option("--ndjson", is_flag=True, help="Print each event as a line of JSON while it runs.")
 @click.option(
     "--junit",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Also write JUnit XML.",
+    help="Also write the results to FILE as JUnit XML.",
 )
-@click.option("--save", is_flag=True, help="Save the report, and print where.")
+@click.option("--save", is_flag=True, help="Save the report, and print where it is.")
 @click.option(
     "--compare",
     metavar="FILE",
-    help="Show what changed since a report of --json; `last` is the newest saved one.",
+    help="Show what changed since FILE, a report from --json or --save. The word `last` stands for "
+    "the newest saved report.",
 )
-@click.option("--fail-on", type=click.Choice(["warn"]), help="Exit 4 when there are warnings.")
+@click.option(
+    "--fail-on", type=click.Choice(["warn"]), help="Exit with code 4 if there are warnings."
+)
 def check(
     *,
     ids: tuple[str, ...],
@@ -100,10 +113,11 @@ def check(
     minutes: float | None,
     **options: Any,
 ) -> None:
-    """Check this machine, and say what was proven and where.
+    """Check this machine, and say what was proven and on which devices.
 
-    IDs may be parts of ids, such as all_reduce, or globs, such as 'jax.*'. Nothing outside the
-    state folder is changed, no process but our own is ended, and nothing is sent anywhere.
+    ID is the id of a check, a part of one such as all_reduce, or a pattern such as 'jax.*'. Without
+    an ID, it runs every check up to the level that you choose. A run changes nothing outside
+    tpustarter's own state folder, ends no process of yours, and sends nothing anywhere.
     """
     from tpustarter.checking import results, verdict
 
@@ -246,7 +260,7 @@ def _save(run: Run) -> None:
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
-        click.echo(f"kept: {visible(Redactor(os.environ).text(str(path)))}", err=True)
+        click.echo(f"saved: {visible(Redactor(os.environ).text(str(path)))}", err=True)
 
 
 def _select_checks(request: Request) -> list[content.Check]:

@@ -32,20 +32,22 @@ _EXAMPLE = "python train.py 2>&1 | tpustarter explain"
 @click.argument("file", required=False, metavar="[FILE|-]")
 @click.option("--no-look", is_flag=True, help="Read the log only, and don't look at this machine.")
 @click.option(
-    "--fix", is_flag=True, help="Offer small fixes; you see each command and say yes or no."
+    "--fix", is_flag=True, help="Offer small repairs. You see each command and say yes or no."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> None:
     """Say what a log means: the most likely cause, the line that shows it, and what to do.
 
-    FILE is a log, a traceback, or any output of a program; - reads it from a pipe. Where this
-    machine can confirm a cause, explain looks at it without touching the TPU. It sends nothing
-    anywhere.
+    FILE is a log, a traceback, or any output of a program; - reads it from a pipe. If something on
+    this machine can confirm the cause, explain looks there, without touching the TPU. It sends
+    nothing anywhere.
     """
     from tpustarter.explain import explanation, known, scanning
 
     if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
-        raise click.UsageError("--fix asks on a terminal, after a look at this machine")
+        raise click.UsageError(
+            "--fix needs a terminal to ask on, and goes with neither --json nor --no-look"
+        )
     with json_even_if_it_breaks(explanation.SCHEMA, wanted=as_json):
         scanner = scanning.Scanner(known.read())
         with _opened(file) as stream:

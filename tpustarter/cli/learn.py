@@ -21,14 +21,19 @@ from tpustarter.terminal import visible
 # What lists, reads and runs lessons is imported where it is used: each takes long to load.
 
 
-@click.command(epilog="Example: tpustarter learn jax/precision --run")
-@click.argument("lesson", required=False)
-@click.option("--run", "running", is_flag=True, help="Run its blocks here, and judge them.")
-@click.option("--all", "every", is_flag=True, help="Print every lesson; with --run, run it.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="List every lesson and path, those beside yours too."
+@click.command(
+    short_help="Show your path through the lessons, or print or run one.",
+    epilog="Example: tpustarter learn jax/precision --run",
 )
-@click.option("--python", metavar="PATH", help="The Python that runs the blocks.")
+@click.argument("lesson", required=False)
+@click.option(
+    "--run", "running", is_flag=True, help="Run the blocks of code here, and check their output."
+)
+@click.option("--all", "every", is_flag=True, help="Print every lesson; with --run, run them all.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="List every lesson and every path, not only yours."
+)
+@click.option("--python", metavar="PATH", help="The Python that runs the code.")
 @click.option(
     "--devices",
     type=click.IntRange(1, 256),
@@ -40,28 +45,32 @@ from tpustarter.terminal import visible
     metavar="ID",
     is_flag=False,
     flag_value="",
-    help="Work on an exercise: edit its file, and run this again to judge it. "
-    "Without an ID, list them.",
+    help="Start an exercise. Edit its file, then run the command again to check your answer. "
+    "Without an ID, list the exercises.",
 )
-@click.option("--watch", is_flag=True, help="Judge the exercise whenever you save it.")
+@click.option("--watch", is_flag=True, help="Check the exercise whenever you save its file.")
 @click.option("--hint", is_flag=True, help="Show the exercise's next hint.")
 @click.option("--solution", is_flag=True, help="Show the exercise's solution.")
-@click.option("--reset", is_flag=True, help="Start the exercise again; your file is kept aside.")
+@click.option(
+    "--reset",
+    is_flag=True,
+    help="Start the exercise again; your old file is kept beside the new one.",
+)
 @click.option(
     "--search",
     metavar="TEXT",
     is_flag=False,
     flag_value="",
-    help="Find TEXT in lessons, glossary, checks and old claims.",
+    help="Search the lessons, the glossary, the checks and what older tutorials say.",
 )
 @click.option(
     "--old",
     metavar="TEXT",
     is_flag=False,
     flag_value="",
-    help="Look up what an older tutorial says, and what is true.",
+    help="Look up what an older tutorial says, and what is true today.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 @click.option("--plain", is_flag=True, hidden=True, help="Plain text; what is printed anyway.")
 @click.option(
     "--notebook",
@@ -74,26 +83,31 @@ from tpustarter.terminal import visible
     metavar="ID",
     is_flag=False,
     flag_value="",
-    help="Show your path with all its lessons; with an ID, follow that path from now on.",
+    help="Show your path with all its lessons. With an ID, follow that path from now on.",
 )
-@click.option("--which", is_flag=True, help="Ask three questions, and say which library to take.")
-@click.option("--from", "origin", metavar="LIBRARY", help="Answers --which: what you come from.")
-@click.option("--need", metavar="AIM", help="Answers --which: what you want to do.")
-@click.option("--have", metavar="MACHINE", help="Answers --which: what it will run on.")
-@click.option("--export", is_flag=True, help="Print what you did so far, as JSON.")
+@click.option("--which", is_flag=True, help="Ask three questions, and recommend a library.")
+@click.option(
+    "--from",
+    "origin",
+    metavar="LIBRARY",
+    help="For --which: the library you come from, such as pytorch.",
+)
+@click.option("--need", metavar="AIM", help="For --which: what you want to do, such as train.")
+@click.option("--have", metavar="MACHINE", help="For --which: what it will run on, such as v6e-8.")
+@click.option("--export", is_flag=True, help="Print your progress as JSON.")
 @click.option(
     "--import",
     "exported",
     type=click.File(encoding="utf-8-sig"),
     metavar="FILE",
-    help="Add what --export printed elsewhere; - reads stdin.",
+    help="Add the progress that --export printed elsewhere; - reads stdin.",
 )
-@click.option("--lint", is_flag=True, help="Say what is wrong with the lessons.")
+@click.option("--lint", is_flag=True, help="Look for mistakes in the lesson files.")
 def learn(**values: Any) -> None:
-    """Show your path through the lessons, or print a lesson; with --run, run its blocks.
+    """Show your path through the lessons, or print a lesson; with --run, run its code.
 
-    LESSON is an id, such as jax/precision, or a part of one. A lesson runs only with --run: all
-    its blocks run in one process, of the Python that the first line of the output names.
+    LESSON is the id of a lesson, such as jax/precision, or a part of one. Its code runs only with
+    --run. All blocks then run in one process, and the first line of the output names its Python.
     """
     options = SimpleNamespace(**values)
     _refuse_empty(options)

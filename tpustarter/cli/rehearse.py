@@ -24,7 +24,51 @@ if TYPE_CHECKING:
 _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error": "magenta"}
 
 
+_HELP = """Compile programs for TPUs that you don't have, with the real TPU compiler.
+
+The report says whether each program compiles, whether it fits into the memory of one device,
+and which arrays take that memory. Without a name, the command lists the functions in your
+files, each with the command that compiles it, and compiles nothing.
+
+\b
+You can name:
+  FILE.py:FUNCTION  a function of yours, jitted or not; --arg gives the
+                    type and shape of each argument
+  FILE.py           its function programs(devices), which yields tuples of
+                    a name, a function and its arguments
+  FILE.py:make      a function that returns a PyTorch module and its
+                    example inputs
+  FILE.mlirbc       a StableHLO file, such as torch_xla writes
+  ID                a check; 'jax.*' stands for every check of JAX
+
+Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
+lowered with torch_xla or torchax for one device: once its forward pass, and once a training
+step. FILE.py:make may return a third value, a function that makes the optimizer from the
+parameters.
+
+--script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
+function that the script passes to jax.jit, once for each set of shapes. It doesn't see pmap,
+operations outside jit, or functions that call back into Python. The output of the script goes
+to stderr.
+
+Your functions are lowered as on a TPU, so they see the backend and the kind of device of a
+TPU, and a note tells you if they read them. A script itself runs on a CPU, and the report says
+where it reads that. All processes of a rehearsal together use at most 80 % of the memory that
+is available at the start. Your programs are compiled but not executed, so a rehearsal verifies
+no TPU.
+
+\b
+Exit codes:
+  0  everything compiles and fits
+  1  a program doesn't fit, or JAX or the compiler refuses it
+  3  there is no answer: your code failed, nothing was passed to jax.jit,
+     or time or memory ran out
+"""
+
+
 @click.command(
+    help=_HELP,
+    short_help="Compile programs for TPUs that you don't have.",
     epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8"
     "\n\ntpustarter rehearse model.py:make --framework torch_xla --tpu v5e-8",
 )
@@ -40,10 +84,10 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
     "arguments",
     multiple=True,
     metavar="TYPE[SHAPE]",
-    help="An argument of the function, such as 'bf16[128,512]'; once for each.",
+    help="Type and shape of an argument, such as 'bf16[128,512]'. Repeat it for each argument.",
 )
 @click.option(
-    "--script", metavar="FILE.py", help="Run a script of yours, and compile what it jits."
+    "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
 )
 @click.option(
     "--framework",
@@ -51,9 +95,9 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
     help="What lowers FILE.py:FUNCTION.  [default: the one that is installed]",
 )
 @click.option("--python", metavar="PATH", help="The Python that runs your file.")
-@click.option("--compiler", metavar="PATH", help="The Python with jax and libtpu.")
+@click.option("--compiler", metavar="PATH", help="The Python that compiles, with jax and libtpu.")
 @click.option(
-    "--jobs", type=click.IntRange(1, 64), metavar="N", help="Compilers that run in parallel."
+    "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many compilers run in parallel."
 )
 @click.option(
     "--timeout",
@@ -62,15 +106,17 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
     default=600,
     show_default=True,
     metavar="S",
-    help="Seconds to lower one program, and to compile it.",
+    help="The seconds that lowering a program may take, and compiling it.",
 )
-@click.option("--fresh", is_flag=True, help="Compile again instead of using stored answers.")
-@click.option("--beside-tpu", is_flag=True, help="Run on a machine that has TPU chips.")
-@click.option("--list", "listing", is_flag=True, help="Show the checks with programs.")
+@click.option("--fresh", is_flag=True, help="Compile again, even where an answer is stored.")
+@click.option(
+    "--beside-tpu", is_flag=True, help="Allow a rehearsal on a machine that has TPU chips."
+)
+@click.option("--list", "listing", is_flag=True, help="List the checks that can be compiled.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="Show every fact, and the compiler's full messages."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def rehearse(
     *,
     ids: tuple[str, ...],
@@ -81,31 +127,7 @@ def rehearse(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compile programs for TPUs that you don't have, with the real TPU compiler.
-
-    Without a name, it lists the functions in your files with the command for each, and compiles
-    nothing. FILE.py:FUNCTION is a function of your own, jitted or plain. IDs are checks, and
-    'jax.*' is all checks of JAX. FILE.py alone calls its function `programs(devices)`, which
-    yields (name, function, arguments). The arguments may be pytrees and have shardings.
-
-    For PyTorch, FILE.py:make returns a module, its example inputs and, if you like, a function
-    of parameters that makes the optimizer. Its forward pass and one training step are lowered
-    with torch_xla or torchax, for one device. FILE.mlirbc is a StableHLO file, as of torch_xla.
-
-    --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices, and compiles each
-    function that it passes to jax.jit for the TPU as well, once for each set of shapes. It does
-    not see pmap, operations outside jit, or functions that call back into Python. The script's
-    own output goes to stderr. The script runs on a CPU, and the report says where it reads that.
-    Your functions are lowered as on a TPU: the backend and the kind of device have the values of
-    the TPU, and a note says that your code reads them.
-
-    The report names large arrays that a program captures before it compiles the program. All
-    processes together may use 80 % of the memory that is available at the start. The report says
-    whether a program compiles, whether it fits into the memory of a device, and what takes the
-    memory. Nothing is run, so nothing here counts as verified. Exit codes: 0 all compile, 1
-    something does not fit or is refused by JAX or the compiler, 3 no answer, because your code
-    failed, nothing was passed to jax.jit, or time or memory ran out.
-    """
+    """Compile programs for TPUs that are not there; `_HELP` says how."""
     if listing:
         _list()
         return

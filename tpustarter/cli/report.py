@@ -18,15 +18,19 @@ if TYPE_CHECKING:
 SCHEMA = "tpustarter.bug-report/1"
 
 
-@click.command(epilog="Example: tpustarter report --for jax --log train.log")
+@click.command(
+    short_help="Collect what a bug report needs, even while the TPU hangs.",
+    epilog="Example: tpustarter report --for jax --log train.log",
+)
 @click.option(
     "--for",
     "tracker",
     metavar="TRACKER",
-    help="The tracker whose form to fill: jax, pytorch-xla, torchtpu, tensorflow or cloud-tpu.",
+    help="Fill in the form of this issue tracker: jax, pytorch-xla, torchtpu, tensorflow "
+    "or cloud-tpu.",
 )
 @click.option(
-    "--log", metavar="FILE", help="The output of your program, which is searched and not attached."
+    "--log", metavar="FILE", help="The output of your program. It is searched, but not attached."
 )
 @click.option("--python", metavar="PATH", help="The Python whose packages the report lists.")
 @click.option(
@@ -34,46 +38,49 @@ SCHEMA = "tpustarter.bug-report/1"
     type=click.FloatRange(1, 600),
     default=30.0,
     metavar="SECONDS",
-    help="How long a framework may take to answer before it counts as hanging (30).",
+    help="How long a framework may take to answer before it counts as hanging.  [default: 30]",
 )
-@click.option("--no-ask", is_flag=True, help="Only read files, and start no framework.")
+@click.option("--no-ask", is_flag=True, help="Only read files, and load no framework.")
 @click.option(
     "--reproduce",
     "reproduces",
     multiple=True,
     metavar="ID",
-    help="Make a reproducer of this check (jax.all_reduce) or block (jax/precision:product).",
+    help="Make a reproducer of this check, such as jax.all_reduce, or of this block of a lesson, "
+    "such as jax/precision:product.",
 )
 @click.option("--no-reproduce", is_flag=True, help="Make no reproducers.")
-@click.option("--out", default=".", metavar="FOLDER", help="The folder to write into (this one).")
+@click.option(
+    "--out", default=".", metavar="FOLDER", help="The folder to write into.  [default: .]"
+)
 @click.option("--yes", is_flag=True, help="Write the files without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and write nothing.")
 @click.option(
     "--open",
     "opened",
     metavar="FILE",
-    help="Show a report of any machine, judged by today's rules: a .tar.gz, its folder or its "
-    "report.json.",
+    help="Show a report from any machine, judged by today's rules. FILE is a .tar.gz, its folder "
+    "or its report.json.",
 )
 @click.option(
     "--compare",
     nargs=2,
     metavar="A B",
-    help="Show what differs between two reports, most suspicious first. Differences don't change "
-    "the exit code.",
+    help="Show what differs between two reports, the most suspicious first. Differences don't "
+    "change the exit code.",
 )
 def report(**options: Any) -> None:
-    """Collect what maintainers ask for, also while the TPU hangs.
+    """Collect what maintainers ask for in a bug report, even while the TPU hangs.
 
     The report begins with what can be read: versions, variables, chips, locks, logs and the last
-    checks. Then it asks each framework in a process of its own. If that process hangs, the report
-    contains its stack. Names, addresses and paths become pseudonyms, and secrets are taken out.
-    You see the exact text before anything is written, and nothing is sent.
+    checks. Then it starts each framework in a process of its own. If that process hangs, the
+    report contains its stack. Names, addresses and paths become pseudonyms, and secrets are
+    removed. You see the exact text before anything is written, and nothing is sent.
 
-    For each check and each block of a lesson that failed in the last day (the newest three), or
-    for those that you name, it makes a reproducer, which is one file that needs only the framework.
-    It runs the file here, also with other settings and devices, so that the report can say what
-    matters, and whether the failure happens again at all.
+    It also makes a reproducer, one file that needs only the framework, for each of the newest three
+    checks and blocks of lessons that failed in the last day, or for those that you name. It runs
+    that file here, with other settings and devices too. The report can then say whether the failure
+    happens again, and what it depends on.
     """
     if options["opened"] is not None or options["compare"]:
         _read(options)

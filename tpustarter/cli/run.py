@@ -31,9 +31,9 @@ a signal that was sent to this program and handed on."""
 def run(command: tuple[str, ...]) -> None:
     """Run a command, and explain its output if it fails.
 
-    Its input, output, signals and exit code pass through unchanged, and on a terminal it has a
-    terminal. Nothing is kept: the output is searched while it passes, for what `tpustarter explain`
-    knows. The explanation goes to stderr.
+    The command's input, output, signals and exit code pass through unchanged, and if you run it on
+    a terminal, it has a terminal. The output is searched as it passes, for the errors that
+    `tpustarter explain` knows, and it isn't stored. The explanation goes to stderr.
     """
     from tpustarter.explain import known, scanning
     from tpustarter.machine import machine, memory

@@ -27,9 +27,9 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
 
 @click.command(epilog="Example: tpustarter setup jax --yes")
 @click.argument("profile", default="jax")
-@click.option("--yes", is_flag=True, help="Run the plan. Without this option nothing is run.")
-@click.option("--dry-run", is_flag=True, help="Show the plan and run nothing, even with --yes.")
-@click.option("--undo", is_flag=True, help="Show what would be removed, and with --yes remove it.")
+@click.option("--yes", is_flag=True, help="Run the plan. Without this option, it is only shown.")
+@click.option("--dry-run", is_flag=True, help="Only show the plan, even with --yes.")
+@click.option("--undo", is_flag=True, help="Show what would be removed; with --yes, remove it.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
@@ -50,9 +50,9 @@ def setup(
       pytorch-xla  PyTorch/XLA 2.9.0, its last release
       torchtpu     TorchTPU 0.2.0, which succeeds PyTorch/XLA
 
-    You see the plan first: every command, with its reason and what it changes.
-    Steps that are done are skipped, so an interrupted run continues where it stopped.
-    No step uses administrator rights.
+    You see the plan first, with the reason for every command and what it changes.
+    A run skips the steps that are done, so after an interruption it continues where it stopped.
+    No step needs administrator rights.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         # os.path leaves `~name` as it is where pathlib raises for a user that is not there.

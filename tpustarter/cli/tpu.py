@@ -47,9 +47,13 @@ class _Verbs(click.Group):
         """Find a verb; raises Problem for one that is not there."""
         if args and not args[0].startswith("-") and args[0] not in VERBS:
             matches = get_close_matches(args[0], [*VERBS], n=1)
-            hint = f"did you mean `{matches[0]}`?" if matches else "`tpustarter tpu --help`"
+            hint = "run `tpustarter tpu --help` for the list of commands"
+            if matches:
+                hint = f"did you mean `tpustarter tpu {matches[0]}`?"
             with json_even_if_it_breaks(schema_of(["tpu"]), wanted="--json" in args):
-                raise Problem(f"there is no verb `{args[0]}`", hint=hint, code=ExitCode.USAGE)
+                raise Problem(
+                    f"there is no command `tpu {args[0]}`", hint=hint, code=ExitCode.USAGE
+                )
         return super().resolve_command(ctx, args)
 
 
@@ -60,6 +64,6 @@ class _Verbs(click.Group):
 def tpu() -> None:
     """Get a TPU from Google Cloud, look after it, and give it back.
 
-    Every verb shows the gcloud command that does the same. With `--dry-run` it sends nothing and
-    needs no credentials.
+    Each of these commands shows the gcloud command that does the same. With --dry-run, it sends
+    nothing and needs no credentials.
     """

@@ -21,10 +21,11 @@ from tpustarter.terminal import visible, wrap
 @click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
-    """Show what the chips of each TPU have cost so far, at most.
+    """Show the most that the chips of each TPU can have cost so far.
 
-    The figure is the hours since creation, times the chips, times an on-demand price with its date.
-    If a price is not known, the answer says so. Chips that a TRC grant covers cost nothing.
+    The figure is the hours since creation, times the number of chips, times the on-demand price,
+    which is shown with its date. If a price is not known, the answer says so. Chips that a TRC
+    grant covers cost nothing.
     """
     with json_even_if_it_breaks(cost.SCHEMA, wanted=as_json):
         where = place(project, dry_run=dry_run)

@@ -58,32 +58,39 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
     "zones",
     multiple=True,
     metavar="ZONE",
-    help="The zone. Repeat it to try several, in this order.  [default: gcloud's]",
+    help="The zone. Repeat it to try several zones, in this order.  [default: gcloud's]",
 )
 @click.option(
     "--spot",
     is_flag=True,
-    help="Ask for a spot TPU: cheaper, but Google may pre-empt it at any time.",
+    help="Ask for a spot TPU, which is cheaper, but which Google may pre-empt at any time.",
 )
 @click.option("--reserved", is_flag=True, help="Take the TPU from a reservation of the project.")
 @click.option(
     "--reservation", default="", metavar="PATH", help="The full name of that reservation."
 )
-@click.option("--version", metavar="NAME", help="The runtime version.  [default: the generation's]")
+@click.option(
+    "--version", metavar="NAME", help="The runtime version.  [default: the one for this generation]"
+)
 @click.option(
     "--slices",
     type=click.IntRange(1, 256),
     default=1,
-    help="How many slices; more than one make a multislice.",
+    metavar="N",
+    help="How many slices to ask for. More than one make a multislice.",
 )
 @click.option(
-    "--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label; repeat it for more."
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A label. Repeat it for more labels.",
 )
 @click.option(
     "--metadata",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Metadata for every worker; repeat it for more.",
+    help="Metadata for every worker. Repeat it for more keys.",
 )
 @click.option(
     "--startup-script",
@@ -102,35 +109,41 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
     "disks",
     multiple=True,
     metavar="PATH[:ro]",
-    help="A disk to attach, projects/P/zones/Z/disks/NAME; repeat it for more.",
+    help="A disk to attach, as projects/P/zones/Z/disks/NAME. Repeat it for more disks.",
 )
-@click.option("--network", default="default", help="The VPC network.  [default: default]")
 @click.option(
-    "--subnetwork", default="", metavar="NAME", help="A subnetwork of that network, in this region."
+    "--network", default="default", metavar="NAME", help="The VPC network.  [default: default]"
+)
+@click.option(
+    "--subnetwork",
+    default="",
+    metavar="NAME",
+    help="A subnetwork of that network in the region of the zone.",
 )
 @click.option(
     "--internal-ips",
     is_flag=True,
-    help="Give no external addresses; this needs Private Google Access or Cloud NAT.",
+    help="Give the workers no external addresses. They then need Private Google Access or "
+    "Cloud NAT.",
 )
 @click.option(
     "--service-account",
     default="",
     metavar="EMAIL",
-    help="The account as which the workers call Google Cloud.",
+    help="The service account that the workers use for Google Cloud.",
 )
 @click.option(
     "--tag",
     "tags",
     multiple=True,
     metavar="TAG",
-    help="A network tag that firewall rules refer to.",
+    help="A network tag for firewall rules. Repeat it for more tags.",
 )
 @click.option(
     "--valid-until",
     default="",
     metavar="TIME",
-    help="When to leave the queue without a TPU, such as 6h or 2d.",
+    help="How long the request may wait for a TPU before it expires, such as 6h or 2d.",
 )
 @click.option(
     "--patience",
@@ -142,16 +155,18 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
     "--flex-start",
     default="",
     metavar="TIME",
-    help="Print the command that asks for a flex-start TPU for this long, such as 4h.",
+    help="Print the command that asks for a flex-start TPU for this time, such as 4h.",
 )
 @click.option(
-    "--outside-grant", is_flag=True, help="Ask, and pay, for what the TRC grant doesn't cover."
+    "--outside-grant",
+    is_flag=True,
+    help="Ask for a TPU that the TRC grant doesn't cover, and pay for it.",
 )
 @common_options(zone=None)
 @click.option(
     "--yes",
     is_flag=True,
-    help="Don't ask me to type the name, unless the TRC grant doesn't cover it.",
+    help="Don't ask me to type the name, unless the TRC grant doesn't cover this TPU.",
 )
 @click.option(
     "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
@@ -159,8 +174,9 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
 def create_command(**options: Any) -> None:
     """Ask for a TPU with a queued resource, and follow it until it is there.
 
-    NAME is the name of the request and of its node. Several zones are tried one after the
-    other, and at most one request is alive at any time, so that you never pay for two TPUs.
+    NAME becomes the name of the request and of its TPU VM. If you give several zones, they are
+    tried one after the other. At most one request exists at any time, so you never pay for two
+    TPUs.
     """  # fmt: skip
     grant = grants.load()
     requests = [_request(options, zone) for zone in _zones(options, grant)]

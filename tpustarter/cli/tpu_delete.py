@@ -26,14 +26,14 @@ from tpustarter.terminal import visible
 
 @click.command(
     "delete",
-    short_help="Delete a TPU with its request, or what is left over.",
+    short_help="Delete a TPU and its request, or requests that are left over.",
     epilog="Example: tpustarter tpu delete bert",
 )
 @click.argument("name", required=False)
 @click.option(
     "--leftovers",
     is_flag=True,
-    help="Delete every request that has no TPU but still holds its name and quota.",
+    help="Delete every request that has no TPU but still takes up its name and quota.",
 )
 @common_options(zone=None)
 @click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
@@ -49,9 +49,9 @@ def delete_command(
     yes: bool,
     no_wait: bool,
 ) -> None:
-    """Delete a TPU with its request, or everything that is left over.
+    """Delete a TPU and its request, or every request that is left over.
 
-    What will go is shown first, and you type its name before anything is sent.
+    You see first what will be deleted, and nothing is sent before you type its name.
     """
     if bool(name) == leftovers:
         raise Problem(

@@ -34,14 +34,14 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
     short_help="Find what keeps your project from getting a TPU.",
     epilog="Example: tpustarter tpu doctor --zone us-east1-d --type v6e-8",
 )
-@common_options(zone="Where a TPU is wanted.")
+@common_options(zone="The zone in which you want a TPU.")
 @click.option(
     "--type", "tpu_type", metavar="TYPE", help="The accelerator type that you want, such as v6e-8."
 )
 @click.option(
     "--show-names",
     is_flag=True,
-    help="Show project ids, numbers and addresses, which are left out otherwise.",
+    help="Show project ids, numbers and addresses, which are otherwise left out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def doctor_command(
@@ -53,15 +53,18 @@ def doctor_command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Find what keeps your project from getting a TPU, and how to settle it.
+    """Find what keeps your project from getting a TPU, and how to fix it.
 
     It asks Google about the project with your own credentials, changes nothing, and takes at most
-    about 20 seconds. What it cannot see is reported as unknown, together with the gcloud
-    command that looks.
+    about 20 seconds. If it can't find something out, it says so, with the gcloud command that
+    does.
 
     \b
-    Exit code: 0 nothing stands in the way, 1 something does, 3 something that
-    matters is unknown, 77 there are no credentials that work.
+    Exit codes:
+      0   nothing stands in the way
+      1   something stands in the way
+      3   something that matters is unknown
+      77  there are no credentials that work
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         from tpustarter.cloud import doctor as core

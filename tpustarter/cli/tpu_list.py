@@ -38,10 +38,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 @click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
 @_JSON
 def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
-    """List every TPU and every request for one, with its state in words.
+    """List every TPU and every request for one, and say what its state means.
 
-    A request that this program made and that Google doesn't list is shown too, until it is known to
-    be gone.
+    A request that you made with tpustarter is listed until it is known to be gone, even if Google
+    no longer lists it.
     """
     with json_even_if_it_breaks(overview.SCHEMA, wanted=as_json):
         where = place(project, dry_run=dry_run)
@@ -55,7 +55,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
 
 @click.command(
     "show",
-    short_help="Show one TPU: state, workers, addresses, health.",
+    short_help="Show the state, workers, addresses and health of one TPU.",
     epilog="Example: tpustarter tpu show bert",
 )
 @click.argument("name")
@@ -65,7 +65,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
 def show_command(
     *, name: str, project: str | None, zone: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    """Show one TPU: its state, its workers with their addresses, and its health."""
+    """Show the state of one TPU, its workers with their addresses, and its health."""
     with json_even_if_it_breaks(overview.SCHEMA, wanted=as_json):
         where = place(project, dry_run=dry_run)
         zone_name = request.check_zone(zone) if zone else EVERY_ZONE

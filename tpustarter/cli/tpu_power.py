@@ -36,7 +36,7 @@ def stop_command(
 def start_command(
     *, name: str, project: str | None, zone: str | None, dry_run: bool, yes: bool
 ) -> None:
-    """Start a stopped TPU VM, which is billed from then on."""
+    """Start a stopped TPU VM. It is billed from then on."""
     _send("start", name, project, zone, dry_run=dry_run, yes=yes)
 
 

@@ -43,7 +43,7 @@ from tpustarter.terminal import visible, wrap
     "--worker",
     default="0",
     metavar="N|all",
-    help="The worker by number, or all of them.  [default: 0]",
+    help="The number of the worker, or all for every worker.  [default: 0]",
 )
 @click.option(
     "--via",
@@ -59,15 +59,16 @@ from tpustarter.terminal import visible, wrap
 @click.option("--user", metavar="NAME", help="The user to log in as.  [default: as gcloud does]")
 @click.option(
     "--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-    help="End the command on every worker after this long.",
+    help="End the command on every worker after this time.",
 )  # fmt: skip
 @common_options()
 def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     """Run a command on one worker of a TPU, or on all of them at the same time.
 
-    A command of one word is given to the worker's shell as it is; one of several words is quoted,
-    so that it arrives as you typed it. Output is marked with its worker, and is kept in a file per
-    worker. The exit code is the worst of all workers; 255 means that one was not reached.
+    If COMMAND is one word, the shell of the worker gets it as it is. Several words are quoted, so
+    that they arrive as you typed them. Each line of output names its worker, and the output of each
+    worker is saved in a file. The exit code is the worst one of all workers, and 255 means that a
+    worker could not be reached.
     """
     choice = workers.parse_choice(options["worker"])
     user = connecting.check_user(options["user"])

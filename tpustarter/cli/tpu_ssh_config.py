@@ -25,15 +25,21 @@ from tpustarter.terminal import visible, wrap
     "--file",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The ssh configuration.  [default: ~/.ssh/config]",
+    help="The ssh configuration file.  [default: ~/.ssh/config]",
 )
-@click.option("--remove", is_flag=True, help="Remove the entries of NAME, or all of them.")
+@click.option(
+    "--remove", is_flag=True, help="Remove the entries of NAME; without NAME, remove them all."
+)
 @click.option(
     "--iap",
     is_flag=True,
     help="Connect through Identity-Aware Proxy, even if the TPU has an address.",
 )
-@click.option("--user", metavar="NAME", help="The user to log in as.  [default: your name here]")
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="The user to log in as.  [default: your user name on this machine]",
+)
 @click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
 @click.option("--project", metavar="ID", help="The Google Cloud project.  [default: gcloud's]")
 @click.option("--dry-run", is_flag=True, help="Show the difference and write nothing.")
@@ -48,12 +54,12 @@ def ssh_config_command(
     zone: str | None,
     dry_run: bool,
 ) -> None:
-    """Let `ssh`, `scp`, `rsync` and editors know your TPUs by name.
+    """Let ssh, scp, rsync and editors reach your TPUs by name.
 
-    It writes an entry for each worker into your ssh configuration: `tpu-bert-w0`, `tpu-bert-w1`
-    and so on, and `tpu-bert` for the first one. Without NAME it writes every TPU that is READY,
-    and removes those that are gone. The difference is shown first, and all other lines stay as
-    they are.
+    It writes an entry for each worker into your ssh configuration. For a TPU called bert these are
+    tpu-bert-w0, tpu-bert-w1 and so on, and tpu-bert for the first worker. Without NAME, it writes
+    entries for every TPU that is READY, and removes those of TPUs that are gone. You see the
+    difference first, and all other lines stay as they are.
     """
     path = file.expanduser() if file else ssh_config.default_path()
     zone = request.check_zone(zone) if zone else None

@@ -33,7 +33,7 @@ from tpustarter.terminal import visible
 def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: bool) -> None:
     """Follow a request until its TPU is there, or until it is certain that it won't come.
 
-    Ctrl-C stops following; the request stays.
+    Ctrl-C only stops following, and the request stays in the queue.
     """
     where = place(project, dry_run=dry_run)
     if dry_run:

@@ -29,7 +29,11 @@ _COLOURS = {"heading": "cyan", "ended": "red"}
 _MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
 
 
-@click.command("trc", epilog="Example: tpustarter trc --allow v6e:64:spot:us-east1-d --days 30")
+@click.command(
+    "trc",
+    short_help="Record what your TPU Research Cloud grant covers, and show it.",
+    epilog="Example: tpustarter trc --allow v6e:64:spot:us-east1-d --days 30",
+)
 @click.argument("file", required=False, metavar="[FILE|-]")
 @click.option(
     "--paste", is_flag=True, help="Read another e-mail that you paste into this terminal."
@@ -38,12 +42,17 @@ _MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
     "--allow",
     multiple=True,
     metavar="LINE",
-    help="One line of the grant, GENERATION:CHIPS:TIER:ZONE, in place of the e-mail; repeat it for "
-    "more.",
+    help="One line of the grant, as GENERATION:CHIPS:TIER:ZONE, in place of the e-mail. Repeat it "
+    "for more lines.",
 )
 @click.option("--start", metavar="DAY", help="The first day of the grant, such as 2026-11-03.")
-@click.option("--days", type=click.IntRange(1, MOST_DAYS), help="How many days the grant lasts.")
-@click.option("--forget", is_flag=True, help="Delete what this program has noted of the grant.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, MOST_DAYS),
+    metavar="N",
+    help="How many days the grant lasts.",
+)
+@click.option("--forget", is_flag=True, help="Delete what is stored about the grant.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def trc(
     *,
@@ -55,11 +64,12 @@ def trc(
     forget: bool,
     as_json: bool,
 ) -> None:
-    """Note what a TRC grant covers, and show it.
+    """Record what your TPU Research Cloud (TRC) grant covers, and show it.
 
-    FILE is the e-mail of the grant, `-` reads it from stdin, and without either you can paste it.
-    This machine keeps only the zones, generations, chips and tiers, the first day and the number
-    of days. From then on `tpustarter tpu create` refuses what the grant does not cover.
+    FILE is the e-mail about the grant, and - reads it from stdin. Without either, you can paste it.
+    Only the zones, generations, chips and tiers, the first day and the number of days are stored,
+    and only on this machine. From then on, `tpustarter tpu create` refuses what the grant doesn't
+    cover.
     """
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         now = WallClock().now()

@@ -326,7 +326,9 @@ def unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
             unknown = unknown_google_devices(machine)
             return f"no TPU known here, {unknown_text(unknown)}" if unknown else NO_TPU
         if count < needs["chips"]:
-            return f"{count} TPU chip(s) on this machine, {needs['chips']} needed"
+            return (
+                f"this machine has only {count} of the {needs['chips']} TPU chips that are needed"
+            )
     if needs.get("container") and container(machine) is None:
         return "this is not a container"
     if needs.get("google_cloud") and not google_cloud(machine):

@@ -14,7 +14,7 @@ def unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
     platform = needs.get("platform", target().platform)
     if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
         return None
-    return f"needs a {platform} device, found {target().platform}"
+    return _other_platform(platform, target().platform)
 
 
 def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
@@ -36,15 +36,22 @@ def unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
     return _unmet_devices(ran_on, device_needs)
 
 
+def _other_platform(needed: str, found: str) -> str:
+    """Return that the devices of this run are of another kind."""
+    here = f"only a {found.upper()}" if found in ("tpu", "gpu", "cpu") else "no device"
+    return f"this run has {here}, and a {needed.upper()} is needed"
+
+
 def _unmet_devices(ran_on: Mapping[str, Any], needs: Mapping[str, Any]) -> str | None:
     count, platform = ran_on.get("count", 0), ran_on.get("platform", "none")
     if count < needs.get("devices", 0):
-        return f"needs {needs['devices']} devices, found {count}"
+        devices = f"only {count} device{'' if count == 1 else 's'}" if count else "no device"
+        return f"this run has {devices}, and {needs['devices']} are needed"
     if platform != needs.get("platform", platform):
-        return f"needs a {needs['platform']} device, found {platform}"
+        return _other_platform(needs["platform"], platform)
     generations = needs.get("generation")
-    if generations and target().generation not in (
-        [generations] if isinstance(generations, str) else generations
-    ):
-        return f"needs generation {generations}, found {target().generation or 'none'}"
+    names = [generations] if isinstance(generations, str) else generations or ()
+    if names and target().generation not in names:
+        here = f"a TPU {target().generation}" if target().generation else "no TPU"
+        return f"this run has {here}, and a TPU {' or '.join(names)} is needed"
     return None

@@ -138,7 +138,7 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
         lowered: dict[str, Any] = command["lowered"]
         count = int(lowered["devices"])
         if count > len(devices):
-            raise ValueError(f"needs {count} devices, this TPU has {len(devices)}")
+            raise ValueError(f"it needs {count} devices, and this TPU has {len(devices)}")
 
         def compile_it() -> Any:
             return stablehlo.compile_for(devices[:count], text, lowered)

@@ -90,7 +90,7 @@ def _answer(request: Request, name: str, tpu: str) -> Answer:
     for _ in rehearsal.events():
         pass
     if not rehearsal.results:
-        why = f": it {rehearsal.skipped[0]['reason']}" if rehearsal.skipped else ""
+        why = f": {rehearsal.skipped[0]['reason']}" if rehearsal.skipped else ""
         raise Problem(f"no answer about `{name}` for {tpu}{why}", code=ExitCode.INCONCLUSIVE)
     names = {field.name for field in fields(Answer)}
     answer = {key: value for key, value in rehearsal.results[0].items() if key in names}

@@ -263,7 +263,7 @@ class Rehearsal:
                 if check in self._torch_checks:
                     continue
                 if needed > topology.devices:
-                    why = f"needs {needed} devices, {topology.name} has {topology.devices}"
+                    why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                     self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
                     continue
                 yield Task(check.id, topology.name, _fields(topology), {"check": check.id})
@@ -329,7 +329,7 @@ class Rehearsal:
                         {**exported.source, **check}, exported.notes)  # fmt: skip
             needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
             if needed > topology.devices:
-                why = f"needs {needed} devices, {topology.name} has {topology.devices}"
+                why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                 self.skipped.append({"name": exported.program, "tpu": topology.name, "reason": why})
                 continue
             if exported.error is None:
