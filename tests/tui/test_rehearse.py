@@ -136,6 +136,23 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
     run(journey)
 
 
+@pytest.mark.parametrize("width", [149, 150])
+def test_on_a_wide_terminal_the_answer_stands_beside_the_table(
+    tmp_path: Path, stub: Path, width: int
+) -> None:
+    """Below that it stands under the table."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(width, 40)) as pilot:
+            await choose(pilot, "v5e-8")
+            await press(pilot, "r")
+            table, details = (pilot.app.screen.query_one(name) for name in ("#table", "#details"))
+            assert (details.region.x > table.region.x) == (width == 150)
+            assert (details.region.y > table.region.y) == (width == 149)
+
+    run(journey)
+
+
 def test_what_the_compiler_says_is_text(tmp_path: Path, stub: Path) -> None:
     """Markup and escape codes in a reason are shown as they are, in the answer and in full."""
 
@@ -233,7 +250,7 @@ def test_what_was_chosen_is_kept_while_the_app_runs(tmp_path: Path, stub: Path) 
             await press(pilot, "space", "escape")
             assert isinstance(pilot.app.screen, Home)
             seen = await press(pilot, "r")
-            assert "r compiles 1 check for 1 TPU." in seen
+            assert "r compiles 1 check for 1 TPU, in about 10 s." in seen
             assert "[ ] jax.compiles" in seen
             assert "[x] v5e-8" in seen
 
@@ -280,7 +297,7 @@ def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path
 
             seen = await press(pilot, "escape", "end", "space")
             assert "[x] jax.compiles" in seen
-            assert "r compiles 1 check for 2 TPUs." in seen
+            assert "r compiles 1 check for 2 TPUs, in about 10 s." in seen
 
     run(journey)
 
@@ -334,10 +351,13 @@ def test_what_names_no_file_is_told(
 
 
 def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -> None:
-    """No sheet to put away: the screen says what is missing and what to do."""
+    """Before anything is started, and no sheet is to be put away."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, None, "compiles") as pilot:
+            seen = on_screen(pilot.app)
+            assert "The TPU compiler is not installed here" in seen
+            assert "s set up the compiler" in seen
             seen = await press(pilot, "r")
             assert "no Python found here has the TPU compiler" in seen
             assert "tpustarter setup rehearse" in seen

@@ -282,6 +282,11 @@ def exit_reason(event: Event, text: str) -> str:
     return f"the compiler crashed: {process_ending(event)[2]}"
 
 
+def is_here(machine: host.Machine) -> bool:
+    """Return whether an environment with the TPU compiler is found without being told where."""
+    return any(True for _ in interpreters.with_libtpu(machine.env, Path.cwd()))
+
+
 def find(explicit: str | None, machine: host.Machine) -> Path:
     """Return the Python that has the TPU compiler; raises Problem where none is found."""
     if explicit is not None:

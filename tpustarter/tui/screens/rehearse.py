@@ -19,17 +19,24 @@ from tpustarter import content
 from tpustarter.content import Check
 from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import own_code
+from tpustarter.rehearsal import compiler, own_code
+from tpustarter.rehearsal.progress import about
 from tpustarter.rehearsal.run import EVERY_GENERATION, Request
 from tpustarter.terminal import visible
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.screens.rehearsing import BESIDE, Rehearsing
+from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
 from tpustarter.tui.widgets import Row, Rows
 
 NAME = "rehearse"
 """What the app keeps the screen under, so that its choices last as long as the app."""
 FUNCTION, SCRIPT = "function", "script"
+CHECK_S = 1.6
+"""About how long the programs of one check are compiled for one TPU, on two cores."""
+NO_COMPILER = (
+    "The TPU compiler is not installed here, and a rehearsal needs it. Press s to see how it is "
+    "set up: 400 MB to download, 1.2 GB on the disk."
+)
 OWN = {
     FUNCTION: (
         "a function in a file of mine",
@@ -51,6 +58,14 @@ class TypedProgram:
 
     kind: str
     words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Available:
+    """What there is to rehearse with here."""
+
+    checks: list[Check]
+    has_compiler: bool
 
 
 class ChoiceRows(Rows):
@@ -96,11 +111,14 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
         Binding("a", "all", "all or none", tooltip="tpustarter rehearse"),
         Binding("tab,left,right,shift+tab", "other", "other list", key_display="Tab",
                 tooltip="programs or TPUs"),
+        Binding("s", "setup", "set up the compiler", tooltip="tpustarter setup rehearse"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__("Rehearse for a TPU that is not here")
         self._checks: list[Check] = []
+        self._has_compiler = True
+        """Whether an environment with the TPU compiler was found; until it was looked for, too."""
         self._excluded: set[str] = set()
         """Checks that are not wanted."""
         self._tpus = set(EVERY_GENERATION)
@@ -134,17 +152,23 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self) -> None:
         checks = content.read_checks(self.tutor.checks)
-        self.post_message(Looked([check for check in checks if check.has_programs]))
+        programs = [check for check in checks if check.has_programs]
+        has_compiler = compiler.is_here(self.tutor.machine)
+        self.post_message(Looked(Available(programs, has_compiler=has_compiler)))
 
     def on_looked(self, message: Looked) -> None:
         """Show the checks, or take what was typed."""
-        if not isinstance(message.what, TypedProgram):
-            is_first = not self._checks and message.what
-            self._checks = message.what
-            self._show(message.what[0].id if is_first else None)
-        elif self.query_one(OwnLine).display:  # Esc may have come first
-            self._own_kind = message.what.kind
-            self._words[self._own_kind] = message.what.words
+        if isinstance(message.what, Available):
+            is_first = not self._checks and message.what.checks
+            self._checks, self._has_compiler = message.what.checks, message.what.has_compiler
+            self._show(self._checks[0].id if is_first else None)
+        elif isinstance(message.what, TypedProgram):
+            self._take(message.what)
+
+    def _take(self, program: TypedProgram) -> None:
+        if self.query_one(OwnLine).display:  # Esc may have come first
+            self._own_kind = program.kind
+            self._words[self._own_kind] = program.words
             self.action_back()
 
     def _show(self, mark: str | None = None) -> None:
@@ -182,6 +206,8 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
         programs = (
             "your own file" if self._own_kind else f"{count} check{'' if count == 1 else 's'}"
         )
+        if not self._has_compiler:
+            return NO_COMPILER
         if not (self._own_kind or count):
             return "Choose at least one program: Space takes the marked line in."
         if not self._tpus:
@@ -189,7 +215,8 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
         tpus = f"{len(self._tpus)} TPU{'' if len(self._tpus) == 1 else 's'}"
         if self._own_kind == SCRIPT:
             return f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
-        return f"r compiles {programs} for {tpus}. Nothing is run, no TPU is needed."
+        long = f", in {about(count * len(self._tpus) * CHECK_S)}" if count else ""
+        return f"r compiles {programs} for {tpus}{long}. Nothing is run, no TPU is needed."
 
     @property
     def _on_tpus(self) -> bool:
@@ -276,6 +303,10 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
                 request = replace(request, ids=(first,), arguments=tuple(rest))
         self.tutor.push_screen(Rehearsing(request))
 
+    def action_setup(self) -> None:
+        """Show how the compiler gets here."""
+        self.tutor.go.to_setup("rehearse")
+
     def action_back(self) -> None:
         """Leave the line first, then the screen."""
         line = self.query_one(OwnLine)
@@ -293,13 +324,15 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
 
     def on_resize(self) -> None:
         """Put the lists beside each other where there is room."""
-        self.set_class(self.size.width < BESIDE, "-narrow")
+        self.set_class(self.size.width < NARROW, "-narrow")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         typing = isinstance(self.focused, OwnLine)
         if action == "start":
             return bool(self._tpus) and bool(self._own_kind or self._chosen_checks) and not typing
+        if action == "setup":
+            return not self._has_compiler and not typing
         if action in ("all", "other"):
             return not typing
         return super().check_action(action, parameters)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -30,8 +30,8 @@ from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
 
-BESIDE = 70
-"""Columns from which things stand beside each other."""
+NARROW = 70
+"""Columns below which lists stand below each other."""
 NOTHING_RUN = "Nothing is run on a TPU."
 WHAT_NOW = "Choose an answer with the arrow keys, compare TPUs with c, or leave with Esc."
 BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
@@ -56,6 +56,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
   script of yours printed and gave to `jax.jit`.
 * **x** or **Esc** stops at once. **r** starts all of it again, and reuses stored answers.
 """
+    BESIDE = 150
+    """A table with seven TPUs takes half of that."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
         Binding("g", "view('words')", "compiler's words", tooltip="tpustarter rehearse ID -v"),
@@ -97,10 +99,12 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         opening = Static("", id="opening")
         opening.display = False
         yield opening
-        yield Static("", id="tpu-names")
-        yield Table(self._answers)
-        with VerticalScroll(id="details"):
-            yield Static("", id="found")
+        with Container(id="both"):
+            with Vertical(id="table"):
+                yield Static("", id="tpu-names")
+                yield Table(self._answers)
+            with VerticalScroll(id="details"):
+                yield Static("", id="found")
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
@@ -239,7 +243,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
 
     def _show_opening(self) -> None:
         """Say which compiler it is, where there is room."""
-        has_room = self.size.height >= LOW and self.size.width >= BESIDE
+        has_room = self.size.height >= LOW and self.size.width >= NARROW
         self.say(self._opening if has_room else "", where="opening")
 
     def _show(self) -> None:

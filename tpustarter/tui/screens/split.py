@@ -18,12 +18,13 @@ from tpustarter.tui.widgets import DetailRows, Rows
 
 LOW = 18
 """Lines below which a screen shows either the list or the details."""
-BESIDE = 120
-"""Columns from which the details stand beside the list."""
 
 
 class Split(Page):
     """List, details, and one line that says how far it is."""
+
+    BESIDE: ClassVar[int] = 120
+    """Columns from which the details stand beside the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "details", "the list", key_display="Enter", tooltip="back to the list"),
@@ -85,5 +86,5 @@ class Split(Page):
 
     def on_resize(self) -> None:
         """Put the details where there is room; without any they wait for Enter."""
-        self.set_class(self.size.width >= BESIDE, "-beside")
+        self.set_class(self.size.width >= self.BESIDE, "-beside")
         self.set_class(self.size.height < LOW, "-low")
