@@ -386,7 +386,7 @@ def test_a_file_that_cannot_be_read_is_one_clear_problem(tmp_path: Path) -> None
         str(tmp_path / "pipe"): "not a regular file",
         str(tmp_path / "big"): "found 200000000 bytes, expected",
         str(tmp_path / "latin"): "it is not JSON",
-        "last": "no report is kept here",
+        "last": "no report has been saved yet",
     }
     for name, said in wanted.items():
         with pytest.raises(Problem, match=said) as caught:

@@ -118,8 +118,12 @@ def test_hints_solution_and_reset(lessons: Path) -> None:
     ("arguments", "code", "said"),
     [
         (("made/duble",), 2, "did you mean `made/double`?"),
-        (("made/double", "--hint", "--solution"), 2, "goes with --exercise"),
-        (("made/double", "--lint"), 2, "each go alone"),
+        (
+            ("made/double", "--hint", "--solution"),
+            2,
+            "takes one of --watch, --hint, --solution and --reset",
+        ),
+        (("made/double", "--lint"), 2, "give only one of --search, --old,"),
     ],
 )
 def test_what_cannot_be_done_is_told(

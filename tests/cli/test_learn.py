@@ -130,7 +130,7 @@ def test_the_list_is_the_path_by_stages_and_the_rest_where_it_is_asked_for() -> 
     assert [name for name in ids if f" {name} " in track] == [
         name for name in ids if name.startswith("slices/")
     ]
-    assert "-v goes with the list alone" in learn("-v", "jax/jit").stderr
+    assert "-v only works with the list of lessons" in learn("-v", "jax/jit").stderr
 
 
 def test_a_short_id_is_that_of_the_path() -> None:
@@ -200,7 +200,7 @@ def test_exit_codes_are_those_of_a_check(
         (("made/sampel",), 2, "did you mean `made/sample`?"),
         (("made/sample", "--all"), 2, "not both"),
         (("--run",), 2, "--run needs a lesson"),
-        (("--lint", "--json"), 2, "each go alone"),
+        (("--lint", "--json"), 2, "give only one of --search, --old,"),
         (("--import", "/nope"), 2, "No such file"),
         (("--import", "/dev/null"), 78, "is not what `tpustarter learn --export` prints"),
         (("--search", "xyzzyx"), 5, "nothing here is about"),
@@ -209,8 +209,8 @@ def test_exit_codes_are_those_of_a_check(
         (("--old", " "), 2, "--old needs some words of an older tutorial, such as"),
         (("",), 2, "a lesson needs a name, such as"),
         (("made/sample", "--notebook", ""), 2, "--notebook needs a file, such as"),
-        (("made/sample", "--force"), 2, "--force goes with --notebook"),
-        (("made/sample", "--devices", "4"), 2, "go with --run"),
+        (("made/sample", "--force"), 2, "--force only works with --notebook"),
+        (("made/sample", "--devices", "4"), 2, "only work with --run or --exercise"),
         (("made/sample", "--run", "--python", "/nope"), 2, "there is no program at `/nope`"),
         (("made/sample", "--run", "--python", "/bin/cat"), 78, "did not answer as a Python"),
     ],

@@ -84,9 +84,9 @@ def test_what_is_no_compiler_is_told_apart(
         (("jax.compiles", "--tpu", ","), 2, "unknown TPU type: found ``"),
         (("jax.compiles", "--tpu", "v5e-32"), 2, "expected one of v5e-1, v5e-4, v5e-8"),
         (("jax.nope",), 2, "there is no check `jax.nope`"),
-        (("jax.compiles", "--arg", "f32[8]"), 2, "`--arg` belongs to a `FILE.py:FUNCTION`"),
+        (("jax.compiles", "--arg", "f32[8]"), 2, "`--arg` needs a function, and none is named"),
         (("nofile.py:step",), 2, "there is no file `nofile.py`"),
-        (("nofile.py:step", "jax.compiles"), 2, "a file is rehearsed alone"),
+        (("nofile.py:step", "jax.compiles"), 2, "only one file can be rehearsed at a time"),
         (("--script", "nofile.py"), 2, "there is no file `nofile.py`"),
     ],
 )  # fmt: skip

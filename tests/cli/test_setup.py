@@ -142,7 +142,7 @@ def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) ->
     assert "To remove it: tpustarter setup jax --undo --yes" == shown.stdout.splitlines()[-1]
     (folder / "mine").write_text("")
     refused = setup(machine, "--undo", "--yes")
-    assert (3, True) == (refused.returncode, "put there: `mine`" in refused.stderr)
+    assert (3, True) == (refused.returncode, "did not make: `mine`" in refused.stderr)
     (folder / "mine").unlink()
     assert 0 == setup(machine, "--undo", "--yes").returncode
     assert not folder.exists()
@@ -153,7 +153,7 @@ def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) ->
     [
         (["torch"], 2, "there is no set-up profile `torch`"),
         (["--folder", "/proc/1/x/y", "--yes"], 3, "the folder `/proc/1/x` does not exist"),
-        (["--undo", "--yes"], 3, "does not exist: nothing to undo"),
+        (["--undo", "--yes"], 3, "does not exist, so there is nothing to undo"),
         (["--folder", "~nobody-here/x", "--yes"], 3, "~nobody-here` does not exist"),
         (["--folder", "/", "--yes"], 3, "exit 3: environment: `/` is not empty"),
         (["--folder", "/dev/null/x", "--yes"], 3, "setup jax --folder /dev/null/x --yes`"),

@@ -317,7 +317,7 @@ def test_a_tpu_that_is_not_there_is_one_error(cloud: FakeCloud, tools: Path, run
     missing, waits = run("nope", "--", "ls"), run("waits", "--", "ls")
 
     assert 2 == missing.returncode
-    assert "nothing is called `nope`" in missing.stderr
+    assert "there is no TPU and no request called `nope`" in missing.stderr
     assert 75 == waits.returncode
     assert "`waits` has no TPU VM, because it is ACCEPTED" in waits.stderr
     assert [] == calls(tools)

@@ -120,8 +120,8 @@ def test_it_is_forgotten() -> None:
     [
         (("no-such-file",), "cannot read"),
         (("/dev/zero",), "cannot read"),
-        (("-", "--allow", "v6e:1:spot:us-east1-d"), "exclude each other"),
-        (("--forget", "-"), "no other grant"),
+        (("-", "--allow", "v6e:1:spot:us-east1-d"), "give the grant in one way only"),
+        (("--forget", "-"), "cannot be combined with a file"),
         (("--allow", "v6e:64"), "not a line of a grant"),
         (("--allow", "v6e:0:spot:us-east1-d"), "not a number of chips"),
         (("--allow", "v6f:1:spot:us-east1-d"), "unknown TPU"),

@@ -92,7 +92,7 @@ def test_where_nobody_can_be_asked_one_error_lists_the_options_that_are_missing(
     assert (2, "") == (done.returncode, done.stdout)
     assert (
         "error: there is no terminal to ask on, and `--from`, `--have` are missing\n\n"
-        "hint: answer with options\n"
+        "hint: answer the questions with options, for example\n"
         "  tpustarter learn --which --from nothing --need learn --have laptop\n"
         "  --from  numpy, pytorch, tensorflow, jax, nothing\n"
         "  --have  v2-v3, v4, v5e-v6e, tpu7x, notebook, laptop, v6e-8\n"
@@ -102,9 +102,12 @@ def test_where_nobody_can_be_asked_one_error_lists_the_options_that_are_missing(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("--from", "cuda", "--need", "keep", "--have", "v4"), "`--from` does not know `cuda`"),
-        (("--have", ""), "`--have` does not know ``"),
-        (("jax/precision",), "each go alone"),
+        (
+            ("--from", "cuda", "--need", "keep", "--have", "v4"),
+            "`cuda` is not an answer to `--from`",
+        ),
+        (("--have", ""), "`` is not an answer to `--have`"),
+        (("jax/precision",), "give only one of --search, --old,"),
         (("--run",), "--run needs a lesson"),
     ],
 )
@@ -124,7 +127,7 @@ def test_the_answers_go_with_which_only() -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
 
     assert done.returncode == 2
-    assert "--from, --need and --have go with --which" in done.stderr
+    assert "--from, --need and --have only work with --which" in done.stderr
 
 
 def test_on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() -> None:
@@ -133,9 +136,18 @@ def test_on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() -> None:
         answer(tty, "2")
         tty.until(lambda text: "What do you want to do" in text and text.rstrip().endswith(":"))
         tty.press("9\n")
-        tty.until(lambda text: "9 is none of 1 to 6" in text and text.rstrip().endswith(":"))
+        tty.until(
+            lambda text: (
+                "9 is not an answer. Type a number from 1 to 6" in text
+                and text.rstrip().endswith(":")
+            )
+        )
         tty.press("\n")
-        tty.until(lambda text: "`` is none of 1 to 6" in text and text.rstrip().endswith(":"))
+        tty.until(
+            lambda text: (
+                "\nType a number from 1 to 6, or one of" in text and text.rstrip().endswith(":")
+            )
+        )
         tty.press("train\n")
         answer_last(tty, "v6e-8")
         text = tty.until(lambda text: "The same without questions" in text)

@@ -24,8 +24,8 @@ SCRIPTS = {
     "closes-all": "exec <&- >&- 2>&-; sleep 0.2",
 }
 NAMED = [
-    ("", 2, "the Python to test was named with an empty text"),
-    (" ", 2, "the Python to test was named with an empty text"),
+    ("", 2, "the Python to test was given as an empty text"),
+    (" ", 2, "the Python to test was given as an empty text"),
     ("{}/nothing", 2, "there is no program at"),
     ("{}", 2, "there is no program at"),
     ("~nobody-of-this-name/bin/python", 2, "there is no program at"),

@@ -75,8 +75,8 @@ USAGE = {
     "arguments": ({"ids": (f"{MODULES}:make",), "framework": "torch_xla", "arguments": ("f32[2]",)},
                   "torch_xla is to lower a PyTorch module"),
     "framework without a file": ({"ids": ("jax.every_device",), "framework": "torchax"},
-                                 "`--framework` belongs to a `FILE.py:FUNCTION`"),
-    "two files": ({"ids": ("a.mlirbc", "b.mlirbc")}, "a file is rehearsed alone"),
+                                 "`--framework` needs a function, and none is named"),
+    "two files": ({"ids": ("a.mlirbc", "b.mlirbc")}, "only one file can be rehearsed at a time"),
     "no such file": ({"ids": ("forward.bytecode",)}, "there is no file `forward.bytecode`"),
 }  # fmt: skip
 

@@ -325,7 +325,7 @@ def test_undo_removes_what_setup_made_and_nothing_else(was_there: bool, tmp_path
     list(setup.run())
     (setup.folder / "train.py").write_text("mine")
 
-    with pytest.raises(Problem, match=r"did not put there: `train\.py`"):
+    with pytest.raises(Problem, match=r"did not make: `train\.py`"):
         setup.undo()
     assert setup.folder == environments.proved()
     (setup.folder / "train.py").unlink()
@@ -390,7 +390,7 @@ def test_files_of_the_user_outlive_an_environment_without_its_python(tmp_path: P
     ended = run(make(tmp_path))[-1]
 
     assert ("environment", "blocked") == (ended.step.id, ended.step.state)
-    assert "`~/tpu` holds what set-up did not put there: `train.py`" in ended.step.note
+    assert "`~/tpu` contains files that set-up did not make: `train.py`" in ended.step.note
     (setup.folder / "train.py").unlink()
     again = make(tmp_path)
     assert "it is removed first" in again.steps[1].note
@@ -425,7 +425,7 @@ def test_an_environment_in_use_is_not_removed(
     sleep = shutil.copy(shutil.which("sleep") or "", setup.folder / "bin")
     with subprocess.Popen([sleep, "600"]) as process:
         try:
-            with pytest.raises(Problem, match=f"are running: pid `{process.pid}`"):
+            with pytest.raises(Problem, match=f"are still running: pid `{process.pid}`"):
                 setup.undo()
         finally:
             process.kill()
@@ -484,7 +484,7 @@ def test_a_remembered_path_that_is_none_is_forgotten(tmp_path: Path) -> None:
 def test_a_folder_whose_name_cannot_be_shown_or_made_is_refused(tmp_path: Path) -> None:
     """A line break in a path breaks what activates it; a name may be too long for the disk."""
     machine = make(tmp_path, tools={"uv": True}) and _MACHINES[tmp_path]
-    with pytest.raises(Problem, match="not shown"):
+    with pytest.raises(Problem, match="cannot be shown"):
         Setup(machine=machine, folder=tmp_path / "a\nb", own=[])
     setup = Setup(machine=machine, folder=tmp_path / ("a" * 300), own=[])
 

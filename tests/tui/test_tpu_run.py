@@ -161,7 +161,7 @@ def test_what_stands_in_the_way_is_one_error(
             (tools / "again/gcloud").rename(tools / "gcloud")
             cloud.nodes.clear()
             seen = text_of(await press(pilot, "escape", "escape", "enter"))
-            assert "nothing is called bert" in seen
+            assert "there is no TPU and no request called bert" in seen
 
     run(journey)
 

@@ -78,7 +78,7 @@ def choose(
         chosen = next(having, in_order[0])
     else:
         raise Problem(
-            "no Python to test: none is active, and there is no `python3` on PATH",
+            "there is no Python to test: no environment is active, and `python3` is not on PATH",
             hint="name one with `--python PATH`",
         )
     others = [
@@ -150,7 +150,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
 def _explicit(text: str) -> Interpreter:
     if not text.strip():  # as from `--python "$MY_PYTHON"` where that is not set
         raise Problem(
-            "the Python to test was named with an empty text",
+            "the Python to test was given as an empty text",
             hint="set the variable behind `--python`, or leave the option out",
             code=ExitCode.USAGE,
         )
@@ -164,7 +164,7 @@ def _explicit(text: str) -> Interpreter:
         path = Path(executable)
     if not os.path.isfile(path) or not os.access(path, os.X_OK):  # noqa: PTH113
         raise Problem(
-            f"`--python {text}` is not a Python: there is no program at `{path}` this user may run",
+            f"`--python {text}` is not a Python: there is no program at `{path}` that you may run",
             hint="give the path of an interpreter, such as `--python ~/tpu/bin/python`",
             read="setup/python-and-environments",
             code=ExitCode.USAGE,

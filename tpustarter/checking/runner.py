@@ -127,7 +127,9 @@ class Runner:
         if self.stopped_by is not None:
             interrupted = self.stopped_by == signal.SIGINT
             code = ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
-            raise Problem("stopped before anything was run", hint="run it again", code=code)
+            raise Problem(
+                "stopped before anything was run", hint="run the command again", code=code
+            )
         raise python_problem(self._session.python, gone, self._tail(0))
 
     def run(self, checks: list[Check]) -> Iterator[Started | Waiting | Seen | Ended]:

@@ -57,7 +57,7 @@ def read(name: str) -> tuple[str, Fields]:
     if name == LAST:
         kept = _kept()
         if not kept:
-            raise Problem("no report is kept here", hint=_HINT, code=ExitCode.USAGE)
+            raise Problem("no report has been saved yet", hint=_HINT, code=ExitCode.USAGE)
         path = kept[-1]
     shown_path = visible(str(path))
     try:
@@ -75,7 +75,7 @@ def read(name: str) -> tuple[str, Fields]:
 
 
 def _unusable(shown_path: str, why: str) -> Problem:
-    hint = "give a file that `tpustarter check --json` printed or `--save` kept"
+    hint = "give a file that `tpustarter check --json` printed or `tpustarter check --save` saved"
     return Problem(f"cannot compare with `{shown_path}`: {why}", hint=hint)
 
 

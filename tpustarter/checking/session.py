@@ -104,7 +104,7 @@ def python_problem(python: Path, gone: Event | None, output: str) -> Problem:
     if limit := limits.named_in(output):
         return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT)
     line = _telling_line(output)
-    hint = "name another with `--python PATH`"
+    hint = "name another Python with `--python PATH`"
     if gone and gone["exit"] == TOO_OLD:
         what = f"`{python}` is too old: found {line}, expected 3.10 or newer"
     elif "Unknown option: -I" in output:
@@ -114,7 +114,7 @@ def python_problem(python: Path, gone: Event | None, output: str) -> Problem:
         home = re.search(r"PYTHONHOME = '?([^'\n]+)'?$", output, re.MULTILINE)
         if home and home[1] != "(not set)":
             what += f"; PYTHONHOME is `{home[1]}`"
-            hint = "`unset PYTHONHOME`, then run this again"
+            hint = "run `unset PYTHONHOME`, then run the command again"
     else:
         what = f"`{python}` did not answer as a Python would: {line}"
     return Problem(what, hint=hint, read="setup/python-and-environments")

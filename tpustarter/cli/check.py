@@ -122,12 +122,14 @@ def check(
     from tpustarter.checking import results, verdict
 
     if as_json and ndjson:
-        raise click.UsageError("--json and --ndjson exclude each other")
+        raise click.UsageError("give either --json or --ndjson, not both")
     request = Request(ids=ids, fail_on_warn=fail_on == "warn", **options)
     if minutes is not None:
         request = replace(request, minutes=minutes)
         if not any(entry.level == "soak" for entry in _select_checks(request)):
-            raise click.UsageError("--minutes is for checks of level soak: add --level soak")
+            raise click.UsageError(
+                "--minutes only works with checks of level soak, so add --level soak"
+            )
     if listing:
         _list(request)
         return

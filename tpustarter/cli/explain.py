@@ -124,7 +124,7 @@ def _opened(file: str | None) -> IO[bytes]:
         if sys.stdin.isatty():
             raise Problem(
                 "there is no log to read",
-                hint=f"name a file, or pipe output: `{_EXAMPLE}`",
+                hint=f"name a file, or pipe the output of your program: `{_EXAMPLE}`",
                 code=ExitCode.USAGE,
             )
         return sys.stdin.buffer

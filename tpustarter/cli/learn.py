@@ -175,24 +175,26 @@ def _refuse_empty(options: SimpleNamespace) -> None:
 
 def _refuse_conflicts(options: SimpleNamespace) -> None:
     if options.lesson and options.every:
-        raise click.UsageError("name a lesson or give --all, not both")
+        raise click.UsageError("give either a lesson or --all, not both")
     if options.running and not (options.lesson or options.every):
         raise click.UsageError("--run needs a lesson, or --all")
     notebook = options.notebook is not None
     if notebook and (not options.lesson or options.running or options.as_json):
-        raise click.UsageError("--notebook needs a lesson, and goes with nothing else but --force")
+        raise click.UsageError("--notebook needs a lesson, and only --force can be added to it")
     if options.verbose and (options.lesson or options.every or options.running):
-        raise click.UsageError("-v goes with the list alone: `tpustarter learn -v`")
+        raise click.UsageError("-v only works with the list of lessons: `tpustarter learn -v`")
     if options.force and not notebook:
-        raise click.UsageError("--force goes with --notebook")
+        raise click.UsageError("--force only works with --notebook")
     modes = (options.watch, options.hint, options.solution, options.reset)
     if sum(modes) > bool(options.exercise):
-        raise click.UsageError("one of --watch, --hint, --solution, --reset goes with --exercise")
+        raise click.UsageError(
+            "--exercise ID takes one of --watch, --hint, --solution and --reset, which need it"
+        )
     chosen = options.python is not None or options.devices is not None
     if chosen and not options.running and options.exercise is None:
-        raise click.UsageError("--python and --devices go with --run, or with an exercise")
+        raise click.UsageError("--python and --devices only work with --run or --exercise")
     if not options.which and any(answer is not None for answer in _answers(options).values()):
-        raise click.UsageError("--from, --need and --have go with --which")
+        raise click.UsageError("--from, --need and --have only work with --which")
 
 
 def _answers(options: SimpleNamespace) -> dict[str, str | None]:
@@ -218,7 +220,10 @@ def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
               options.lesson is not None)  # fmt: skip
     if actions and len(actions) + sum(others) > 1:
         *names, last = standalone
-        raise click.UsageError(f"{', '.join(names)} and {last} each go alone")
+        raise click.UsageError(
+            f"give only one of {', '.join(names)} and {last}, without a lesson, --run, --all, "
+            "-v or --json"
+        )
     return actions[0] if actions else None
 
 
@@ -268,7 +273,7 @@ def _import(exported: TextIO) -> None:
     except (OSError, ValueError) as error:
         raise Problem(
             f"`{exported.name}` is not what `tpustarter learn --export` prints: {error}",
-            hint="run `tpustarter learn --export > FILE` where you learned before",
+            hint="run `tpustarter learn --export > FILE` on the machine where you learned before",
         ) from error
     progress.merge(imported)
     done = sum(1 for record in progress.read().lessons.values() if record.done)

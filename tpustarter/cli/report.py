@@ -134,7 +134,7 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
     reads = [name for name in given if name in ("--open", "--compare")]
     makes = [name for name in given if name not in ("--open", "--compare", "--json")]
     if len(reads) > 1:
-        raise click.UsageError("--open and --compare exclude each other")
+        raise click.UsageError("give either --open or --compare, not both")
     if makes:
         what = "makes" if len(makes) == 1 else "make"
         reading = "reads one" if reads == ["--open"] else "reads two"

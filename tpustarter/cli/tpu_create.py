@@ -284,7 +284,7 @@ def _tier(options: dict[str, Any]) -> Tier:
 
 def _request(options: dict[str, Any], zone: str) -> Request:
     if options["spot"] and options["reserved"]:
-        raise Problem("`--spot` and `--reserved` exclude each other", code=ExitCode.USAGE)
+        raise Problem("give either `--spot` or `--reserved`, not both", code=ExitCode.USAGE)
     tpu = request.parse_type(options["type_name"])
     return Request(
         name=request.check_name(options["name"]),
@@ -319,7 +319,9 @@ def _pairs(option: str, typed: Sequence[str]) -> dict[str, str]:
     for text in typed:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise Problem(f"`{option} {text}`: expected KEY=VALUE", code=ExitCode.USAGE)
+            raise Problem(
+                f"`{option} {text}` has no key or no value, expected KEY=VALUE", code=ExitCode.USAGE
+            )
         pairs[key] = value
     return pairs
 
@@ -346,7 +348,9 @@ def _disk(typed: str) -> DataDisk:
     source, _, mode = typed.partition(":")
     if source.count("/") != 5 or mode not in ("", "ro", "rw"):
         raise Problem(
-            f"`--data-disk {typed}`: expected projects/P/zones/Z/disks/NAME, then `:ro` or nothing",
+            f"`--data-disk {typed}` is not the name of a disk, expected "
+            "projects/P/zones/Z/disks/NAME, "
+            "and `:ro` after it for a disk that is only read",
             code=ExitCode.USAGE,
         )
     return DataDisk(source, read_only=mode == "ro")

@@ -55,7 +55,7 @@ def delete_command(
     """
     if bool(name) == leftovers:
         raise Problem(
-            "either a name or `--leftovers` says what to delete",
+            "it is not clear what to delete, expected either a name or `--leftovers`",
             hint="`tpustarter tpu list` shows what exists",
             code=ExitCode.USAGE,
         )
@@ -106,9 +106,9 @@ def _find(client: Client, name: str | None, zone: str) -> list[Doomed]:
     asked = ledger.of_name(client.project, name)
     if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
         raise Problem(
-            f"Google does not list `{visible(name)}`, whose request may still arrive",
-            hint=f"`tpustarter tpu watch {visible(name)}` follows it until it is there or known to "
-            "be gone; then delete what is there",
+            f"Google does not list `{visible(name)}`, but its request may still arrive",
+            hint=f"follow it with `tpustarter tpu watch {visible(name)}`, and delete it once it "
+            "is there",
             code=ExitCode.BUSY,
         )
     if not doomed:
@@ -117,7 +117,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[Doomed]:
         zones = ", ".join(one.zone for one in doomed)
         raise Problem(
             f"`{visible(name)}` exists in {len(doomed)} zones: {zones}",
-            hint="add `--zone ZONE`",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )
     return doomed

@@ -70,7 +70,7 @@ def _find(client: Client, name: str, zone: str | None) -> Node:
         zones = ", ".join(node.zone for node in nodes)
         raise Problem(
             f"`{visible(name)}` exists in {len(nodes)} zones: {zones}",
-            hint="add `--zone ZONE`",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )
     return nodes[0]

@@ -71,7 +71,7 @@ def find_entry(client: Client, name: str, zone: str | None) -> Entry:
         zones = ", ".join(row.zone for row in rows)
         raise Problem(
             f"`{visible(name)}` is the name of {len(rows)} requests, in {zones}",
-            hint="add `--zone ZONE`",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )
     one = removal.Doomed(rows[0].zone, rows[0].name, rows[0], ())
@@ -91,6 +91,6 @@ def finish(resource: QueuedResource) -> None:
         raise failures.problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
     raise Problem(
         f"`{resource.name}` is {resource.state}: {states.of_resource(resource).meaning}",
-        hint=f"`tpustarter tpu delete {resource.name}`, then ask again",
+        hint=f"run `tpustarter tpu delete {resource.name}`, then ask for the TPU again",
         code=ExitCode.FAILED,
     )

@@ -94,13 +94,17 @@ def trc(
 def _refuse_both(file: str | None, *, paste: bool, allow: Sequence[str]) -> None:
     """Raise Problem for several things at a time that say what the grant is."""
     if sum((file is not None, paste, bool(allow))) > 0:
-        raise Problem("`--forget` goes with no other grant", code=ExitCode.USAGE)
+        raise Problem(
+            "`--forget` cannot be combined with a file, `--paste` or `--allow`", code=ExitCode.USAGE
+        )
 
 
 def _find(file: str | None, *, paste: bool, allow: Sequence[str]) -> tuple[Grant, Sequence[str]]:
     """Return the grant that is meant, with notes on how it was read."""
     if sum((file is not None, paste, bool(allow))) > 1:
-        raise Problem("an e-mail, `--paste` and `--allow` exclude each other", code=ExitCode.USAGE)
+        raise Problem(
+            "give the grant in one way only: a file, `--paste` or `--allow`", code=ExitCode.USAGE
+        )
     if allow:
         rows = [grants.parse_allowance(text) for text in allow[:MOST_ALLOWANCES]]
         return Grant(tuple({row.key: row for row in rows}.values())), ()
@@ -124,8 +128,10 @@ def _mail(file: str | None) -> str:
         return _read_stdin()
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Problem(
-            "no TRC grant is noted, and there is no terminal to paste its e-mail into",
-            hint="`tpustarter trc FILE`, or `tpustarter trc --allow v6e:64:spot:us-east1-d`",
+            "no TRC grant is stored, and there is no terminal to paste its e-mail into",
+            hint="name the file with its e-mail, as in `tpustarter trc FILE`, or give its "
+            "lines, as in "
+            "`tpustarter trc --allow v6e:64:spot:us-east1-d`",
             read="start/trc-to-first-vm",
             code=ExitCode.USAGE,
         )

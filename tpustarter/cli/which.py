@@ -57,7 +57,10 @@ def _nobody_to_ask(guide: Guide, unanswered: Sequence[Question]) -> Problem:
     """Return the error that lists the options which are missing, with their values."""
     missing = [f"`--{question.id}`" for question in unanswered]
     example = " ".join(f"--{question.id} {question.choices[-1].id}" for question in guide.questions)
-    lines = ["answer with options", f"  tpustarter learn --which {example}"]
+    lines = [
+        "answer the questions with options, for example",
+        f"  tpustarter learn --which {example}",
+    ]
     for question in unanswered:
         names = ", ".join(one.id for one in question.choices)
         more = f", {which.EXAMPLE}" if question.takes_tpus else ""
@@ -77,22 +80,24 @@ def _ask(question: Question) -> str:
     for number, one in enumerate(question.choices, 1):
         here = "  (this machine)" if number == number_here else ""
         click.echo(f"  {number}  {one.title}{here}", err=True)
-    expected = f"1 to {len(question.choices)}"
-    default = f", Enter for {number_here}" if number_here else ""
+    expected = f"a number from 1 to {len(question.choices)}"
+    default = f", or press Enter for {number_here}" if number_here else ""
     while True:
-        click.echo(f"{expected}{default}: ", err=True, nl=False)
+        click.echo(f"Type {expected}{default}: ", err=True, nl=False)
         typed = sys.stdin.readline()
         if not typed:
             click.echo(err=True)
             raise Problem(
                 f"the question about `--{question.id}` was not answered",
-                hint="run `tpustarter learn --which` again, or give the option",
+                hint=f"run `tpustarter learn --which` again, or answer it with `--{question.id}`",
                 code=ExitCode.USAGE,
             )
         if found := which.choice(question, typed.strip() or str(number_here or "")):
             return found.id
-        names = ", ".join(one.id for one in question.choices)
-        for line in wrap(f"`{visible(typed.strip()[:40])}` is none of {expected}, or {names}"):
+        names = f"one of {', '.join(one.id for one in question.choices)}"
+        given = visible(typed.strip()[:40])
+        refusal = f"`{given}` is not an answer. " if given else ""
+        for line in wrap(f"{refusal}Type {expected}, or {names}."):
             click.echo(line, err=True)
 
 

@@ -208,7 +208,7 @@ def _check_run(run_s: int) -> None:
     if not FLEX_START_SHORTEST_S <= run_s <= FLEX_START_LONGEST_S:
         raise Problem(
             f"found {run_s} s as the time to run, expected 10 minutes to 7 days for flex-start",
-            hint="for example 4h",
+            hint="give a time such as `--flex-start 4h`",
             code=ExitCode.USAGE,
         )
 

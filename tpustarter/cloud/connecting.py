@@ -47,7 +47,10 @@ def default_user() -> str:
     try:
         return check_user(getpass.getuser()) or ""
     except (KeyError, OSError, ImportError):
-        raise Problem("this user has no name", hint="add `--user NAME`") from None
+        raise Problem(
+            "your user on this machine has no name to log in with",
+            hint="name the user of the TPU with `--user NAME`",
+        ) from None
 
 
 def key_file() -> Path:

@@ -95,7 +95,7 @@ class Creation:
         raise Problem(
             f"no zone had capacity in {number} rounds",
             code=ExitCode.BUSY,
-            hint="try later, a smaller slice, or another zone",
+            hint="try again later, or ask for a smaller slice or another zone",
         )
 
     def _goes_on(self, request: Request, error: CloudProblem, left: list[Request]) -> bool:

@@ -153,7 +153,9 @@ def _change_if_possible(
 def _change(entry: Entry, change: Callable[[Entry | None], Entry | None]) -> Entry | None:
     """Replace one row by what is made of it, and return that; all other rows stay as they are."""
     busy = Problem(
-        "another tpustarter is writing the ledger of TPUs", hint="try again", code=ExitCode.BUSY
+        "another tpustarter is writing the ledger of TPUs",
+        hint="try again in a moment",
+        code=ExitCode.BUSY,
     )
     with locations.alone(locations.state() / f"{STATE}.lock", wait_s=LOCK_WAIT_S, busy=busy):
         rows = [(row, _read(row)) for row in _rows()]

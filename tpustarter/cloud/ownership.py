@@ -64,7 +64,8 @@ def unclear(entry: Entry, resource: QueuedResource) -> Problem:
     return Problem(
         f"`{entry.name}` exists in `{entry.zone}` and was made at {made}, but you asked for it at "
         f"{entry.asked_at:%Y-%m-%d %H:%M} UTC, so it may be somebody else's",
-        hint=f"`tpustarter tpu show {entry.name} --zone {entry.zone}`, or take another name",
+        hint=f"look at it with `tpustarter tpu show {entry.name} --zone {entry.zone}`, or take "
+        "another name",
         code=ExitCode.USAGE,
     )
 
@@ -80,7 +81,8 @@ def check_same(entry: Entry, request: Request) -> None:
         raise Problem(
             f"`{entry.name}` exists already: you asked for it as {entry.type}, {entry.tier}, in "
             f"`{entry.zone}`, and now it is to be {request.type.name}, {request.tier}",
-            hint=f"`tpustarter tpu delete {entry.name}`, or take another name",
+            hint=f"delete the first one with `tpustarter tpu delete {entry.name}`, or take "
+            "another name",
             code=ExitCode.USAGE,
         )
 

@@ -37,7 +37,7 @@ def project(typed: str | None) -> Project:
     if found is None:
         raise Problem(
             "no project is known: neither `--project` nor gcloud's configuration names one",
-            hint="`gcloud config set project PROJECT_ID`, or name it with `--project`",
+            hint="run `gcloud config set project PROJECT_ID`, or name the project with `--project`",
             read="setup/project-and-access",
             code=ExitCode.USAGE,
         )

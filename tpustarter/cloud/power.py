@@ -35,7 +35,7 @@ def refuse_what_cannot_be(verb: str, node: Node) -> None:
     if node.state != _BEFORE[verb]:
         raise Problem(
             f"`{node.name}` is {node.state}, expected {_BEFORE[verb]}",
-            hint=f"`tpustarter tpu show {node.name}` says what can be done",
+            hint=f"`tpustarter tpu show {node.name}` says what you can do with it",
             code=ExitCode.USAGE,
         )
 

@@ -33,7 +33,7 @@ def refuse_without_way(chosen: Sequence[Worker], via: str, *, iap: bool) -> None
         elif not all(worker.address for worker in chosen):
             raise Problem(
                 f"Google lists no address for `{node.name}`",
-                hint="leave `--via ssh` out: gcloud looks for itself",
+                hint="leave `--via ssh` out, because gcloud finds the address itself",
                 code=ExitCode.BUSY,
             )
     if connecting.key_file().exists() or (via == "gcloud" and len(chosen) == 1):

@@ -209,7 +209,7 @@ def _chips(name: str) -> int:
 def nothing_of(name: str) -> Problem:
     """Return the Problem for a name that nothing has."""
     return Problem(
-        f"nothing is called `{name}`: neither a queued resource nor a node",
+        f"there is no TPU and no request called `{name}`",
         hint="`tpustarter tpu list` shows what exists in every zone",
         code=ExitCode.USAGE,
     )

@@ -107,7 +107,7 @@ def read(path: Path) -> File:
         raise Problem(
             f"the marked lines of tpustarter in `{path}` are damaged: found them in line "
             f"{numbers}, expected one beginning and one end after it",
-            hint=f"take out what is left of them by hand: they are `{BEGIN.decode()}` and "
+            hint=f"remove what is left of them by hand; they are `{BEGIN.decode()}` and "
             f"`{END.decode()}`",
         )
     first, last = marks
@@ -162,7 +162,7 @@ def write(file: File, data: bytes) -> None:
         if now != file.data:
             raise Problem(
                 f"`{file.path}` was changed in the meantime, so nothing was written",
-                hint="run this again",
+                hint="run the command again",
                 code=ExitCode.BUSY,
             )
         locations.replace(file.path, data, file.mode)

@@ -66,7 +66,7 @@ def read(text: str) -> Reading:
     if len(text) > MOST_CHARACTERS:
         raise Problem(
             f"the e-mail has {len(text):,} characters, expected {MOST_CHARACTERS:,} at most",
-            hint="paste the lines that name chips and zones alone",
+            hint="paste only the lines that name chips and zones",
             code=ExitCode.USAGE,
         )
     plain = _plain(text)

@@ -58,7 +58,7 @@ def find(client: Client, name: str, zone: str | None) -> list[Node]:
     if len(zones) > 1:
         raise Problem(
             f"`{visible(name)}` exists in {len(zones)} zones: {', '.join(zones)}",
-            hint="add `--zone ZONE`",
+            hint="add `--zone ZONE` with the zone of the one that you mean",
             code=ExitCode.USAGE,
         )
     if not matches:

@@ -29,7 +29,7 @@ def read(lesson_id: str) -> str | None:
 
 def keep(lesson_id: str, place: str | None) -> None:
     """Remember where a lesson was left; None forgets it."""
-    busy = Problem("another tpustarter remembers a place")
+    busy = Problem("another tpustarter is saving where you are in a lesson")
     with (
         contextlib.suppress(Problem),
         locations.alone(locations.state() / f"{NAME}.lock", wait_s=LOCK_WAIT_S, busy=busy),

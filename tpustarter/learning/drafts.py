@@ -71,11 +71,11 @@ def keep(lesson_id: str, changes: Mapping[str, Draft | None]) -> None:
     for draft in changes.values():
         if draft and len(draft.code) > MAX_CHARACTERS:
             raise Problem(
-                f"found {len(draft.code)} characters in a block, expected {MAX_CHARACTERS} at most",
-                hint="save it as a file of yours: it is not kept when tpustarter ends",
+                f"a block has {len(draft.code)} characters, expected {MAX_CHARACTERS} at most",
+                hint="copy it into a file of your own, because tpustarter does not save it",
             )
     folder = locations.make_folder(locations.state() / FOLDER)
-    busy = Problem(f"another tpustarter has held `{folder}` for {progress.LOCK_WAIT_S:g} s")
+    busy = Problem(f"another tpustarter has kept `{folder}` locked for {progress.LOCK_WAIT_S:g} s")
     with locations.alone(folder / ".lock", wait_s=progress.LOCK_WAIT_S, busy=busy):
         name = _name(lesson_id)
         merged = {**_parse(state.load(name)), **changes}

@@ -300,7 +300,8 @@ def _lock() -> contextlib.AbstractContextManager[int]:
     """Hold the lock of the progress file."""
     path = locations.state() / "progress.lock"
     busy = Problem(
-        f"another tpustarter has held `{path}` for {LOCK_WAIT_S:g} s", hint="end it, then try again"
+        f"another tpustarter has kept `{path}` locked for {LOCK_WAIT_S:g} s",
+        hint="end the other tpustarter, then try again",
     )
     return locations.alone(path, wait_s=LOCK_WAIT_S, busy=busy)
 

@@ -183,7 +183,7 @@ def parse_answer(question: Question, typed: str) -> str:
     choices = "\n".join(f"  {one.id:<12}{one.title}" for one in question.choices)
     more = f", or a TPU such as `{EXAMPLE}`" if question.takes_tpus else ""
     raise Problem(
-        f"`--{question.id}` does not know `{typed[:40]}`",
+        f"`{typed[:40]}` is not an answer to `--{question.id}`",
         hint=f"give one of these{more}\n{choices}",
         code=ExitCode.USAGE,
     )

@@ -129,16 +129,17 @@ def named(ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | Non
     """Return the user's own program, if one is named; raises Problem."""
     files = [name for name in ids if is_code(name) or is_stablehlo(name)]
     if files and len(ids) > 1:
-        raise Problem("a file is rehearsed alone", hint=f"leave out all but `{files[0]}`",
+        raise Problem("only one file can be rehearsed at a time", hint="leave out everything "
+        f"but `{files[0]}`",
                       code=ExitCode.USAGE)  # fmt: skip
     if files and is_code(files[0]):
         return read(files[0], arguments, framework)
     if arguments:
-        raise Problem("`--arg` belongs to a `FILE.py:FUNCTION`, and none is named",
+        raise Problem("`--arg` needs a function, and none is named as `FILE.py:FUNCTION`",
                       hint="`tpustarter rehearse --help` shows an example",
                       code=ExitCode.USAGE)  # fmt: skip
     if framework:
-        raise Problem("`--framework` belongs to a `FILE.py:FUNCTION`, and none is named",
+        raise Problem("`--framework` needs a function, and none is named as `FILE.py:FUNCTION`",
                       hint="checks are named by their ids, such as 'torch_xla.*'",
                       code=ExitCode.USAGE)  # fmt: skip
     return None

@@ -123,7 +123,7 @@ class Rehearsal:
         if (chips := beside(self._machine)) and not request.beside_tpu:
             raise Problem(
                 f"this machine has {chips}, and the compiler was never tried beside a running job",
-                hint="when nothing runs on them, give `--beside-tpu`",
+                hint="if nothing is running on them, add `--beside-tpu`",
                 code=ExitCode.INCONCLUSIVE,
             )
         # Several names may mean one TPU: v5litepod-8 is v5e-8.

@@ -40,7 +40,7 @@ def named(wanted: str) -> Wanted:
     check = content.select(content.read_checks(), (wanted,), "soak", None)[0]
     if check.framework == "host":
         what = f"`{wanted}` reads files of this machine and uses no framework"
-        raise Problem(what, hint="the report has its findings without it", code=ExitCode.USAGE)
+        raise Problem(what, hint="the report contains its findings anyway", code=ExitCode.USAGE)
     kept = next((one for one in failures.remembered() if one.id == check.id), None)
     return _of_check(check, kept)
 

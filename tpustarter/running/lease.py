@@ -65,7 +65,7 @@ def _busy(path: Path) -> Problem:
         holder = f"{note['what']}, pid {note['pid']}, since {age_s} s"
     return Problem(
         f"the TPU is held by {holder}",
-        hint="wait for it to end, or stop it there",
+        hint="wait until that ends, or stop it where it runs",
         code=ExitCode.BUSY,
     )
 

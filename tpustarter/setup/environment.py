@@ -106,7 +106,7 @@ def occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
         is_empty = all(_is_partial_marker(path) for path in folder.iterdir())
         return None if is_empty else f"{quoted} is not empty, and set-up did not make it"
     if names := unknown_names(folder):
-        return f"{quoted} holds what set-up did not put there: {_abbreviate(names)}"
+        return f"{quoted} contains files that set-up did not make: {_abbreviate(names)}"
     return None
 
 
@@ -160,7 +160,7 @@ def require_removable(folder: Path) -> dict[str, Any]:
         exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
         reason = "is not a folder that set-up made" if exists else "does not exist"
         raise Problem(
-            f"`{folder}` {reason}: nothing to undo",
+            f"`{folder}` {reason}, so there is nothing to undo",
             hint="name the folder with `--folder PATH`",
             code=ExitCode.INCONCLUSIVE,
         )
@@ -168,8 +168,9 @@ def require_removable(folder: Path) -> dict[str, Any]:
     _refuse_own_environment(folder)
     if pids := _find_pids(folder):
         raise Problem(
-            f"programs of `{folder}` are running: pid {_abbreviate(pids)}",
-            hint=f"`ps -fp {','.join(pids[:5])}` shows them; end them, then run this again",
+            f"programs from `{folder}` are still running: pid {_abbreviate(pids)}",
+            hint=f"look at them with `ps -fp {','.join(pids[:5])}`, end them, and run the "
+            "command again",
             code=ExitCode.INCONCLUSIVE,
         )
     return fields
@@ -185,8 +186,8 @@ def _refuse_unknown_files(folder: Path) -> None:
     """Raise Problem for a folder with files that are not ours."""
     if names := unknown_names(folder):
         raise Problem(
-            f"`{folder}` holds what set-up did not put there: {_abbreviate(names)}",
-            hint="move it to another place, then run this again",
+            f"`{folder}` contains files that set-up did not make: {_abbreviate(names)}",
+            hint="move them to another folder, then run the command again",
             code=ExitCode.INCONCLUSIVE,
         )
 
@@ -230,7 +231,7 @@ def _remove_contents(folder: Path, keep: set[str]) -> None:
 def _unwritable(folder: Path, error: OSError) -> Problem:
     return Problem(
         f"cannot write to `{folder}`: {error.strerror or error}",
-        hint=f"`df -h {folder.parent}` shows the space, `ls -ld {folder}` the owner",
+        hint=f"`df -h {folder.parent}` shows the free space, and `ls -ld {folder}` the owner",
     )
 
 
@@ -245,7 +246,7 @@ def only_one() -> Generator[int]:
     """
     busy = Problem(
         "another `tpustarter setup` is running",
-        hint="wait for it to end, or stop it there",
+        hint="wait until it ends, or stop it where it runs",
         code=ExitCode.INCONCLUSIVE,
     )
     path = locations.state() / "setup.lock"

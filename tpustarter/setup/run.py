@@ -105,8 +105,8 @@ class Setup:
         self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
         if not str(self.folder).isprintable():
             raise Problem(
-                f"the folder {str(self.folder)!r} has a character in its name that is not shown",
-                hint="name another one with `--folder PATH`",
+                f"the folder {str(self.folder)!r} has a character in its name that cannot be shown",
+                hint="name another folder with `--folder PATH`",
                 code=ExitCode.USAGE,
             )
         self.lesson = steps.lesson_of(self.profile, lessons)

@@ -33,7 +33,7 @@ SIZES = {
 }
 """What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
-ELSEWHERE = "`tpustarter setup {} --folder PATH` makes it in another place"
+ELSEWHERE = "`tpustarter setup {} --folder PATH` makes one in another folder"
 HOW_TO_GET_A_PYTHON = """\
 the tool uv fetches one, without administrator rights:
   curl -LsSf https://astral.sh/uv/install.sh | sh
