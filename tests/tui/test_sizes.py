@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from tests.support.cloud_app import add, app_of, connecting, made
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_tools import behave, lay_tools
 from tests.support.machines import lay_out
-from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, write_checks
+from tests.support.stub_compiler import CHECKS as REHEARSED
+from tests.support.stub_compiler import make_compiler
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
 from tpustarter.tui.app import Starter
 from tpustarter.tui.lines import KeyLine
 from tpustarter.tui.screens.palette import Palette
@@ -41,7 +44,7 @@ def machine(folder: Path) -> Any:
 
 async def home_again(pilot: Pilot[None]) -> None:
     """Close every screen in front of Home."""
-    while len(pilot.app.screen_stack) > 2:
+    while len(pilot.app.screen_stack) > 1:
         await press(pilot, "escape")
 
 
@@ -113,6 +116,29 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
     await home_again(pilot)
 
 
+async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
+    """Go to the screens on which something goes on, while it does."""
+    await press(pilot, "1", "s")
+    await pilot.press("y")
+    await until(pilot, lambda: "running, downloads" in on_screen(pilot.app))
+    yield "set-up that runs"
+    await press(pilot, "escape")
+    await home_again(pilot)
+    await press(pilot, "r")
+    await pilot.press("r")
+    await until(pilot, lambda: "hangs: breaks" in on_screen(pilot.app))
+    yield "rehearsal that runs"
+    await press(pilot, "escape")
+    await home_again(pilot)
+    await press(pilot, "u")
+    await pilot.press("w")
+    await until(pilot, lambda: "stop waiting" in on_screen(pilot.app))
+    yield "TPU that is followed"
+    await press(pilot, "escape")
+    yield "TPU that is no longer followed"
+    await home_again(pilot)
+
+
 def faults(app: Starter, size: tuple[int, int]) -> list[str]:
     """Return what is wrong with the screen in front."""
     seen, screen = on_screen(app), app.screen
@@ -158,6 +184,35 @@ def test_every_screen_fits(
             async for name in way(pilot):
                 if wrong := faults(app, size):
                     found.setdefault(name, []).extend(wrong)
+
+        assert {} == found
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_every_screen_fits_while_something_runs(
+    tmp_path: Path, cloud: FakeCloud, size: tuple[int, int]
+) -> None:
+    """A set-up, a rehearsal, and a TPU that is waited for."""
+    made(cloud, "bert", "WAITING_FOR_RESOURCES")
+    slow, checks = machine(tmp_path), write_checks(tmp_path / "checks", "passes")
+    behave(tmp_path / "bin", venv={"sleep": 60})
+    make_compiler(tmp_path / "compiler")
+    slow.env["VIRTUAL_ENV"] = str(tmp_path / "compiler")
+    (checks / "jax").mkdir()
+    for name in ("_array", "hangs"):
+        shutil.copy(REHEARSED / "jax" / f"{name}.py", checks / "jax")
+
+    async def journey() -> None:
+        app = Starter(machine=slow, checks=checks, connect=connecting(cloud), clock=cloud.clock)
+        found: dict[str, list[str]] = {}
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot)
+            async for name in walk_while_it_runs(pilot):
+                if wrong := faults(app, size):
+                    found[name] = wrong
+        app.live.release()
 
         assert {} == found
 

@@ -221,6 +221,8 @@ scripts and several slices.
             error.display = field in errors
         for field in CHOSEN:
             self._note(field, NOTES[getattr(draft, field)])
+        for field in ("name", "version"):
+            self._note(field, TYPED[field][1])
         if tpu := draft.tpu:
             chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
             hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"
