@@ -66,3 +66,24 @@ def test_an_error_on_a_terminal(no_color: str | None) -> None:
 
     assert ("`no/lesson`" in written) == bool(no_color)
     assert (f"{BOLD}no/lesson{USUAL}" in written) == (not no_color)
+
+
+@pytest.mark.parametrize("no_color", [None, "1"])
+@pytest.mark.parametrize(
+    ("words", "last"),
+    [
+        (("setup", "jax"), "To run the steps that are left"),
+        (("learn", "--old", "pmap"), "source "),
+        (("learn",), "finds a topic"),
+    ],
+)
+def test_what_a_command_says_on_a_terminal(
+    words: tuple[str, ...], last: str, no_color: str | None
+) -> None:
+    """Stdout as well, also where code goes on from one line to the next."""
+    with terminal(*words, drive="drive_cli.py", lines=100, NO_COLOR=no_color) as shown:
+        shown.until(lambda text: last in text)
+        assert 0 == shown.end()
+        written = shown.written.decode()
+
+    assert ("`" in written) == bool(no_color)

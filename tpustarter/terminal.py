@@ -103,7 +103,7 @@ def paint_for(colours: Mapping[str, str]) -> Paint:
 
 _CODE = re.compile(
     r"(?m)^ *\| .*$"  # a line of a log is as it was written
-    r"|(?<!`)`(?!`)([^`\n]+(?:\n +(?!\|)[^`\n]+){0,9})`(?!`)"
+    r"|(?<!`)`(?!`)([^`\n]+(?:\n *(?![ |])[^`\n]+){0,9})`(?!`)"
 )
 
 

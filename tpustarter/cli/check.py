@@ -309,4 +309,4 @@ def _report(
     if comparison:
         from tpustarter.checking import compare_text
 
-        click.echo(f"\n{compare_text.render(comparison, paint)}")
+        click.echo(coded(f"\n{compare_text.render(comparison, paint)}"))

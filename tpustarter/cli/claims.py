@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tpustarter.cli.saying import say
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible
 
@@ -47,12 +48,20 @@ def search(text: str) -> None:
         proof = claim.proof or "not shown by code here"
         for label, value in (("then", claim.then), ("now", claim.now), ("read", command),
                              ("proof", proof), ("source", claim.source)):  # fmt: skip
-            for line in textwrap.wrap(value, 70, break_long_words=False, break_on_hyphens=False):
-                click.echo(visible(f"  {label:<7}{line}"))
-                label = ""  # noqa: PLW2901  printed once
+            say(
+                textwrap.wrap(
+                    visible(value),
+                    79,
+                    initial_indent=f"  {label:<7}",
+                    subsequent_indent=" " * 9,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            )
     if not claims:
         error = (
-            f"exit 5: no older claim is about `{visible(text)}`; next: `tpustarter learn --search`"
+            f"exit 5: no older claim is about `{visible(text)}`; next: `tpustarter learn "
+            "--search TEXT`"
         )
         click.echo(error, err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import click
 
-from tpustarter.invocation import as_typed
+from tpustarter.cli.saying import say
 from tpustarter.learning import search as searching
 from tpustarter.learning.passages import Kind
 from tpustarter.learning.search import SPOTS, Found, Hit, Parts, Spot
@@ -69,7 +69,7 @@ def _show(found: Found, mark: Mark) -> None:
         if len(hits) > _SHOWN[kind]:
             click.echo(f"  and {len(hits) - _SHOWN[kind]} more")
         click.echo()
-    click.echo(as_typed(_following(groups[0][1][0])))
+    say(_following(groups[0][1][0]))
 
 
 def _following(best: Hit) -> str:
@@ -79,7 +79,7 @@ def _following(best: Hit) -> str:
     if best.kind == "old":
         return f"Read all of it: tpustarter learn --old {visible(best.id)}"
     if best.kind == "word":
-        return "Read it in the app: tpustarter, then /"
+        return "To read it, open the app with `tpustarter`, and press / to search."
     return f"Read it: tpustarter learn {visible(best.id)}"
 
 

@@ -9,6 +9,7 @@ import click
 
 from tpustarter import content
 from tpustarter.cli import onward
+from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning.paths import LessonPath, read_paths
@@ -41,10 +42,8 @@ def show(lessons: list[Lesson], *, every: bool = False) -> None:
     if every or not standing:
         for line in shelf.by_track(others, "Not on your path: " if standing else ""):
             click.echo(line)
-        for line in shelf.other_paths([other for other in paths if other is not path]):
-            click.echo(line)
-    for line in shelf.end(standing, 0 if every else len(others)):
-        click.echo(as_typed(line))
+        say(shelf.other_paths([other for other in paths if other is not path]))
+    say(shelf.end(standing, 0 if every else len(others)))
 
 
 def show_path(chosen: str = "") -> None:
@@ -64,8 +63,7 @@ def show_path(chosen: str = "") -> None:
     standing = shelf.standing(path)
     for line in list(shelf.path_lines(standing, every=True))[1:]:
         click.echo(line)
-    for line in shelf.end(standing, 0):
-        click.echo(as_typed(line))
+    say(shelf.end(standing, 0))
 
 
 def show_track(lessons: list[Lesson], track: str) -> None:

@@ -9,6 +9,7 @@ import click
 
 from tpustarter.cli import onward
 from tpustarter.cli.endings import print_result, stopped_by_signals
+from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import visible
@@ -20,7 +21,7 @@ def run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
     from tpustarter.learning.practice import Practice
 
     practice = Practice(lessons, **options)
-    printer = lesson_run.Shown(click.echo, finished=not as_json)
+    printer = lesson_run.Shown(click.echo, say, finished=not as_json)
     with stopped_by_signals(practice.stop):
         for event in practice.events():
             printer.event(event)
@@ -28,7 +29,7 @@ def run(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
     if as_json:
         print_result(lesson_run.document(practice))
     else:
-        click.echo(lesson_run.headline(practice))
+        say(lesson_run.headline(practice))
         if len(lessons) == 1 and practice.run.results:
             onward.after_run(lessons[0], all_passed=code == ExitCode.OK)
     if practice.not_kept:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tpustarter import content
+from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
-from tpustarter.invocation import as_typed
 from tpustarter.learning.paths import LessonPath, read_paths
 from tpustarter.problem import Problem
-from tpustarter.terminal import coded, visible, wrap
+from tpustarter.terminal import visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.exercises import Exercise
@@ -34,7 +34,7 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
     end = lesson_end.look(blocks.parse(lesson), known, exercises.read(lesson), by_id=True)
     _say(end.headline)
     for sentence in end.still_open:
-        click.echo(coded("\n".join(wrap(visible(f"{sentence}."), "  "))))
+        say(wrap(visible(f"{sentence}."), "  "))
     if all_passed:
         lessons = content.read_lessons()
         _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, progress.done()))
@@ -63,12 +63,12 @@ def _say_way(way: Way) -> None:
     """Say what one goes on with, and the command."""
     _say(way.text)
     if way.exercise:
-        click.echo(as_typed(f"  tpustarter learn --exercise {visible(way.exercise)}"))
+        say(f"  tpustarter learn --exercise {visible(way.exercise)}")
     elif way.lesson:
-        click.echo(as_typed(f"  tpustarter learn {visible(way.lesson)}"))
+        say(f"  tpustarter learn {visible(way.lesson)}")
 
 
 def _say(text: str) -> None:
     """Say something, apart from what stands above it."""
     click.echo("")
-    click.echo(coded("\n".join(wrap(visible(text)))))
+    say(wrap(visible(text)))

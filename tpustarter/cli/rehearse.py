@@ -15,6 +15,7 @@ import click
 from tpustarter import content
 from tpustarter.checking.results import REHEARSAL_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result, stopped_by_signals
+from tpustarter.cli.saying import say
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import coded, paint_for, visible, wrap
 
@@ -134,7 +135,7 @@ def rehearse(
     if not (ids or script or _anything(tpus, as_json, options)):
         from tpustarter.cli.rehearse_start import start
 
-        click.echo("\n".join(start(Path.cwd())))
+        say(start(Path.cwd()))
         return
     with json_even_if_it_breaks(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)

@@ -15,7 +15,7 @@ from tpustarter.cli.endings import (
     print_result,
     stopped_by_signals,
 )
-from tpustarter.invocation import as_typed
+from tpustarter.cli.saying import say
 from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
 from tpustarter.setup.steps import Step
 from tpustarter.terminal import paint_for, visible, wrap
@@ -61,15 +61,14 @@ def setup(
         command = f"tpustarter setup {plan.profile.name}"
         command += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
         will_run = yes and not dry_run
-        if undo and not will_run:
-            lines = _describe_undo(plan, command)
-        elif not will_run:
-            lines = _describe_plan(plan, command)
+        if will_run:
+            texts = _run(plan, command, undo=undo)
         else:
-            lines = _run(plan, command, undo=undo)
-        for line in lines:
-            if not as_json:
-                click.echo(as_typed(line))
+            describe = _describe_undo if undo else _describe_plan
+            texts = iter(["\n".join(describe(plan, command))])
+        for text in texts:
+            if text and not as_json:
+                say(text)
         if as_json:
             print_result(plan.fields())
     if plan.exit_code:
@@ -120,20 +119,18 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
 
 
 def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
-    """Carry the plan out, or undo it; yields what happens as it happens."""
+    """Carry the plan out, or undo it; yields what happens as it happens, each as one text."""
     events = plan.undo() if undo else plan.run()
     with stopped_by_signals(lambda _: plan.stop()):
         for event in events:
-            yield from _describe_event(event, plan)
+            yield "\n".join(_describe_event(event, plan))
     if plan.exit_code:
         return
     folder = plan.short(plan.folder)
-    yield ""
     if undo:
-        yield f"{folder} is gone."
-        yield f"To make it again: {command} --yes"
+        yield f"\n{folder} is gone.\nTo make it again: {command} --yes"
         return
-    yield f"{folder} is ready. Next: tpustarter {plan.profile.next_command}"
+    yield f"\n{folder} is ready. Next: tpustarter {plan.profile.next_command}"
     if plan.profile.activated:
         activate = str(plan.folder / "bin/activate")
         yield f"To use it in this shell: {plan.pasted(('source', activate))}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
+from tpustarter.cli.saying import say
 from tpustarter.cli.tpu_parts import INDENT, common_options, connect, place, show_commands
 from tpustarter.cloud import chips, cost, gcloud, grants, request
 from tpustarter.cloud.client import EVERY_ZONE
@@ -42,8 +43,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         if as_json:
             print_result(cost.document(estimates, unreachable))
             return
-        for line in describe(estimates, unreachable):
-            click.echo(line)
+        say(describe(estimates, unreachable))
 
 
 def describe(estimates: Sequence[Estimate], unreachable: Sequence[str]) -> Iterator[str]:

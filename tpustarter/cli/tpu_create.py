@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tpustarter import locations
+from tpustarter.cli.saying import say
 from tpustarter.cli.tpu_parts import (
     command_lines,
     common_options,
@@ -28,7 +29,6 @@ from tpustarter.cloud.grants import Grant
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import DataDisk, Request
 from tpustarter.cloud.resources import Node, QueuedResource, Tier
-from tpustarter.invocation import as_typed
 from tpustarter.machine.tpus import TpuType
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible, wrap
@@ -217,7 +217,7 @@ def _ask(
     if resource:
         finish(resource)
     else:
-        click.echo(as_typed(f"Follow it with: tpustarter tpu watch {name}"))
+        say(f"Follow it with: tpustarter tpu watch {name}")
 
 
 def _judge(
@@ -241,8 +241,7 @@ def _judge(
     for one in requests:
         judgement = grants.require(one, grant, in_use, WallClock().now())
         for note in (f"{one.zone}: {judgement.why}.", *judgement.notes):
-            for line in wrap(note):
-                click.echo(line)
+            say(wrap(note))
 
 
 def _show_compute_engine(one: Request, project: Project, run_s: int) -> None:
@@ -252,12 +251,12 @@ def _show_compute_engine(one: Request, project: Project, run_s: int) -> None:
     else:
         steps = compute_engine.steps(one, project)
     for note in compute_engine.notes(one, run_s=run_s):
-        for line in wrap(note):
-            click.echo(line)
+        say(wrap(note))
     after = () if run_s else compute_engine.removal(one, project)
     for step in (*steps, *after):
         click.echo("")
-        for line in (*wrap(step.sentence), *command_lines(step.command)):
+        say(visible(line) for line in wrap(step.sentence))
+        for line in command_lines(step.command):
             click.echo(visible(line))
     click.echo("")
     click.echo("Nothing was sent.")
@@ -366,5 +365,4 @@ def _say_what_is_special(one: Request) -> None:
         )
     lines.append(compute_engine.FIXED_BOOT_DISK)
     for line in lines:
-        for part in wrap(line):
-            click.echo(part)
+        say(wrap(line))

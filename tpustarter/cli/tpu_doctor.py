@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
+from tpustarter.cli.saying import say
 from tpustarter.cli.tpu_parts import common_options, place
 from tpustarter.cloud import places, request
 from tpustarter.cloud.subject import Subject
@@ -84,8 +85,7 @@ def doctor_command(
         if as_json:
             print_result(report.fields())
         else:
-            for line in _describe(report, core.headline(report), paint_for(_COLOURS)):
-                click.echo(line)
+            say(_describe(report, core.headline(report), paint_for(_COLOURS)))
     if report.exit_code:
         worst = report.findings[0]
         fix = f"; next: `{visible(worst.fix)}`" if worst.fix else ""
@@ -98,7 +98,7 @@ def _show_commands(commands: dict[str, str]) -> None:
     """Print the gcloud command that looks for each finding."""
     click.echo("The same with gcloud:")
     for title, command in commands.items():
-        click.echo(f"# {title}")
+        say(f"# {title}")
         for line in _command(command, "", "    "):
             click.echo(line)
     click.echo("Nothing was sent.")

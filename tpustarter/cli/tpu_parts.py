@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tpustarter.cli.saying import say
 from tpustarter.cloud import events, places, words
 from tpustarter.cloud.clock import WallClock
 from tpustarter.cloud.overview import Row
@@ -165,8 +166,7 @@ def show_events(happening: Generator[events.Event, None, _Result]) -> _Result:
             event = next(happening)
         except StopIteration as end:
             return end.value
-        for line in describe_event(event):
-            click.echo(line)
+        say(describe_event(event))
 
 
 def describe_event(event: events.Event) -> Iterator[str]:

@@ -14,6 +14,7 @@ import click
 
 from tpustarter import locations
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
+from tpustarter.cli.saying import say
 from tpustarter.cloud import billed, grants, trc_mail
 from tpustarter.cloud.chips import Resource
 from tpustarter.cloud.clock import WallClock
@@ -87,8 +88,7 @@ def trc(
         if as_json:
             print_result(fields(changed, None, now, notes))
             return
-        for line in describe(changed, None, now, notes):
-            click.echo(line)
+        say(describe(changed, None, now, notes))
 
 
 def _refuse_both(file: str | None, *, paste: bool, allow: Sequence[str]) -> None:
@@ -198,9 +198,7 @@ def _forget(*, as_json: bool) -> None:
         print_result({"schema": SCHEMA, "grant": None, "exit_code": 0})
     elif existed:
         command = "`tpustarter tpu create`"
-        click.echo("\n".join(wrap(
-            f"The grant is forgotten. {command} no longer asks whether it covers a TPU."
-        )))  # fmt: skip
+        say(wrap(f"The grant is forgotten. {command} no longer asks whether it covers a TPU."))
     else:
         click.echo("There was no grant to forget.")
 

@@ -12,8 +12,8 @@ import click
 
 from tpustarter import content
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
+from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
-from tpustarter.invocation import as_typed
 from tpustarter.learning import which
 from tpustarter.learning.paths import LessonPath, read_paths
 from tpustarter.learning.which import Advice, Guide, Question, Row
@@ -49,8 +49,7 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
         if as_json:
             print_result(which.document(advice))
             return
-        for line in _describe(advice, content.read_lessons(), read_paths()):
-            click.echo(as_typed(line))
+        say(_describe(advice, content.read_lessons(), read_paths()))
 
 
 def _nobody_to_ask(guide: Guide, unanswered: Sequence[Question]) -> Problem:

@@ -27,8 +27,16 @@ _WORST_FIRST: tuple[Status, ...] = ("error", "fail", "notrun", "skip", "pass")
 class Shown:
     """Tells a run as it goes: each block, what it writes, and how it ended."""
 
-    def __init__(self, echo: Callable[[str], object], *, finished: bool = True) -> None:
+    def __init__(
+        self,
+        echo: Callable[[str], object],
+        say: Callable[[str], object] | None = None,
+        *,
+        finished: bool = True,
+    ) -> None:
         self._echo = echo
+        self._say = say or echo
+        """For sentences of ours; the other one is for what a block writes."""
         self._is_shown = finished
         self._unfinished_line = ""
         self._python = ""
@@ -46,8 +54,7 @@ class Shown:
             self._echo(_INDENT + visible(self._unfinished_line.expandtabs()))
             self._unfinished_line = ""
         for line in self._describe(event):
-            for part in wrapped(line) or [""]:
-                self._echo(part)
+            self._say("\n".join(wrapped(line)))
 
     def _describe(self, event: Opened | Began | Finished) -> list[str]:
         if isinstance(event, Opened):
