@@ -24,7 +24,8 @@ PACKAGE = Path(tpustarter.__file__).parent
 CHECKS = locations.content("checks")
 LESSONS = locations.content("lessons")
 
-FRAMEWORKS = {"jax", "jaxlib", "torch", "torch_xla", "torch_tpu", "tensorflow", "numpy", "libtpu"}
+FRAMEWORKS = {"jax", "jaxlib", "torch", "torch_xla", "torch_tpu", "tensorflow", "keras", "numpy",
+              "libtpu"}  # fmt: skip
 
 STANDARD_LIBRARY_ONLY = ("probe", "machine", "version.py", "__init__.py")
 TRAVELS = ("version.py", "__init__.py")

@@ -107,7 +107,7 @@ def test_of_many_a_few_are_named_those_of_a_whole_part_first() -> None:
 
 
 def test_a_check_is_found_by_a_part_and_of_several_by_the_framework() -> None:
-    """`matmul_precision` is a check of three frameworks."""
+    """`matmul_precision` is a check of four frameworks."""
     checks = content.read_checks()
 
     assert ["jax.default_precision"] == [
@@ -117,7 +117,7 @@ def test_a_check_is_found_by_a_part_and_of_several_by_the_framework() -> None:
     (meant,) = content.select(checks, ["matmul-precision"], "quick", None, {"jax"})
     (asked,) = content.select(checks, ["matmul-precision"], "quick", "torch_xla", {"jax"})
     assert ("jax.matmul_precision", "torch_xla.matmul_precision") == (meant.id, asked.id)
-    with pytest.raises(Problem, match="each of 3 checks"):
+    with pytest.raises(Problem, match="each of 4 checks"):
         content.select(checks, ["matmul_precision"], "quick", None)
 
 

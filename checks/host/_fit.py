@@ -11,6 +11,11 @@ from tpustarter.probe.finding import Finding, Verdict
 YANKED = ("0.4.32",)
 """jax and jaxlib that corrupt data on several slices. Source: JAX changelog, 0.4.33."""
 
+LAST_LIBTPU = {"2.20": "0.0.31"}
+"""Newest libtpu with which a release of tensorflow-tpu can be imported: 0.0.32 and newer lack what
+it calls, and end the process. It asks for `libtpu~=0.0.14`, so pip installs the newest.
+Source: measured with tensorflow-tpu 2.20.0 on Python 3.11, libtpu 0.0.14 to 0.0.52 (2026-11)."""
+
 Packages = dict[str, _versions.Package]
 
 
@@ -89,14 +94,15 @@ def clashes(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
 def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
     """Judge TensorFlow beside others and on this TPU; null for a machine without one."""
     soft: Verdict = "warn" if generation else "info"
-    names = [name for name in ("tensorflow", "tensorflow-tpu") if name in packages]
+    builds = ("tensorflow", "tensorflow-cpu", "tensorflow-tpu")
+    names = [name for name in builds if name in packages]
     alone = not packages.keys() & set(_pins.TPU_EXTRAS)
     own = "make a separate environment for each of them"
     anew = "make a new environment, because removing either one breaks the other"
     rows: list[tuple[bool, str, str, str, str]] = [
         ("torch-xla" in packages, "", "may take the TPU before torch_xla does",
          "no tensorflow beside torch_xla", own),
-        (len(names) == 2, "-TWICE", "comes from two packages that overwrite each other's files",
+        (len(names) > 1, "-TWICE", "comes from several packages that overwrite each other's files",
          "tensorflow-tpu alone", anew),
         (generation is not None and alone, "-CPU", "has no TPU support and uses the CPU",
          "tensorflow-tpu", f"run `{_install.SET_UP}`, or install tensorflow-tpu instead"),
@@ -113,3 +119,23 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
                 expected=expected,
                 hint=hint,
             )
+
+
+def tensorflow_libtpu(packages: Packages) -> Iterator[Finding]:
+    """Judge whether tensorflow-tpu can be imported beside its libtpu: its pin does not say."""
+    if "tensorflow-tpu" not in packages or "libtpu" not in packages:
+        return
+    release, libtpu = packages["tensorflow-tpu"].version, packages["libtpu"].version
+    last = LAST_LIBTPU.get(".".join(release.split(".")[:2]))
+    if last is None:
+        return
+    fits = _versions.numbers(libtpu) <= _versions.numbers(last)
+    yield Finding(
+        code="HOST-FRAMEWORKS-TENSORFLOW-LIBTPU",
+        name=f"libtpu with which tensorflow-tpu {release} can be imported",
+        verdict="ok" if fits else "fail",
+        found=libtpu,
+        expected=f"{last} or older",
+        entity="package:tensorflow-tpu",
+        hint=None if fits else f"run `{_install.into_this_python(f'libtpu=={last}')}`",
+    )

@@ -19,6 +19,7 @@ NAMES = (
     "torchax",
     "tensorflow",
     "tensorflow-tpu",
+    "tensorflow-cpu",
     "numpy",
     "scipy",
     "ml-dtypes",

@@ -18,7 +18,7 @@ ESTIMATE_S = 0.1
 LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/installation.html"
 
-KNOWN = ("jax", "torch-xla", "torch-tpu", "tensorflow", "tensorflow-tpu")
+KNOWN = ("jax", "torch-xla", "torch-tpu", "tensorflow", "tensorflow-tpu", "tensorflow-cpu")
 
 
 def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
@@ -47,3 +47,4 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
     yield from _torch.findings(packages, tpu=tpu, generation=generation)
     yield from _torchax.overwritten(path)
     yield from _fit.tensorflow(packages, generation)
+    yield from _fit.tensorflow_libtpu(packages)

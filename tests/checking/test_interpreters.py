@@ -133,3 +133,13 @@ def test_missing_packages_are_known_by_the_names_to_install(tmp_path: Path) -> N
 
     assert ["flax"] == interpreters.missing(["flax", "orbax-checkpoint"], tmp_path)
     assert [] == interpreters.missing([], tmp_path)
+
+
+@pytest.mark.parametrize("build", ["tensorflow", "tensorflow_cpu", "tensorflow_tpu"])
+def test_every_build_of_tensorflow_is_tensorflow(build: str, tmp_path: Path) -> None:
+    """Three packages bring the same module; the Keras that comes with it is named too."""
+    packages = tmp_path / "lib/python3.12/site-packages"
+    for name in (f"{build}-2.20.0.dist-info", "keras-3.15.1.dist-info"):
+        (packages / name).mkdir(parents=True)
+
+    assert ("tensorflow 2.20.0", "keras 3.15.1") == interpreters.installed(tmp_path)

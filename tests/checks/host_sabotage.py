@@ -371,6 +371,11 @@ SABOTAGE: dict[str, list[Case]] = {
                 path=installed(root / "site", TENSORFLOW_TPU),
             ),
         ),
+        (
+            "HOST-FRAMEWORKS-TENSORFLOW-LIBTPU",
+            "fail",
+            lambda root: frameworks(root, TENSORFLOW_TPU, ("libtpu", "0.0.32", [])),
+        ),
         ("HOST-FRAMEWORKS-NONE", "info", frameworks),
     ],
     "holder": [

@@ -411,6 +411,23 @@ def test_packages_that_fit_are_not_told_of(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("libtpu", "verdict"),
+    [("0.0.14", "ok"), ("0.0.31", "ok"), ("0.0.32", "fail"), ("0.0.52", "fail")],
+)
+def test_a_libtpu_with_which_tensorflow_ends_is_named(
+    libtpu: str, verdict: str, tmp_path: Path
+) -> None:
+    """`libtpu~=0.0.14` allows them all, and `import tensorflow` then aborts the process."""
+    tensorflow = ("tensorflow-tpu", "2.20.0", ["libtpu~=0.0.14"])
+    found = frameworks(tmp_path, tensorflow, ("libtpu", libtpu, []))
+    codes = {one.code: one for one in found}
+
+    assert "ok" == codes["HOST-FRAMEWORKS-LIBTPU-PIN"].verdict
+    assert verdict == codes["HOST-FRAMEWORKS-TENSORFLOW-LIBTPU"].verdict
+    assert (verdict == "ok") == (codes["HOST-FRAMEWORKS-TENSORFLOW-LIBTPU"].hint is None)
+
+
 def test_tensorflow_for_input_is_no_mistake_beside_jax(tmp_path: Path) -> None:
     """Many read their data with it; the TPU is JAX's."""
     results = frameworks(tmp_path, JAX, JAXLIB, LIBTPU, ("tensorflow", "2.21.0", []))

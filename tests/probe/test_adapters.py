@@ -30,6 +30,9 @@ def test_every_framework_that_can_be_started_has_an_adapter() -> None:
         ("torch_xla", "tpu", 8, {"PJRT_DEVICE": "CPU"}, {"PJRT_DEVICE": "CPU"}),
         ("torch_xla", "tpu", 8, {"PJRT_DEVICE": " "}, {"PJRT_DEVICE": "TPU"}),
         ("torch_tpu", "tpu", 8, {}, {}),
+        ("tensorflow", "cpu", 8, {}, {"KERAS_BACKEND": "tensorflow"}),
+        ("keras", "cpu", 4, {"KERAS_BACKEND": "torch"},
+         {"KERAS_BACKEND": "torch", "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "4"}),
         ("host", "tpu", 8, {}, {}),
     ],
 )  # fmt: skip
@@ -53,6 +56,20 @@ def test_settings_of_pytorch_xla_are_what_changes_results(
 ) -> None:
     """With XLA_USE_BF16 set a sound machine computes other numbers."""
     assert frameworks.settings_in("torch_xla", env) == names
+
+
+def test_terraforms_variables_are_no_settings_of_tensorflow() -> None:
+    """Both programs begin theirs with TF_."""
+    env = {"TF_CLI_CONFIG_FILE": "x", "TF_VAR_zone": "y", "TF_XLA_FLAGS": "--tf_xla_auto_jit=2"}
+
+    assert ("TF_XLA_FLAGS",) == frameworks.settings_in("tensorflow", env)
+
+
+def test_keras_without_jax_is_not_what_is_checked() -> None:
+    """TensorFlow brings Keras along, and these checks are about Keras on JAX."""
+    assert ["jax"] == frameworks.lacking("keras", {"keras": "3.15.1", "tensorflow": "2.20.0"})
+    assert [] == frameworks.lacking("keras", {"keras": "3.15.1", "jax": "0.10.2"})
+    assert [] == frameworks.lacking("tensorflow", {"tensorflow": "2.20.0"})
 
 
 UNDEFINED = "_XLAC.cpython-311.so: undefined symbol: _ZNK3c1010TensorImpl"
@@ -87,6 +104,26 @@ def test_without_a_tpu_torch_tpu_has_no_devices(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(accelerator=accelerator))
 
         assert adapters.ran_on("torch_tpu") is None
+
+
+def test_tensorflow_without_a_tpu_is_told_as_what_it_ran_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Plain TensorFlow on a TPU VM computes on the CPU, and nothing else may be reported."""
+    devices = {"CPU": [SimpleNamespace(device_type="CPU")] * 2}
+    config = SimpleNamespace(list_logical_devices=lambda kind: devices.get(kind, []))
+    monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(config=config))
+    before = target()
+    try:
+        set_target(Target("tpu", 8, "v5e"))
+        told = adapters.ran_on("tensorflow")
+        devices["TPU"] = [SimpleNamespace(device_type="TPU")] * 8
+        on_tpu = adapters.ran_on("tensorflow")
+    finally:
+        set_target(before)
+
+    assert {"platform": "cpu", "kind": "cpu", "count": 2, "virtual": False} == told
+    assert {"platform": "tpu", "kind": "v5e", "count": 8, "virtual": False} == on_tpu
 
 
 def test_only_cpu_devices_are_ever_called_virtual(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ STATE = "setup"
 """Name of the state: the folder being made, and the environments that were proved."""
 TESTED, COMPILES = "environment", "rehearsal"
 """Under which names: the one that checks and lessons run in, and the one that `rehearse` uses."""
-TORCH_XLA, TORCH_TPU = "torch_xla", "torch_tpu"
+TORCH_XLA, TORCH_TPU, TENSORFLOW, KERAS = "torch_xla", "torch_tpu", "tensorflow", "keras"
 """Those that run where one of these frameworks is asked for."""
-KEYS = (TESTED, TORCH_XLA, TORCH_TPU, COMPILES)
+KEYS = (TESTED, TORCH_XLA, TORCH_TPU, TENSORFLOW, KERAS, COMPILES)
 
 
 def proved(key: str = TESTED) -> Path | None:

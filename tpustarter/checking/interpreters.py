@@ -12,9 +12,10 @@ from pathlib import Path
 
 from tpustarter import state
 from tpustarter.checking import environments
+from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
 
-FRAMEWORKS = ("jax", "torch_xla", "torch_tpu", "tensorflow")
+FRAMEWORKS = ("jax", "torch_xla", "torch_tpu", "tensorflow", "keras")
 """Distributions that make a Python worth testing."""
 PACKAGES = {"flax": "flax", "msgpack": "msgpack", "optax": "optax", "orbax-checkpoint": "orbax",
             "transformers": "transformers"}  # fmt: skip
@@ -175,8 +176,10 @@ def _explicit(text: str) -> Interpreter:
 
 def installed(prefix: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the frameworks below a prefix, read from folder names; nothing is imported."""
-    versions = _versions(FRAMEWORKS, prefix, env)
-    return tuple(f"{name} {version}" for name, version in versions.items())
+    builds = {name.replace("-", "_"): framework for name, framework in frameworks.BUILDS.items()}
+    versions = _versions((*FRAMEWORKS, *builds), prefix, env)
+    named = {builds.get(name, name): version for name, version in versions.items()}
+    return tuple(f"{name} {named[name]}" for name in FRAMEWORKS if name in named)
 
 
 def missing(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None) -> list[str]:

@@ -308,6 +308,10 @@ def unusable(
     elif framework == "jax" and "jaxlib" not in installed:
         what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
         hint = "`tpustarter check host.frameworks` says what to install"
+    elif lacking := frameworks.lacking(framework, installed):
+        what = f"{framework} {version} in {python} has no {' or '.join(lacking)} beside it"
+        hint = f"`tpustarter setup {frameworks.FRAMEWORKS[framework].profile}` makes an environment"
+        hint += " with both"
     else:
         return None
     reason = "missing-resource" if asked else "not-applicable"

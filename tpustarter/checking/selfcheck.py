@@ -230,7 +230,11 @@ class SelfCheck:
         """
         if self._request.ids or self._request.framework:
             return []
-        here = [framework for framework in groups if framework in installed]
+        here = [
+            framework
+            for framework in groups
+            if framework in installed and not frameworks.lacking(framework, installed)
+        ]
         return [framework for framework in groups if framework not in (here or list(groups)[:1])]
 
     def _unusable(self, framework: str) -> Blocked | None:

@@ -6,7 +6,7 @@ import fnmatch
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tpustarter.machine import distributions
@@ -22,8 +22,13 @@ DISTRIBUTIONS = {
     "torch_tpu": "torch_tpu",
     "tensorflow": "tensorflow",
     "tensorflow-tpu": "tensorflow-tpu",
+    "tensorflow-cpu": "tensorflow-cpu",
+    "keras": "keras",
 }
 """What is named in a report, and the distribution whose metadata holds its version."""
+
+BUILDS = {"tensorflow-tpu": "tensorflow", "tensorflow-cpu": "tensorflow"}
+"""Distributions that are a build of a framework, by the framework that they bring."""
 
 
 class Framework(NamedTuple):
@@ -46,6 +51,10 @@ class Framework(NamedTuple):
     """Variables that choose a platform, by its name; those of a user's count more."""
     counts: tuple[str, ...] = ()
     """Variables that take the number of CPU devices."""
+    on_cpu: bool = True
+    """Whether it computes without an accelerator too."""
+    beside: tuple[str, ...] = ()
+    """What it computes with, and must be installed beside it."""
 
 
 FRAMEWORKS = {
@@ -84,6 +93,35 @@ FRAMEWORKS = {
         oldest="0.2",
         settings=("TORCH_TPU_*", "TORCHTPU_*", "XLA_FLAGS", "LIBTPU_INIT_ARGS"),
         platforms={"tpu": {}, "cpu": {}},
+        on_cpu=False,
+    ),
+    "tensorflow": Framework(
+        title="TensorFlow",
+        starts_in="5 to 10 s",
+        profile="tensorflow",
+        wheel="tensorflow-cpu==2.20.0",
+        tpu_wheel="tensorflow-tpu==2.20.0",
+        oldest="2.16",  # the first with Keras 3
+        # Not all that begins with TF_: that is Terraform's prefix too.
+        settings=("TF_XLA_FLAGS", "TF_ENABLE_*", "TF_DISABLE_*", "TF_DETERMINISTIC_OPS",
+                  "TF_OVERRIDE_*", "TF_USE_LEGACY_KERAS", "KERAS_*", "XLA_FLAGS",
+                  "LIBTPU_INIT_ARGS"),
+        # The number of its CPU devices is set in code, which the adapter does.
+        platforms={name: {"KERAS_BACKEND": "tensorflow"} for name in ("tpu", "cpu")},
+    ),
+    "keras": Framework(
+        title="Keras",
+        starts_in="3 to 8 s",
+        profile="keras",
+        wheel="jax",
+        tpu_wheel="jax[tpu]",
+        oldest="3.10",
+        settings=("KERAS_*", "JAX_*", "XLA_FLAGS", "LIBTPU_INIT_ARGS"),
+        platforms={"tpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "tpu,cpu"},
+                   "gpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cuda,cpu"},
+                   "cpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}},
+        counts=("JAX_NUM_CPU_DEVICES",),
+        beside=("jax",),
     ),
 }  # fmt: skip
 """By import name, in the order in which their checks run."""
@@ -95,6 +133,7 @@ PLACES = (
     "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_*_VISIBLE_DEVICES",
     "JAX_COORDINATOR_*", "JAX_PROCESS_*", "JAX_NUM_PROCESSES", "JAX_LOCAL_*", "JAX_MTLS_*",
     "JAX_COMPILATION_CACHE_DIR", "XLA_THREAD_POOL_SIZE", "XLA_PERSISTENT_CACHE_PATH",
+    "KERAS_BACKEND", "KERAS_HOME",
 )  # fmt: skip
 """Those of them that say which devices, hosts and folders there are: no results depend on them."""
 
@@ -139,7 +178,13 @@ def environment(
 
 def has_cpu_devices(framework: str) -> bool:
     """Return whether a framework computes without an accelerator too."""
-    return framework not in FRAMEWORKS or bool(FRAMEWORKS[framework].counts)
+    return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
+
+
+def lacking(framework: str, installed: Iterable[str]) -> list[str]:
+    """Return what a framework computes with, and is not among what is installed."""
+    beside = FRAMEWORKS[framework].beside if framework in FRAMEWORKS else ()
+    return [name for name in beside if name not in installed]
 
 
 def versions() -> dict[str, Any]:
@@ -151,6 +196,9 @@ def versions() -> dict[str, Any]:
             installed[name] = said[distribution][0].version or "unknown"
         elif name == "jaxlib" and importlib.util.find_spec(name):
             installed[name] = "unknown"  # built from its sources, and found by PYTHONPATH
+    for build, framework in BUILDS.items():
+        if build in installed:
+            installed.setdefault(framework, installed[build])
     return {
         "python": sys.executable,
         "python_version": sys.version.split()[0],

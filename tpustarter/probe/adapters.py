@@ -113,12 +113,81 @@ def _torch_tpu_is_initialised() -> bool:
     return bool(backend and backend.is_initialized())
 
 
+def _tensorflow_configuration() -> dict[str, Any]:
+    tensorflow: Any = importlib.import_module("tensorflow")
+    _make_logical_devices(tensorflow)
+    experimental = tensorflow.config.experimental
+    return {
+        "tensorflow TF32": experimental.tensor_float_32_execution_enabled(),
+        "tensorflow eager functions": tensorflow.config.functions_run_eagerly(),
+        "tensorflow soft placement": tensorflow.config.get_soft_device_placement(),
+        "tensorflow jit": tensorflow.config.optimizer.get_jit(),
+        **(_keras_configuration() if "keras" in sys.modules else {}),
+    }
+
+
+def _make_logical_devices(tensorflow: Any) -> None:
+    """Have TensorFlow pretend the CPU devices of this run: no variable tells it their number."""
+    count = target().devices
+    if target().platform != "cpu" or not count or _tensorflow_is_initialised():
+        return
+    config = tensorflow.config
+    config.set_visible_devices([], "GPU")
+    cpu = config.list_physical_devices("CPU")[0]
+    config.set_logical_device_configuration(cpu, [config.LogicalDeviceConfiguration()] * count)
+
+
+def _tensorflow_devices() -> tuple[str, str, int]:
+    config: Any = importlib.import_module("tensorflow").config
+    # Those of a TPU are there once a check has initialised it; without one TensorFlow computes on
+    # the CPU, whatever machine it is on, and that is what is told.
+    found: list[Any] = next(
+        (
+            devices
+            for kind in ("TPU", "GPU", "CPU")
+            if (devices := config.list_logical_devices(kind))
+        ),
+    )
+    platform = found[0].device_type.lower()
+    kind = target().generation if platform == "tpu" else None
+    return platform, kind or platform, len(found)
+
+
+def _tensorflow_is_initialised() -> bool:
+    # `list_logical_devices` would start them; there is no public way to ask.
+    module: Any = sys.modules.get("tensorflow.python.eager.context")
+    return bool(getattr(getattr(module, "_context", None), "_initialized", False))
+
+
+def _keras_configuration() -> dict[str, Any]:
+    keras: Any = importlib.import_module("keras")
+    found: dict[str, Any] = {
+        "keras backend": keras.config.backend(),
+        "keras float type": keras.config.floatx(),
+        "keras dtype policy": keras.config.dtype_policy().name,
+        "keras image format": keras.config.image_data_format(),
+        "keras distribution": str(keras.distribution.distribution()),
+    }
+    jax: Any = sys.modules.get("jax")
+    return {**found, **jax.config.values} if jax else found
+
+
+def _keras_devices() -> tuple[str, str, int] | None:
+    keras: Any = importlib.import_module("keras")
+    ask = {"jax": _jax_devices, "tensorflow": _tensorflow_devices}.get(keras.config.backend())
+    return ask() if ask else None
+
+
 ADAPTERS = {
     "jax": Adapter(
         lambda: importlib.import_module("jax").config.values, _jax_devices, _jax_is_initialised
     ),
     "torch_xla": Adapter(_torch_xla_configuration, _torch_xla_devices, _torch_xla_is_initialised),
     "torch_tpu": Adapter(_torch_tpu_configuration, _torch_tpu_devices, _torch_tpu_is_initialised),
+    "tensorflow": Adapter(
+        _tensorflow_configuration, _tensorflow_devices, _tensorflow_is_initialised
+    ),
+    "keras": Adapter(_keras_configuration, _keras_devices, _jax_is_initialised),
 }
 """By the import name of the framework."""
 

@@ -1,0 +1,76 @@
+"""A Python generator feeds only the process that made it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import tensorflow as tf
+
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "tensorflow"
+LEVEL = "full"
+NEEDS = {}
+TIMEOUT_S = 180
+ESTIMATE_S = 12
+LESSON = "jax/input-pipelines"
+SOURCE = "https://www.tensorflow.org/api_docs/python/tf/data/Dataset#from_generator"
+AFTER = ["tensorflow.package"]
+
+ROWS = 5
+FILES = "read files with `tf.data.TFRecordDataset`: a worker has no Python function to call back"
+WORKER = (
+    "import sys, tensorflow as tf; print('total', int(tf.saved_model.load(sys.argv[1]).total()))"
+)
+"""What another process does with the pipeline: on a remote worker it is no different."""
+
+
+def from_operations():
+    """Return a dataset that consists of TensorFlow's own operations."""
+    return tf.data.Dataset.range(ROWS).map(lambda row: row * row)
+
+
+def from_python():
+    """Return the same dataset from a generator of this process."""
+    signature = tf.TensorSpec((), tf.int64)
+    return tf.data.Dataset.from_generator(
+        lambda: (row * row for row in range(ROWS)), output_signature=signature
+    )
+
+
+class Pipeline(tf.Module):
+    """A dataset as a program that can be written to a folder."""
+
+    def __init__(self, make):
+        super().__init__()
+        total = tf.function(lambda: make().reduce(tf.constant(0, tf.int64), tf.add))
+        self.total = total.get_concrete_function()
+
+
+def elsewhere(make):
+    """Return what a new process prints that runs the pipeline, or the end of its error."""
+    with tempfile.TemporaryDirectory(prefix="tpustarter-pipeline-") as folder:
+        tf.saved_model.save(Pipeline(make), folder)
+        env = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        done = subprocess.run(
+            [sys.executable, "-c", WORKER, folder], env=env, capture_output=True, text=True,
+            timeout=TIMEOUT_S / 3, check=False,
+        )  # fmt: skip
+    return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
+
+
+def run():
+    """Run both pipelines here, then in another process."""
+    expected = sum(row * row for row in range(ROWS))
+    for name, make in (("operations", from_operations), ("a generator", from_python)):
+        yield compare("TF-GENERATOR-HERE", f"total here, from {name}",
+                      int(Pipeline(make).total()), expected, hint=FILES)  # fmt: skip
+    yield compare("TF-GENERATOR-OPERATIONS", "total elsewhere, from operations",
+                  elsewhere(from_operations), f"total {expected}", hint=FILES)  # fmt: skip
+    said = elsewhere(from_python)
+    words = next((line for line in said.splitlines() if "callback" in line), "nothing of it")
+    refused = "Could not find callback" in words
+    yield compare("TF-GENERATOR-REFUSED", "elsewhere the generator is missed", refused,
+                  expected=True, hint=FILES)  # fmt: skip
+    yield Finding("TF-GENERATOR-WORDS", "what TensorFlow says there", "info", words[-90:])

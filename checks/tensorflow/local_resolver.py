@@ -1,0 +1,55 @@
+"""`TPUClusterResolver(tpu="local")` needs no name of a TPU."""
+
+import os
+
+import tensorflow as tf
+
+from tpustarter.probe.finding import Finding, compare
+
+FRAMEWORK = "tensorflow"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 60
+ESTIMATE_S = 0.1
+LESSON = "setup/python-and-environments"
+SOURCE = (
+    "https://www.tensorflow.org/api_docs/python/tf/distribute/cluster_resolver/TPUClusterResolver"
+)
+AFTER = ["tensorflow.package"]
+
+NAMES = ("TPU_NAME", "COLAB_TPU_ADDR", "CLOUD_TPU_NAME")
+"""Variables from which it takes a name where none is given."""
+MESSAGE = "Please provide a TPU Name to connect to."
+LOCAL = 'on a TPU VM write `TPUClusterResolver(tpu="local")`: without "local" it looks elsewhere'
+UNSET = "`unset {}`: it names a TPU Node, which no longer exist"
+
+
+def local():
+    """Return a resolver of the chips of this machine, without asking anybody for them."""
+    return tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+
+
+def nameless():
+    """Return what TensorFlow says where no name is given; empty where it finds one."""
+    try:
+        tf.distribute.cluster_resolver.TPUClusterResolver()
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def run():
+    """Ask the local resolver where it leads, then leave the name out, as old programs do."""
+    resolver = local()
+    address = resolver.master()
+    yield compare("TF-RESOLVER-ADDRESS", "address that `local` stands for",
+                  address or "this process", "this process", hint=LOCAL)  # fmt: skip
+    hosts = resolver.cluster_spec().as_dict()
+    yield compare("TF-RESOLVER-HOSTS", "other hosts that it names", len(hosts), 0, hint=LOCAL)
+    named = [name for name in NAMES if os.environ.get(name)]
+    for name in named:
+        yield Finding("TF-RESOLVER-NAMED", "variable that names another TPU", "warn", name,
+                      hint=UNSET.format(name))  # fmt: skip
+    if not named:
+        yield compare("TF-RESOLVER-NAMELESS", "what a resolver without a name says", nameless(),
+                      MESSAGE, hint=LOCAL)  # fmt: skip

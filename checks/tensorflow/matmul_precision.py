@@ -1,0 +1,68 @@
+"""float32 matmul is as accurate as its setting promises."""
+
+import numpy as np
+import tensorflow as tf
+
+from tpustarter.checks.jax import _precision
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "tensorflow"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 240
+ESTIMATE_S = 1
+LESSON = "jax/precision"
+SOURCE = "https://www.tensorflow.org/api_docs/python/tf/config/experimental/enable_tensor_float_32_execution"
+AFTER = ["tensorflow.devices_visible"]
+
+DEFAULT = {"tpu": "one bfloat16 pass", "gpu": "TensorFloat-32", "cpu": "float32"}
+"""What a product of float32 matrices is where nothing was set."""
+AGAIN = "`env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check tensorflow.matmul_precision` tries"
+AGAIN += " again without compiler flags; do not trust a device that fails twice"
+HALF = "bfloat16 keeps 8 bits: keep variables and losses in float32 (`mixed_bfloat16` does)"
+
+
+def product(x, y):
+    """Return `x @ y` for matrices `[512, 512]` of one dtype."""
+    return tf.linalg.matmul(x, y)
+
+
+def error(pair, dtype):
+    """Return the class and the relative error of a product in a dtype, against float64."""
+    x, y = (tf.cast(tf.constant(operand), dtype) for operand in pair)
+    result = tf.cast(product(x, y), tf.float32).numpy()
+    return _precision.relative_error(result, pair)
+
+
+def judged(name, kind, expected):
+    """Return a finding that fails where the arithmetic is coarser than promised."""
+    coarse = _precision.worse(kind, expected)
+    return Finding(f"TF-PRECISION-{name.upper()}", f"arithmetic of a {name} product",
+                   "fail" if coarse else "ok" if kind == expected else "info", kind, expected,
+                   hint=AGAIN if coarse else None)  # fmt: skip
+
+
+def run():
+    """Measure float32 with and without its short cut, and bfloat16, against float64."""
+    scattered, dense = _precision.scattered(), _precision.dense()
+    allowed = tf.config.experimental.tensor_float_32_execution_enabled()
+    yield Finding("TF-PRECISION-ALLOWED", "float32 may be rounded to multiply", "info", allowed)
+    kind = _precision.classify(error(scattered, tf.float32))
+    yield judged("float32", kind, DEFAULT[target().platform])
+    measured = float(f"{error(dense, tf.float32):.2g}")
+    yield Finding("TF-PRECISION-ERROR", "relative error, float32", "info", measured)
+    tf.config.experimental.enable_tensor_float_32_execution(enabled=False)
+    try:
+        kind = _precision.classify(error(scattered, tf.float32))
+    finally:
+        tf.config.experimental.enable_tensor_float_32_execution(allowed)
+    # The documentation speaks of GPUs alone: what a TPU makes of it is told, and not judged.
+    name, exact = "arithmetic without the short cut", kind == "float32"
+    verdict = "ok" if exact else "info" if target().platform == "tpu" else "fail"
+    yield Finding("TF-PRECISION-EXACT", name, verdict, kind, "float32",
+                  hint=None if exact else AGAIN)  # fmt: skip
+    kind = _precision.classify(error(scattered, tf.bfloat16))
+    yield judged("bfloat16", kind, "one bfloat16 pass")
+    one = np.float32(tf.cast(tf.constant(1 + 2**-9, tf.float32), tf.bfloat16))
+    yield compare("TF-PRECISION-HALF", "1 + 2**-9 as bfloat16", float(one), 1.0, hint=HALF)

@@ -1,0 +1,59 @@
+"""The build of TensorFlow is the one for this machine."""
+
+import tensorflow as tf
+from tensorflow.python.framework import kernels
+
+from tpustarter.checks.host import _install, _versions
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "tensorflow"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 120
+ESTIMATE_S = 4
+LESSON = "setup/python-and-environments"
+SOURCE = "https://pypi.org/project/tensorflow-tpu/"
+AFTER = ["host.frameworks"]
+
+BUILDS = ("tensorflow-tpu", "tensorflow", "tensorflow-cpu")
+START = "ConfigureDistributedTPU"
+"""The operation that starts a TPU; the builds without TPU support have no kernel for it."""
+SET_UP = "run `tpustarter setup tensorflow`: it makes an environment with one build alone"
+
+
+def can_start_a_tpu():
+    """Return whether this build has the kernels that start a TPU."""
+    return bool(kernels.get_registered_kernels_for_op(START).kernel)
+
+
+def imported():
+    """Return the version of the module that this process imported."""
+    return tf.__version__
+
+
+def run(packages=None):
+    """Compare the build's kernels with its name, and both with the machine."""
+    packages = _versions.installed() if packages is None else packages
+    builds = [name for name in BUILDS if name in packages]
+    on_tpu, able = target().platform == "tpu", can_start_a_tpu()
+    named = ", ".join(f"{name} {packages[name].version}" for name in builds) or "none known"
+    yield Finding("TF-PACKAGE-BUILD", "installed build", "info", named)
+    if len(builds) == 1:
+        yield compare(
+            "TF-PACKAGE-KERNELS",
+            f"{builds[0]} can start a TPU",
+            able,
+            expected=builds[0] == "tensorflow-tpu",
+            hint=SET_UP,
+        )
+        release = packages[builds[0]].version
+        name = "version that was imported, as installed"
+        yield compare("TF-PACKAGE-VERSION", name, imported(), release, hint=SET_UP)
+    else:
+        yield compare("TF-PACKAGE-ONE", "builds of TensorFlow installed", len(builds), 1,
+                      hint=SET_UP)  # fmt: skip
+    if on_tpu:
+        anew = f"run `{_install.into_this_python('tensorflow-tpu')}` in a new environment"
+        yield compare("TF-PACKAGE-TPU", "this build can start the TPU of this machine", able,
+                      expected=True, hint=anew)  # fmt: skip

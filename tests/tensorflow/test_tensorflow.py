@@ -1,0 +1,88 @@
+"""Every TensorFlow check passes on 8 logical CPU devices, and fails when one function is broken.
+
+A lane of its own: `.ci/tensorflow` runs it in a Python with tensorflow-cpu. None of it was tried on
+a TPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+tf = pytest.importorskip("tensorflow", reason="This Python has no TensorFlow; the lane's has.")
+
+from tests.tensorflow import judging  # noqa: E402  nothing of it without TensorFlow
+from tests.tensorflow.tf_sabotage import SABOTAGE  # noqa: E402
+from tpustarter.probe import adapters  # noqa: E402
+from tpustarter.probe.target import Target, set_target, target  # noqa: E402
+
+CHECKS = judging.checks_of("tensorflow")
+ASKED = Target("cpu", judging.DEVICES, virtual=True)
+
+
+@pytest.fixture(autouse=True)
+def _asked() -> Iterator[None]:
+    before = target()
+    set_target(ASKED)
+    adapters.configuration("tensorflow")  # which makes the logical devices, as a run does
+    yield
+    set_target(before)
+
+
+def test_every_check_has_a_sabotage() -> None:
+    """A check without one is not finished."""
+    assert sorted(SABOTAGE) == sorted(CHECKS)
+    assert not [name for name, check in CHECKS.items() if check.broken]
+    assert len(CHECKS) >= 12
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
+    """The settings are as it met them."""
+    before = adapters.configuration("tensorflow")
+    results = judging.findings(judging.module_of("tensorflow", name))
+    after = adapters.configuration("tensorflow")
+
+    assert judging.is_sound(results), results
+    assert before == {key: value for key, value in after.items() if key in before}
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claim can be seen to be false."""
+    module = judging.module_of("tensorflow", name)
+    SABOTAGE[name](monkeypatch, module)
+    results = judging.findings(module)
+
+    assert judging.failed_with_hints(results), results
+
+
+def test_the_probe_says_that_it_ran_on_logical_devices() -> None:
+    """As many as were asked for, and never called a TPU."""
+    assert {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True} == adapters.ran_on(
+        "tensorflow"
+    )
+
+
+def test_on_a_tpu_a_build_without_tpu_support_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commonest mistake: `pip install tensorflow` on a TPU VM."""
+    module = judging.module_of("tensorflow", "package")
+    monkeypatch.setattr(module, "target", lambda: Target("tpu", 8, "v5e"))
+    failed: dict[str, Any] = {
+        one["code"]: one["hint"] for one in judging.findings(module) if one["verdict"] == "fail"
+    }
+
+    assert ["TF-PACKAGE-TPU"] == [*failed]
+    assert "tensorflow-tpu" in failed["TF-PACKAGE-TPU"]
+    assert "CPU" == tf.config.list_logical_devices()[0].device_type
+
+
+def test_without_weights_the_padded_metric_is_another() -> None:
+    """What the padding would do to the figure that people report."""
+    found = {one["code"]: one for one in judging.findings(
+        judging.module_of("tensorflow", "exact_evaluation"))}  # fmt: skip
+
+    assert found["TF-EXACT-METRIC"]["found"] == found["TF-EXACT-METRIC"]["expected"]
+    assert abs(found["TF-EXACT-UNWEIGHTED"]["found"] - found["TF-EXACT-METRIC"]["found"]) > 0.05

@@ -1,0 +1,146 @@
+"""How each TensorFlow check is broken, to see it fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
+
+
+def another_build_is_installed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Say that this is the build for TPUs, which it is not."""
+    versions = module._versions
+    plain = versions.installed()
+    name = next(name for name in module.BUILDS if name in plain)
+    package = plain.pop(name)
+    patch.setattr(versions, "installed", lambda: {**plain, "tensorflow-tpu": package})
+
+
+def the_last_device_answers_zeros(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Let one device of several answer zeros."""
+    last = tf.config.list_logical_devices("CPU")[-1].name
+
+    def answer(x: tf.Tensor) -> tf.Tensor:
+        return 3 * x + 7 if not x.device.endswith(last) else 0 * x
+
+    patch.setattr(module, "answer", answer)
+
+
+def the_resolver_leads_elsewhere(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Resolve the address of a TPU Node, as programs of 2020 do."""
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver
+    patch.setattr(module, "local", lambda: resolver(tpu="grpc://10.0.0.2:8470"))
+
+
+def a_replica_forgets_its_number(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Let every replica compute the share of the first."""
+    patch.setattr(module, "share", lambda x, y, _: x @ y)
+
+
+def float32_is_rounded_to_bfloat16(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Multiply as a TPU does that was not asked for more."""
+
+    def product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        half = (tf.cast(operand, tf.bfloat16) for operand in (x, y))
+        return tf.cast(tf.linalg.matmul(*half), x.dtype)
+
+    patch.setattr(module, "product", product)
+
+
+def float64_is_narrowed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Make a float32 of a float64 without a word, as JAX does."""
+
+    def narrow(array: Any) -> tf.Tensor:
+        tensor = tf.constant(array)
+        return tf.cast(tensor, tf.float32) if tensor.dtype == tf.float64 else tensor
+
+    patch.setattr(module, "to_tensor", narrow)
+
+
+def the_last_batch_is_kept(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Make a dataset whose last batch is smaller: its shape is dynamic."""
+    batches = module.batches
+    patch.setattr(module, "batches", lambda rows, **_: batches(rows, drop_remainder=False))
+
+
+def padding_counts(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Give the rows that were added the weight of the others."""
+    padded = module.padded
+    patch.setattr(module, "padded", lambda *given: (padded(*given)[0], padded(*given)[1] * 0 + 1))
+
+
+def nothing_is_compiled(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Run eagerly what was to be compiled as a whole."""
+    patch.setattr(module, "compiled", lambda function: function)
+
+
+def every_replica_reads_all(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Hand the whole dataset to each replica."""
+
+    def distributed(strategy: Any, dataset: Any) -> Any:
+        return [tuple(batch for _ in range(strategy.num_replicas_in_sync)) for batch in dataset]
+
+    patch.setattr(module, "distributed", distributed)
+    patch.setattr(module, "rows_of", lambda _, batch: [part.numpy() for part in batch])
+
+
+def rows_come_as_they_are_ready(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Give up the order for speed."""
+
+    def parallel(rows: int) -> tf.data.Dataset:
+        dataset = tf.data.Dataset.range(rows)
+        return dataset.map(module.slow_first, num_parallel_calls=4, deterministic=False)
+
+    patch.setattr(module, "parallel", parallel)
+
+
+def images_are_read_as_another_type(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Read the bytes of float32 as int32, which has as many."""
+    parsed = module.parsed
+
+    def wrong(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        image, label = parsed(record)
+        return tf.cast(tf.bitcast(image, tf.int32), tf.float32), label
+
+    patch.setattr(module, "parsed", wrong)
+
+
+def the_optimizer_is_not_saved(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Save the weights alone, so that the momentum is lost."""
+    saved = module.saved_parts
+    patch.setattr(module, "saved_parts", lambda weights, _: tf.train.Checkpoint(weights=weights))
+    assert saved is not module.saved_parts
+
+
+def each_replica_averages_alone(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Divide by the rows of one replica, so that the sum over replicas is too large."""
+    patch.setattr(module, "loss_of", lambda errors, _: tf.reduce_mean(errors))
+
+
+def files_hide_a_generator(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Let the pipeline that was to stand alone call back into Python."""
+    patch.setattr(module, "from_operations", module.from_python)
+
+
+SABOTAGE: dict[str, Break] = {
+    "array_conversion": float64_is_narrowed,
+    "checkpoint": the_optimizer_is_not_saved,
+    "compiled_function": nothing_is_compiled,
+    "devices_visible": the_last_device_answers_zeros,
+    "every_device": a_replica_forgets_its_number,
+    "exact_evaluation": padding_counts,
+    "generator_stays": files_hide_a_generator,
+    "input_order": rows_come_as_they_are_ready,
+    "input_sharding": every_replica_reads_all,
+    "local_resolver": the_resolver_leads_elsewhere,
+    "matmul_precision": float32_is_rounded_to_bfloat16,
+    "optimizer_step": each_replica_averages_alone,
+    "package": another_build_is_installed,
+    "static_shapes": the_last_batch_is_kept,
+    "tfrecord": images_are_read_as_another_type,
+}
