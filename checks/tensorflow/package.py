@@ -17,14 +17,14 @@ SOURCE = "https://pypi.org/project/tensorflow-tpu/"
 AFTER = ["host.frameworks"]
 
 BUILDS = ("tensorflow-tpu", "tensorflow", "tensorflow-cpu")
-START = "ConfigureDistributedTPU"
-"""The operation that starts a TPU; the builds without TPU support have no kernel for it."""
+EXECUTE = "TPUExecute"
+"""The operation that runs a program on a TPU; builds without TPU support have no kernel for it."""
 SET_UP = "run `tpustarter setup tensorflow`: it makes an environment with one build alone"
 
 
-def can_start_a_tpu():
-    """Return whether this build has the kernels that start a TPU."""
-    return bool(kernels.get_registered_kernels_for_op(START).kernel)
+def can_use_a_tpu():
+    """Return whether this build has the kernel that runs programs on a TPU."""
+    return bool(kernels.get_registered_kernels_for_op(EXECUTE).kernel)
 
 
 def imported():
@@ -36,13 +36,13 @@ def run(packages=None):
     """Compare the build's kernels with its name, and both with the machine."""
     packages = _versions.installed() if packages is None else packages
     builds = [name for name in BUILDS if name in packages]
-    on_tpu, able = target().platform == "tpu", can_start_a_tpu()
+    on_tpu, able = target().platform == "tpu", can_use_a_tpu()
     named = ", ".join(f"{name} {packages[name].version}" for name in builds) or "none known"
     yield Finding("TF-PACKAGE-BUILD", "installed build", "info", named)
     if len(builds) == 1:
         yield compare(
             "TF-PACKAGE-KERNELS",
-            f"{builds[0]} can start a TPU",
+            f"{builds[0]} can use a TPU",
             able,
             expected=builds[0] == "tensorflow-tpu",
             hint=SET_UP,
@@ -55,5 +55,5 @@ def run(packages=None):
                       hint=SET_UP)  # fmt: skip
     if on_tpu:
         anew = f"run `{_install.into_this_python('tensorflow-tpu')}` in a new environment"
-        yield compare("TF-PACKAGE-TPU", "this build can start the TPU of this machine", able,
+        yield compare("TF-PACKAGE-TPU", "this build can use the TPU of this machine", able,
                       expected=True, hint=anew)  # fmt: skip

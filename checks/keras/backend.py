@@ -1,0 +1,52 @@
+"""Keras computes with JAX, on the devices of this run."""
+
+import jax
+import keras
+
+from tpustarter.probe.finding import Finding, compare
+from tpustarter.probe.target import target
+
+FRAMEWORK = "keras"
+LEVEL = "quick"
+NEEDS = {}
+TIMEOUT_S = 240
+ESTIMATE_S = 3
+LESSON = "setup/python-and-environments"
+SOURCE = "https://keras.io/getting_started/"
+AFTER = ["host.frameworks"]
+
+SET = "`export KERAS_BACKEND=jax` before Keras is imported: it can't be changed afterwards"
+REACH = "`tpustarter check jax.devices_visible -v` says what JAX sees"
+
+
+def backend():
+    """Return the name of the backend that computes for Keras."""
+    return keras.config.backend()
+
+
+def computed():
+    """Return what Keras makes of 0 to 127: their sum, as the backend's own array."""
+    return keras.ops.sum(keras.ops.arange(128, dtype="int32"))
+
+
+def run():
+    """Ask Keras for its backend, then look at what an operation returns, and where it lies."""
+    yield Finding("KERAS-BACKEND-VERSION", "keras", "info", keras.__version__)
+    yield Finding("KERAS-BACKEND-JAX", "jax", "info", jax.__version__)
+    name = "backend that computes for Keras"
+    yield compare("KERAS-BACKEND-NAME", name, backend(), "jax", hint=SET)
+    result = computed()
+    is_jax = isinstance(result, jax.Array)
+    name = "results are arrays of JAX"
+    yield compare("KERAS-BACKEND-ARRAY", name, is_jax, expected=True, hint=SET)
+    yield compare("KERAS-BACKEND-SUM", "sum of 0 to 127", int(result), 8128, hint=REACH)
+    if is_jax:
+        platform = next(iter(result.devices())).platform
+        yield compare("KERAS-BACKEND-PLATFORM", "they lie on", platform, target().platform,
+                      hint=REACH)  # fmt: skip
+    devices, expected = len(keras.distribution.list_devices()), target().devices
+    if expected is None:
+        yield Finding("KERAS-BACKEND-DEVICES", "devices that Keras lists", "info", devices)
+    else:
+        yield compare("KERAS-BACKEND-DEVICES", "devices that Keras lists", devices, expected,
+                      hint=REACH)  # fmt: skip

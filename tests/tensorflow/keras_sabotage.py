@@ -1,0 +1,69 @@
+"""How each Keras check is broken, to see it fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+import pytest
+
+Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
+
+
+def numpy_computes(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Return what the NumPy backend would."""
+    patch.setattr(module, "backend", lambda: "numpy")
+    patch.setattr(module, "computed", lambda: np.arange(128).sum())
+
+
+def devices_are_left_out(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Distribute over the first four devices alone."""
+    parallel = keras.distribution.DataParallel
+    devices = keras.distribution.list_devices()[:4]
+    patch.setattr(module, "distribution", lambda: parallel(devices=devices))
+
+
+def the_policy_is_that_of_bfloat16_alone(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Keep the weights in bfloat16, too."""
+    patch.setattr(module, "policy", lambda: "bfloat16")
+
+
+def half_of_each_step_is_lost(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Go only half of the way by hand."""
+    step = module.gradient_step
+
+    def half(model: Any, state: Any, x: Any, y: Any) -> Any:
+        (trainable, rest, own), loss = step(model, state, x, y)
+        middle = jax.tree.map(lambda new, old: (new + old) / 2, trainable, state[0])
+        return (middle, rest, own), loss
+
+    patch.setattr(module, "gradient_step", half)
+
+
+def padding_counts(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Give the rows that were added the weight of the others."""
+    padded = module.padded
+    patch.setattr(module, "padded", lambda rows: (padded(rows)[0], padded(rows)[1] * 0 + 1))
+
+
+def the_file_holds_another_model(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Save a model that has other weights."""
+
+    def saved(made: Any, path: str) -> None:
+        module.model().save(path)
+
+    patch.setattr(module, "saved", saved)
+
+
+SABOTAGE: dict[str, Break] = {
+    "backend": numpy_computes,
+    "every_device": devices_are_left_out,
+    "exact_evaluation": padding_counts,
+    "fit_equals_step": half_of_each_step_is_lost,
+    "mixed_precision": the_policy_is_that_of_bfloat16_alone,
+    "saved_model": the_file_holds_another_model,
+}
