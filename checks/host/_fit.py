@@ -105,7 +105,7 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
         (len(names) > 1, "-TWICE", "comes from several packages that overwrite each other's files",
          "tensorflow-tpu alone", anew),
         (generation is not None and alone, "-CPU", "has no TPU support and uses the CPU",
-         "tensorflow-tpu", f"run `{_install.SET_UP}`, or install tensorflow-tpu instead"),
+         "tensorflow-tpu", "run `tpustarter setup tensorflow`, or `tpustarter setup keras`"),
         (generation == "tpu7x" and "tensorflow-tpu" in packages, "-TPU7X",
          "is not supported on TPU7x", "JAX or PyTorch", f"run `{_install.SET_UP}`"),
     ]  # fmt: skip

@@ -18,10 +18,13 @@ LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/changelog.html"
 
 OTHERS = {"torch-xla": ("PyTorch/XLA 2.9.0", (3, 10), (3, 13), "pytorch-xla"),
-          "torch-tpu": ("TorchTPU 0.2.0", (3, 12), (3, 14), "torchtpu")}  # fmt: skip
+          "torch-tpu": ("TorchTPU 0.2.0", (3, 12), (3, 14), "torchtpu"),
+          "tensorflow": ("TensorFlow 2.20.0", (3, 9), (3, 13), "tensorflow"),
+          "tensorflow-cpu": ("TensorFlow 2.20.0", (3, 9), (3, 13), "tensorflow"),
+          "tensorflow-tpu": ("TensorFlow 2.20.0", (3, 9), (3, 13), "tensorflow")}  # fmt: skip
 """Oldest and newest Python of a library's last release, as the names of its wheels say, and the
 profile of set-up that finds one. Source: github.com/pytorch/xla and github.com/google-pytorch/
-torch_tpu, releases (read 2026-11)."""
+torch_tpu, releases, and the package index for tensorflow (read 2026-11)."""
 
 
 def run(

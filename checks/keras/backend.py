@@ -11,7 +11,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 3
-LESSON = "setup/python-and-environments"
+LESSON = "setup/install-keras"
 SOURCE = "https://keras.io/getting_started/"
 AFTER = ["host.frameworks"]
 

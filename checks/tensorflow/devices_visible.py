@@ -13,7 +13,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 1
-LESSON = "setup/python-and-environments"
+LESSON = "setup/install-tensorflow"
 SOURCE = "https://www.tensorflow.org/guide/tpu"
 AFTER = ["tensorflow.package"]
 

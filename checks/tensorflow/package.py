@@ -3,7 +3,7 @@
 import tensorflow as tf
 from tensorflow.python.framework import kernels
 
-from tpustarter.checks.host import _install, _versions
+from tpustarter.checks.host import _versions
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 
@@ -12,14 +12,14 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 4
-LESSON = "setup/python-and-environments"
+LESSON = "setup/install-tensorflow"
 SOURCE = "https://pypi.org/project/tensorflow-tpu/"
 AFTER = ["host.frameworks"]
 
 BUILDS = ("tensorflow-tpu", "tensorflow", "tensorflow-cpu")
 EXECUTE = "TPUExecute"
 """The operation that runs a program on a TPU; builds without TPU support have no kernel for it."""
-SET_UP = "run `tpustarter setup tensorflow`: it makes an environment with one build alone"
+SET_UP = "run `tpustarter setup tensorflow`: it makes an environment with the build that fits"
 
 
 def can_use_a_tpu():
@@ -54,6 +54,5 @@ def run(packages=None):
         yield compare("TF-PACKAGE-ONE", "builds of TensorFlow installed", len(builds), 1,
                       hint=SET_UP)  # fmt: skip
     if on_tpu:
-        anew = f"run `{_install.into_this_python('tensorflow-tpu')}` in a new environment"
         yield compare("TF-PACKAGE-TPU", "this build can use the TPU of this machine", able,
-                      expected=True, hint=anew)  # fmt: skip
+                      expected=True, hint=SET_UP)  # fmt: skip

@@ -75,7 +75,7 @@ def test_on_a_tpu_a_build_without_tpu_support_fails(monkeypatch: pytest.MonkeyPa
     }
 
     assert ["TF-PACKAGE-TPU"] == [*failed]
-    assert "tensorflow-tpu" in failed["TF-PACKAGE-TPU"]
+    assert "tpustarter setup tensorflow" in failed["TF-PACKAGE-TPU"]
     assert "CPU" == tf.config.list_logical_devices()[0].device_type
 
 

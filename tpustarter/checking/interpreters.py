@@ -36,8 +36,8 @@ class Interpreter:
     """Frameworks whose metadata lies in its package folders, as `name version`."""
 
     def has(self, framework: str) -> bool:
-        """Return whether the framework of this name is installed in it."""
-        return framework in self.names
+        """Return whether a framework is installed in it, and what it computes with."""
+        return framework in self.names and not frameworks.lacking(framework, self.names)
 
     @property
     def names(self) -> set[str]:

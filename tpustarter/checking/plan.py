@@ -266,7 +266,7 @@ def without_framework(
         asked: Whether the user asked for something that needs it.
     """
     known = frameworks.FRAMEWORKS[framework]
-    wheel = known.tpu_wheel if chips else known.wheel
+    wheel = (known.tpu_wheel if chips else known.wheel).replace(" ", " and ")
     has_framework = any(name in interpreters.FRAMEWORKS for name in installed)
     another = _another(others, framework if has_framework else "")
     hint = another or f"`tpustarter setup {known.profile}` makes an environment with {wheel}"

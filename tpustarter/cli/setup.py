@@ -35,7 +35,8 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     type=click.Path(path_type=Path),
     metavar="PATH",
     help="The folder of the environment.  "
-    "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu]",
+    "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu, ~/tpu-tensorflow, "
+    "~/tpu-keras]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def setup(
@@ -49,6 +50,8 @@ def setup(
       rehearse     the TPU compiler, for `tpustarter rehearse`
       pytorch-xla  PyTorch/XLA 2.9.0, its last release
       torchtpu     TorchTPU 0.2.0, which succeeds PyTorch/XLA
+      tensorflow   TensorFlow 2.20.0, the last with support for TPUs
+      keras        Keras 3 on JAX, where TensorFlow programs can go on
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.

@@ -100,7 +100,8 @@ FRAMEWORKS = {
         starts_in="5 to 10 s",
         profile="tensorflow",
         wheel="tensorflow-cpu==2.20.0",
-        tpu_wheel="tensorflow-tpu==2.20.0",
+        # With a newer libtpu, which its own limits allow, its import ends the process.
+        tpu_wheel="tensorflow-tpu==2.20.0 libtpu==0.0.31",
         oldest="2.16",  # the first with Keras 3
         # Not all that begins with TF_: that is Terraform's prefix too.
         settings=("TF_XLA_FLAGS", "TF_ENABLE_*", "TF_DISABLE_*", "TF_DETERMINISTIC_OPS",
@@ -113,8 +114,8 @@ FRAMEWORKS = {
         title="Keras",
         starts_in="3 to 8 s",
         profile="keras",
-        wheel="jax",
-        tpu_wheel="jax[tpu]",
+        wheel="keras jax",
+        tpu_wheel="keras jax[tpu]",
         oldest="3.10",
         settings=("KERAS_*", "JAX_*", "XLA_FLAGS", "LIBTPU_INIT_ARGS"),
         platforms={"tpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "tpu,cpu"},

@@ -25,7 +25,7 @@ class Profile:
     key: str
     """Under which name the state keeps its folder."""
     wheel: str
-    """What to install on a machine without a TPU."""
+    """What to install on a machine without a TPU; several are parted by a blank."""
     tpu_wheel: str
     """What to install on one with a TPU."""
     packages: tuple[str, ...]
@@ -110,6 +110,36 @@ PROFILES = {
             versions=("3.12", "3.13", "3.14", "3.11"),
             system="Linux x86_64",
             framework="torch_tpu",
+        ),
+        Profile(
+            name="tensorflow",
+            meaning="TensorFlow 2.20.0, the last with support for TPUs",
+            folder="tpu-tensorflow",
+            command="check",
+            key=environments.TENSORFLOW,
+            wheel="tensorflow-cpu==2.20.0",
+            tpu_wheel="tensorflow-tpu==2.20.0 libtpu==0.0.31",
+            packages=("tensorflow",),
+            remembered="{folder} is tested with `--framework tensorflow`",
+            activated=True,
+            supports="TensorFlow 2.20.0",
+            versions=("3.12", "3.11", "3.13", "3.10"),
+            system="Linux x86_64",
+            framework="tensorflow",
+        ),
+        Profile(
+            name="keras",
+            meaning="Keras 3 on JAX, where TensorFlow programs can go on",
+            folder="tpu-keras",
+            command="check",
+            key=environments.KERAS,
+            wheel="keras jax",
+            tpu_wheel="keras jax[tpu]",
+            packages=("keras", "jax"),
+            remembered="{folder} is tested with `--framework keras`",
+            activated=True,
+            supports="the newest JAX",
+            framework="keras",
         ),
     )
 }

@@ -315,7 +315,7 @@ class Setup:
                      packages=packages)  # fmt: skip
         told = {*self.profile.packages, "libtpu"}
         versions = [package for package in packages if package.split()[0] in told]
-        return "done", ", ".join(versions)
+        return "done", ", ".join(versions or facts.installed)
 
     def _prove(self, step: Step, log: Lines) -> Generator[Event, None, _End]:
         """Have the environment proved as its profile says, and note in the marker that it was."""

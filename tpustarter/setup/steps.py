@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -30,6 +31,10 @@ SIZES = {
     "torch_xla==2.9.0": ("4.2 GB", "8 GB"),
     "torch_xla[tpu]==2.9.0": ("4.4 GB", "8 GB"),
     "torch_tpu==0.2.0": ("3.4 GB", "7 GB"),
+    "tensorflow-cpu==2.20.0": ("350 MB", "2 GB"),
+    "tensorflow-tpu==2.20.0 libtpu==0.0.31": ("600 MB", "3 GB"),
+    "keras jax": ("200 MB", "1 GB"),
+    "keras jax[tpu]": ("450 MB", "2 GB"),
 }
 """What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
@@ -295,16 +300,19 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
         "download": download,
         "space": space,
     }
-    shown_values = {**values, "folder": facts.shown}
+    shown_values = {**values, "folder": facts.shown, "wheel": facts.wheel.replace(" ", " and ")}
     words = fields.get("command", [])
     if facts.uv is None and words[:1] == ["{uv}"]:
         words = fields.get("without_uv", [])
+    filled = (
+        facts.wheel.split() if word == "{wheel}" else [str(word).format(**values)] for word in words
+    )
     state, note = _STATE_FUNCTIONS[fields["id"]](facts)
     return Step(
         id=fields["id"],
         title=fields["title"].format(**shown_values),
         why=fields["why"].format(**shown_values),
-        command=tuple(filter(None, (str(word).format(**values) for word in words))),
+        command=tuple(filter(None, chain.from_iterable(filled))),
         changes=fields.get("changes", "nothing").format(**shown_values),
         needs=tuple(str(need).format(**shown_values) for need in fields.get("needs", [])),
         proof=fields.get("proof"),

@@ -59,6 +59,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             "rehearse": "Set up the TPU compiler",
             "pytorch-xla": "Set up PyTorch/XLA",
             "torchtpu": "Set up TorchTPU",
+            "tensorflow": "Set up TensorFlow",
+            "keras": "Set up Keras on JAX",
         }
         super().__init__(titles[profile])
         self._profile = profile

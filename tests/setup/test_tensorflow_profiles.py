@@ -1,0 +1,77 @@
+"""Set-up of TensorFlow and of Keras on JAX: what is installed where, and how it is proved."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.setup.test_run import IDS, make
+from tests.support.stubs import make_python
+from tpustarter.checking import environments, interpreters
+from tpustarter.machine import frameworks
+from tpustarter.setup import profiles, steps
+
+LINUX = profiles.PROFILES["tensorflow"].system
+CHIPS = {"generation": "v6e", "chips": 8}
+PINNED = ["tensorflow-tpu==2.20.0", "libtpu==0.0.31"]
+"""What works together: with a newer libtpu, `import tensorflow` ends the process."""
+
+on_linux = pytest.mark.skipif(
+    " ".join((os.uname().sysname, os.uname().machine)) != LINUX,
+    reason=f"The wheels of tensorflow-tpu are for {LINUX} alone, and set-up refuses elsewhere.",
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "machine", "wheels", "proof"),
+    [
+        pytest.param("tensorflow", {}, ["tensorflow-cpu==2.20.0"], "tensorflow.devices_visible",
+                     marks=on_linux),
+        pytest.param("tensorflow", CHIPS, PINNED, "tensorflow.devices_visible", marks=on_linux),
+        ("keras", {}, ["keras", "jax"], "keras.backend"),
+        ("keras", CHIPS, ["keras", "jax[tpu]"], "keras.backend"),
+    ],
+)  # fmt: skip
+def test_the_plan_installs_what_fits_together(
+    profile: str, machine: dict[str, object], wheels: list[str], proof: str, tmp_path: Path
+) -> None:
+    """Each package is an argument of its own, with and without uv; nothing is made yet."""
+    setup = make(tmp_path, profile, tools={"uv": True, "python": True}, **machine)
+    _, _, install, prove, _ = setup.steps
+    words = list(install.command)
+
+    assert IDS == [step.id for step in setup.steps]
+    assert wheels == words[words.index("--python") + 2 :]
+    assert f"Install {' and '.join(wheels)} into it" == install.title
+    assert proof == prove.proof
+    assert any(need.startswith("a download of") for need in install.needs)
+    assert not setup.folder.exists()
+
+
+@pytest.mark.parametrize("profile", ["tensorflow", "keras"])
+def test_what_set_up_and_the_engine_know_of_a_framework_is_the_same(profile: str) -> None:
+    """The profile of a framework, and what it installs, stand in two tables."""
+    known = profiles.PROFILES[profile]
+    row = frameworks.FRAMEWORKS[str(known.framework)]
+
+    assert (known.name, known.wheel, known.tpu_wheel) == (row.profile, row.wheel, row.tpu_wheel)
+    assert known == profiles.named(str(known.framework))
+    assert {known.wheel, known.tpu_wheel} <= steps.SIZES.keys()
+
+
+def test_keras_on_jax_is_found_where_it_is_asked_for(tmp_path: Path) -> None:
+    """Though others come first: one has no Keras, the other Keras without JAX."""
+    jax, tensorflow, keras = (tmp_path / name for name in ("jax", "tensorflow", "keras"))
+    for folder, version in ((jax, "0.12.0.1"), (tensorflow, None), (keras, "0.12.0.1")):
+        make_python(folder, jax=version)
+    for folder in (tensorflow, keras):
+        (next(folder.glob("lib/*/site-packages")) / "keras-3.15.1.dist-info").mkdir()
+    environments.remember(jax)
+    environments.remember(tensorflow, environments.TENSORFLOW)
+    environments.remember(keras, environments.KERAS)
+    env = {"PATH": ""}
+
+    assert jax == interpreters.choose(None, env, tmp_path, None)[0].path.parents[1]
+    assert keras == interpreters.choose(None, env, tmp_path, "keras")[0].path.parents[1]
