@@ -162,6 +162,30 @@ def test_a_program_of_a_check_that_is_lowered_elsewhere_is_known_by_its_own_name
     assert progress.left_s == pytest.approx(10)
 
 
+def test_the_newest_tpu_does_not_count_for_those_in_the_middle() -> None:
+    """A check of 280 s for the newest TPU is near 50 s for the one that comes last."""
+    took = {"v2-8": 10.0, "v3-8": 20.0, "v4-8": 40.0, "v5e-8": 50.0, "v5p-8": 60.0, "v6e-8": 100.0,
+            "tpu7x-8": 280.0}  # fmt: skip
+    progress, clock = given(*(("slow", tpu) for tpu in outermost_first(took)))
+    progress.tpus = tuple(took)
+    *first, last = outermost_first(took)
+    for tpu in first:
+        compiled(progress, clock, "slow", tpu, took[tpu])
+
+    assert "v5e-8" == last
+    assert progress.left_s == pytest.approx(50)
+
+
+def test_where_only_older_tpus_are_known_the_nearest_of_them_counts() -> None:
+    """Nothing newer than v5p is compiled yet, so what v4 took is the best guess."""
+    progress, clock = given(*(("a", tpu) for tpu in ("v2-8", "v3-8", "v4-8", "v5p-8")))
+    progress.tpus = ("v2-8", "v3-8", "v4-8", "v5p-8")
+    for tpu, seconds in (("v2-8", 10.0), ("v3-8", 20.0), ("v4-8", 60.0)):
+        compiled(progress, clock, "a", tpu, seconds)
+
+    assert progress.left_s == pytest.approx(60)
+
+
 def test_the_outermost_come_first() -> None:
     """So what a check took for the newest and the oldest TPU is known early."""
     assert [7, 1, 6, 2, 5, 3, 4] == list(outermost_first(range(1, 8)))

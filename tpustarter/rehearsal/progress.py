@@ -2,7 +2,8 @@
 
 A few checks take a hundred times as long as the others, and they come once for every TPU. So a task
 is expected to take as long as the same check took for other TPUs, and the TPUs that differ most are
-compiled for first (`outermost_first`).
+compiled for first (`outermost_first`). Those in the middle come last, and the newest take longer
+than they do, so that only the nearest TPU on each side counts, not the average of all.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Progress:
     """Counts what is to compile and what is compiled, and remembers how long it took."""
 
     clock: Callable[[], float] = time.monotonic
+    tpus: tuple[str, ...] = ()
+    """The TPUs, from the oldest to the newest."""
     total: int = 0
     """Tasks: the programs of a check, or one of the user's, each for one TPU."""
     done: int = 0
@@ -50,7 +53,8 @@ class Progress:
     _most_running: int = 1
     _stored: set[Key] = field(default_factory=set[Key])
     """Tasks with a stored answer: how long they take says nothing about the others."""
-    _took: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
+    _took: dict[str, dict[str, float]] = field(default_factory=dict[str, "dict[str, float]"])
+    """Seconds that a check took, by TPU."""
 
     def given(self, name: str, tpu: str) -> None:
         """Count a task that is to be done."""
@@ -85,7 +89,7 @@ class Progress:
         if began is None:
             self._waiting[key] -= 1
         elif key not in self._stored:
-            self._took.setdefault(key[0], []).append(self.clock() - began)
+            self._took.setdefault(key[0], {})[key[1]] = self.clock() - began
 
     @property
     def percent(self) -> int:
@@ -104,24 +108,37 @@ class Progress:
             return None
         running = [self._left_of(key, began) for key, began in list(self._running.items())]
         waiting = sum(
-            count * self._expected_s(name)
-            for (name, _), count in list(self._waiting.items())
-            if count > 0
+            count * self._expected_s(key) for key, count in list(self._waiting.items()) if count > 0
         )
         return max((waiting + sum(running)) / self._most_running, *running, 0.0)
 
     def _left_of(self, key: Key, began: float) -> float:
         """Return how much longer a task should take that is compiled now."""
         passed_s = self.clock() - began
-        return max(self._expected_s(key[0]) - passed_s, OVERDUE * passed_s)
+        return max(self._expected_s(key) - passed_s, OVERDUE * passed_s)
 
-    def _expected_s(self, name: str) -> float:
-        """Return how long a task should take: as for other TPUs, or as the average of all."""
-        took = list(self._took.values())
-        usual = self._took.get(name) or [seconds for several in took for seconds in several]
+    def _expected_s(self, key: Key) -> float:
+        """Return how long a task should take: as for the nearest TPUs, or as the average of all."""
+        name, tpu = key
+        took = [dict(several) for several in list(self._took.values())]
+        usual = self._nearest_s(dict(self._took.get(name, {})), tpu)
+        if usual is None:
+            usual = statistics.fmean(seconds for several in took for seconds in several.values())
         # What is compiled now for the first time has taken this long already.
         now = [self.clock() - began for key, began in list(self._running.items()) if key[0] == name]
-        return max(statistics.fmean(usual), *now, 0.0)
+        return max(usual, *now, 0.0)
+
+    def _nearest_s(self, took: dict[str, float], tpu: str) -> float | None:
+        """Return what a check took for the next older and the next newer TPU, on average."""
+        if not took:
+            return None
+        if tpu not in self.tpus or tpu in took:
+            return took.get(tpu, statistics.fmean(took.values()))
+        at = self.tpus.index(tpu)
+        older = [took[name] for name in reversed(self.tpus[:at]) if name in took]
+        newer = [took[name] for name in self.tpus[at + 1 :] if name in took]
+        nearest = [*older[:1], *newer[:1]]
+        return statistics.fmean(nearest or took.values())
 
     def text(self) -> str:
         """Return `45 %, 83 of 184, about 3 min left`; empty where there is one thing to do."""

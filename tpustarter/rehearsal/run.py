@@ -153,7 +153,8 @@ class Rehearsal:
         self.skipped: list[dict[str, str]] = []
         """What needs more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
-        self.progress = progress.Progress()
+        names = tuple(topology.name for topology in self.topologies)
+        self.progress = progress.Progress(tpus=names)
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the rehearsal; safe in any thread and signal handler."""
