@@ -2,8 +2,8 @@
 
 A few checks take a hundred times as long as the others, and they come once for every TPU. So a task
 is expected to take as long as the same check took for other TPUs, and the TPUs that differ most are
-compiled for first (`outermost_first`). Those in the middle come last, and the newest take longer
-than they do, so that only the nearest TPU on each side counts, not the average of all.
+compiled for first (`outermost_first`). Those in the middle come last. Neither the oldest nor the
+newest is like them for every check, so the nearest TPU on each side counts, not the average of all.
 """
 
 from __future__ import annotations
