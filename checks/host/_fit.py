@@ -100,19 +100,22 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
     own = "make a separate environment for each of them"
     anew = "make a new environment, because removing either one breaks the other"
     rows: list[tuple[bool, str, str, str, str]] = [
-        ("torch-xla" in packages, "", "may take the TPU before torch_xla does",
-         "no tensorflow beside torch_xla", own),
-        (len(names) > 1, "-TWICE", "comes from several packages that overwrite each other's files",
+        # torch_xla itself recommends tensorflow-cpu beside it.
+        ("torch-xla" in packages and names != ["tensorflow-cpu"], "HOST-FRAMEWORKS-TENSORFLOW",
+         "may take the TPU before torch_xla does", "no tensorflow beside torch_xla", own),
+        (len(names) > 1, "HOST-FRAMEWORKS-TENSORFLOW-TWICE",
+         "comes from several packages that overwrite each other's files",
          "tensorflow-tpu alone", anew),
-        (generation is not None and alone, "-CPU", "has no TPU support and uses the CPU",
+        (generation is not None and alone, "HOST-FRAMEWORKS-TENSORFLOW-CPU",
+         "has no TPU support and uses the CPU",
          "tensorflow-tpu", "run `tpustarter setup tensorflow`, or `tpustarter setup keras`"),
-        (generation == "tpu7x" and "tensorflow-tpu" in packages, "-TPU7X",
+        (generation == "tpu7x" and "tensorflow-tpu" in packages, "HOST-FRAMEWORKS-TENSORFLOW-TPU7X",
          "is not supported on TPU7x", "JAX or PyTorch", f"run `{_install.SET_UP}`"),
     ]  # fmt: skip
     for applies, code, says, expected, hint in rows:
         if names and applies:
             yield Finding(
-                code=f"HOST-FRAMEWORKS-TENSORFLOW{code}",
+                code=code,
                 name=f"tensorflow {says}",
                 verdict=soft,
                 found=", ".join(f"{name} {packages[name].version}" for name in names),

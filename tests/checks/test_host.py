@@ -411,6 +411,17 @@ def test_packages_that_fit_are_not_told_of(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("build", "told"), [("tensorflow", True), ("tensorflow-cpu", False)])
+def test_torch_xla_wants_the_build_of_tensorflow_for_cpus(
+    build: str, told: bool, tmp_path: Path
+) -> None:
+    """Its own warning asks for tensorflow-cpu, so that is no mistake beside it."""
+    torch_xla = ("torch_xla", "2.9.0", ["libtpu==0.0.21; extra == 'tpu'"])
+    found = frameworks(tmp_path, (build, "2.20.0", []), torch_xla, ("libtpu", "0.0.21", []))
+
+    assert told == ("HOST-FRAMEWORKS-TENSORFLOW" in {one.code for one in found})
+
+
 @pytest.mark.parametrize(
     ("libtpu", "verdict"),
     [("0.0.14", "ok"), ("0.0.31", "ok"), ("0.0.32", "fail"), ("0.0.52", "fail")],
