@@ -60,12 +60,17 @@ def _on_cpu(program: Program, place: Place) -> Variant:
         "jax": {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(count)},
         "torch_xla": {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": str(count),
                       "XLA_THREAD_POOL_SIZE": str(count)},
+        "keras": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu",
+                  "JAX_NUM_CPU_DEVICES": str(count)},
     }.get(program.framework, {})  # fmt: skip
     why = ""
     if place.platform == "cpu":
         why = "it ran on the CPU already"
     elif not env:
-        why = "this framework has no CPU devices"
+        code = program.framework == "tensorflow"
+        why = (
+            "it is set in code, and by no variable" if code else "this framework has no CPU devices"
+        )
     elif program.needs.get("platform", "cpu") != "cpu":
         why = f"the claim is about a {str(program.needs['platform']).upper()}"
     expected = {"EXPECTED_PLATFORM": "cpu", "EXPECTED_DEVICES": str(count)}
