@@ -169,8 +169,12 @@ class Lossy(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         """Write what can be written; all of it is for people: commands that work, code in bold."""
+        return self.draw(coded(as_typed(text), self))
+
+    def draw(self, text: str) -> int:
+        """Write what can be written, letter for letter, as a screen is drawn."""
         with contextlib.suppress(OSError, ValueError):
-            return super().write(coded(as_typed(text), self))
+            return super().write(text)
         return len(text)
 
     def flush(self) -> None:

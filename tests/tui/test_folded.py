@@ -95,7 +95,7 @@ def test_a_try_says_not_yet_and_then_that_it_is_right(tmp_path: Path) -> None:
             seen = await press(pilot, "r")
             assert "not yet" in seen
             assert "change it first, with e" in seen
-            assert "line 1: found `answer 41`, expected `answer 42`" in seen
+            assert "line 1: found answer 41, expected answer 42" in seen
             assert "FAIL" not in seen
             await press(pilot, "e", *["backspace"] * 2, "2", ")")
             seen = await press(pilot, "escape", "r")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 from tests.support.terminal import terminal
 from tests.support.tutor import HANGS, HELLO, is_alive, write_checks, write_lessons
+from tpustarter.terminal import Lossy
+from tpustarter.tui.driver import Drawn
 
 
 def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() -> None:
@@ -102,3 +105,24 @@ def test_without_a_terminal_there_is_the_plain_overview() -> None:
             assert 0 == tty.end()
             assert b"\x1b[?1049h" not in tty.written
             assert b"tpustarter check" in tty.written
+
+
+def test_the_screen_is_drawn_letter_for_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a message gains or loses on the way would leave other letters behind on a screen."""
+
+    class Tty(Lossy):
+        def isatty(self) -> bool:
+            return True
+
+    raw = io.BytesIO()
+    stream = Tty(raw, "utf-8")
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    stream.write("`a`")
+    stream.flush()
+    assert raw.getvalue() == b"\x1b[1ma\x1b[22m"
+    Drawn().write("`b`")
+    Drawn().flush()
+
+    assert raw.getvalue().endswith(b"`b`")

@@ -80,11 +80,11 @@ def test_one_worker_alone_is_told_apart(cloud: FakeCloud, tools: Path, tmp_path:
         async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
             await press(pilot, "u", "c", *TYPED, "tab", *["backspace"] * 3)
             seen = text_of(await press(pilot, "9"))
-            assert "! `bert` has no worker 9, expected 0 to 3" in seen
+            assert "! bert has no worker 9, expected 0 to 3" in seen
             await press(pilot, "enter")
             assert isinstance(pilot.app.screen, RunForm)
             seen = text_of(await press(pilot, "backspace", "2"))
-            assert "`bert` has 4 workers, and this runs on 1 of them" in seen
+            assert "bert has 4 workers, and this runs on 1 of them" in seen
             seen = text_of(await press(pilot, "enter"))
             assert "1 of 1 worker ended with 0" in seen
             assert "hello from 2" in seen

@@ -80,7 +80,7 @@ def test_until_google_answers_the_ledger_is_shown(cloud: FakeCloud, tmp_path: Pa
                 patch.delenv("CLOUDSDK_CORE_PROJECT")
                 seen = await press(pilot, "u")
             assert "error: no project is known" in seen
-            assert "hint: gcloud config set project PROJECT_ID" in seen
+            assert "hint: run gcloud config set project PROJECT_ID" in seen
             assert "lost v6e-8 spot in us-central1-b" in text_of(seen)
             assert "NOT_LOOKED" in seen
             assert "Press r, which asks Google." in seen
@@ -353,9 +353,9 @@ def test_what_is_wrong_in_the_form_is_said_beside_the_field(
             await press(pilot, "u", "n")
             before = len(cloud.calls)
             seen = text_of(await press(pilot, *"Bert", "tab", *"v6e-9"))
-            assert "! `Bert` cannot be the name of a TPU" in seen
+            assert "! Bert cannot be the name of a TPU" in seen
             assert "v6e-8" in seen
-            assert "lines marked with `!`" in seen
+            assert "lines marked with !" in seen
             await press(pilot, "tab", *" us-central1", "enter")
             assert "field-name" == pilot.app.screen.focused.id
             assert "`us-central1` is not the name of a zone" in text_of(on_screen(pilot.app))

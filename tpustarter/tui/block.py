@@ -19,7 +19,7 @@ from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing, draw
 from tpustarter.terminal import visible
 from tpustarter.tui.editor import Editor
-from tpustarter.tui.lines import word
+from tpustarter.tui.lines import prose, word
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import coloured
 
@@ -352,14 +352,14 @@ def _not_run_status(result: BlockResult) -> Content:
     return word("notrun", "NOT RUN") + "  stopped by you before it began"
 
 
-def _reason(result: BlockResult) -> str:
+def _reason(result: BlockResult) -> Content:
     """Return the line that says why; the end of a traceback is not said twice."""
     if result.reason == "exception" and result.detail in result.output:
-        return ""
+        return Content("")
     reason = (
         "" if result.status in ("fail", "skip") else f"{result.reason or ''}: ".replace("-", " ")
     )
-    return f"\n{visible(f'{reason}{result.detail}')}"
+    return Content("\n") + prose(f"{reason}{result.detail}")
 
 
 def _describe_devices(ran_on: dict[str, Any] | None) -> str:

@@ -18,12 +18,12 @@ def details(result: Result) -> Iterator[Lines | Content]:
     title = result.title if result.status == "pass" else f"Claim: {result.title}"
     yield Content.styled(visible(title), "bold")
     if result.status not in ("pass", "warn", "fail"):
-        yield Content(visible(text.summary(result)))
+        yield prose(text.summary(result))
     for finding in result.findings:
         status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
         verdict = str(finding["verdict"])
         label = word(status.get(verdict, ""), visible(verdict), 6)
-        yield Hanging(label, visible(text.finding_line(finding)))
+        yield Hanging(label, prose(text.finding_line(finding)))
         if filled := bars.of_peak(finding):
             yield Content(f"      {filled}")
         if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds

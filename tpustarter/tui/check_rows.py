@@ -16,7 +16,7 @@ from tpustarter.checking.results import Result, Status
 from tpustarter.checking.verdict import without_verdict
 from tpustarter.content import Check
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, word
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.widgets import Row
 
 BAR_WIDTH = 20
@@ -63,7 +63,7 @@ def ended(result: Result, name: str, *, has_room: bool) -> Row:
     """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     label = word(result.status, WORDS[result.status], 8) + name
-    summary = Content(f" {visible(text.summary(result))}")
+    summary = Content(" ") + prose(text.summary(result))
     if result.status == "pass" and not has_room:
         return Row(result.id, label, seconds, whole=summary)
     return Row(result.id, label + summary, seconds)
@@ -126,4 +126,4 @@ def details(name: str, group: Sequence[Result | Check]) -> Iterator[Lines | Cont
     width = max(len(one.id) for one in group) + 2
     for one in group:
         said = text.summary(one) if isinstance(one, Result) else one.title
-        yield Hanging(f"{visible(one.id):<{width}}", visible(said))
+        yield Hanging(f"{visible(one.id):<{width}}", prose(said))

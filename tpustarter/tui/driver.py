@@ -43,14 +43,26 @@ class OnTerminal(Protocol):
         """Close the app, and hand the error on."""
 
 
+class Drawn:
+    """Where the screen is drawn: stderr, without what is done there to messages for people.
+
+    `prepare_streams` made it one that loses what cannot be written: Textual's thread ends at an
+    error, and then whoever writes waits for ever.
+    """
+
+    def __init__(self) -> None:
+        stream: Any = sys.stderr
+        self.write = getattr(stream, "draw", stream.write)
+        """A letter more or less than the screen was laid out for would leave others behind."""
+        self.flush = stream.flush
+
+
 class TerminalDriver(LinuxDriver):
     """Reads keys, and restores the terminal also where starting or ending breaks."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         cast("Any", super()).__init__(app, **options)
-        # `prepare_streams` made it one that loses what cannot be written: Textual's thread ends at
-        # an error, and then whoever writes waits for ever.
-        self._file = sys.stderr
+        self._file = cast("Any", Drawn())
         self._size = self._get_terminal_size()
 
     def start_application_mode(self) -> None:

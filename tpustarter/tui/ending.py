@@ -11,7 +11,6 @@ from textual.widgets import Static
 from tpustarter.learning import exercises, lesson_end, progress
 from tpustarter.learning.lesson_end import LessonEnd
 from tpustarter.problem import Problem
-from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.opened import Opened
@@ -48,7 +47,7 @@ class Ending(Static):
         if isinstance(message.what, LessonEnd):
             self._show(message.what)
         else:
-            self.update(Content(visible(str(message.what))))
+            self.update(prose(str(message.what)))
 
     def _show(self, end: LessonEnd) -> None:
         self.is_done = end.is_done

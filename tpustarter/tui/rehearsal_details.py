@@ -12,7 +12,7 @@ from tpustarter.rehearsal.own_code import Function
 from tpustarter.rehearsal.rehearsal_text import size
 from tpustarter.rehearsal.script_text import STORM, STORM_LESSON
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, word
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.plain import plain
 from tpustarter.tui.rehearsal_table import Answers, Program, label
 
@@ -32,22 +32,22 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
         yield Content(_explain_missing(answers, program, tpu))
         return
     yield title
-    yield Hanging(word(status, text, LABEL), visible(rehearsal_text.summary(result)))
+    yield Hanging(word(status, text, LABEL), prose(rehearsal_text.summary(result)))
     buffers: list[dict[str, Any]] = result.get("buffers") or []
     if result["status"] == "compiles":
         notes = [note for note in rehearsal_text.notes(result) if not note.startswith("largest ")]
         yield from map(_labelled, notes)
-        yield Hanging(_dim_label("model"), visible(rehearsal_text.model_estimate(result)))
+        yield Hanging(_dim_label("model"), prose(rehearsal_text.model_estimate(result)))
     if result["status"] in ("compiles", "does-not-fit"):
         for number, line in enumerate(rehearsal_text.memory_bars([result])):
             yield Hanging(_dim_label("" if number else "filled"), line)
     if result["status"] != "compiles":
         for line in rehearsal_text.paddings(buffers):
-            yield Hanging(_dim_label("padding"), visible(line))
+            yield Hanging(_dim_label("padding"), prose(line))
     if result["status"] == "does-not-fit":
         yield Hanging(_dim_label("try"), ADVICE)
     for note in result.get("notes", ()):
-        yield Hanging(_dim_label("note"), visible(note))
+        yield Hanging(_dim_label("note"), prose(note))
     if result.get("detail"):
         yield Hanging(_dim_label("more"), "g shows the compiler's own words")
 
@@ -150,9 +150,9 @@ def describe_script(
         text = f"{function.where}: {function.calls} calls, compiled {function.compilations} times"
         yield Hanging(Content.styled(f"{visible(function.name)}  ", "bold"), visible(text))
         if function.compilations >= STORM and 2 * function.compilations > function.calls:
-            yield Hanging("  ", visible(f"last change: {function.changed}; read {STORM_LESSON}"))
+            yield Hanging("  ", prose(f"last change: {function.changed}; read {STORM_LESSON}"))
     for remark in remarks:
-        yield Hanging(word("error", "note", LABEL), visible(remark))
+        yield Hanging(word("error", "note", LABEL), prose(remark))
     yield Content.styled("its output:", "$muted")
     yield Content(printed or "Nothing until now.")
 
@@ -161,11 +161,11 @@ def _labelled(note: str) -> Lines:
     """Return a note with its first word as the label."""
     name = note[:LABEL]
     if name.strip() and " " not in name.strip() and note[LABEL - 1 : LABEL] == " ":
-        return Hanging(_dim_label(name.strip()), visible(note[LABEL:].strip()))
+        return Hanging(_dim_label(name.strip()), prose(note[LABEL:].strip()))
     name, gap, text = note.partition("  ")
     if gap and not name[:1].isdigit():
-        return Hanging(Content.styled(f"{visible(name)}  ", "$muted"), visible(text.strip()))
-    return Hanging(_dim_label(""), visible(note))
+        return Hanging(Content.styled(f"{visible(name)}  ", "$muted"), prose(text.strip()))
+    return Hanging(_dim_label(""), prose(note))
 
 
 def _dim_label(name: str) -> Content:

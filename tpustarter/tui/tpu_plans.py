@@ -20,7 +20,7 @@ from tpustarter.cloud.resources import Node
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_work
-from tpustarter.tui.lines import Hanging, Lines
+from tpustarter.tui.lines import Hanging, Lines, prose
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tpu_work import Work
 
@@ -110,7 +110,7 @@ def _of_switch(verb: Verb, node: Node) -> Iterator[Lines]:
 
 
 def _head(text: str, age: str) -> Lines:
-    return Hanging("", visible(f"{text}{f', {age}' if age else ''}"))
+    return Hanging("", prose(f"{text}{f', {age}' if age else ''}"))
 
 
 def _of_doomed(one: Doomed, project: Project, now: datetime) -> Iterator[Lines]:
@@ -119,7 +119,7 @@ def _of_doomed(one: Doomed, project: Project, now: datetime) -> Iterator[Lines]:
     yield _head(f"{row.name}  {words.place(row)}", words.age(row, now))
     yield Hanging("    ", f"{visible(row.state.name)}  {row.state.meaning}")
     names = ", ".join(node.name for node in one.nodes)
-    yield Hanging("goes     ", visible(f"its nodes: {names}" if names else "it has no nodes"))
+    yield Hanging("goes     ", prose(f"its nodes: {names}" if names else "it has no nodes"))
     yield Hanging("lost     ", _what_is_lost(row))
     if one.must_wait:
         wait = f"Google refuses to delete it while it is {row.state.name}, so that is waited for."

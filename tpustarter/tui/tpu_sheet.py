@@ -9,7 +9,7 @@ from tpustarter.cloud.places import Project
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_work
-from tpustarter.tui.lines import Hanging, Lines
+from tpustarter.tui.lines import Hanging, Lines, prose
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tpu_form import Draft
 from tpustarter.tui.tpu_grant import Judged
@@ -21,7 +21,7 @@ def of_draft(draft: Draft, project: Project | None, width: int) -> Iterator[Line
     try:
         commands = draft.commands(project)
     except Problem as problem:
-        yield Hanging("", visible(problem.what))
+        yield Hanging("", prose(problem.what))
         return
     if commands and draft.is_elsewhere and draft.tpu:
         title = visible(draft.tpu.generation.title)
@@ -38,16 +38,16 @@ def of_request(judged: Judged, project: Project, width: int) -> Iterator[Lines]:
     """Yield what is asked for and what it costs, before the name is typed."""
     requests = judged.requests
     if judged.is_outside:
-        yield from (Hanging("", visible(note)) for note in judged.notes())
+        yield from (Hanging("", prose(note)) for note in judged.notes())
         yield Hanging("", "")
     for sentence in words.of_request(requests[0]):
-        yield Hanging("", visible(sentence))
+        yield Hanging("", prose(sentence))
     if not judged.is_covered:
         yield Hanging("", "It is billed from the moment it is there until you delete it.")
     beside = ", ".join(row.what for row in billed.BESIDE_CHIPS[:3])
     yield Hanging("", f"Beside its chips, these cost something of their own: {beside}.")
     if judged.is_covered:
-        yield from (Hanging("", visible(note)) for note in judged.notes())
+        yield from (Hanging("", prose(note)) for note in judged.notes())
     yield Hanging("", "")
     yield Hanging("", f"In the project {visible(project.name)}. The same with gcloud:")
     yield from _commands(tpu_work.creating(requests, project).commands, width)

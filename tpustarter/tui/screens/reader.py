@@ -199,7 +199,8 @@ and Tab moves the bar to the next one.
         if view is None or self._opened is None:
             return
         self._goes_on = goes_on
-        view.scroll_visible(animate=False)
+        # Later it would look as if the reader had scrolled away from what the block prints.
+        view.scroll_visible(animate=False, immediate=True)
         self._page.use(view)
         self._player.run(self._opened.lesson, view, self._page.views, anew=anew)
         self.refresh_bindings()

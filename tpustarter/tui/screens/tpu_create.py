@@ -22,7 +22,7 @@ from tpustarter.cloud.request import Request
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_grant, tpu_offers, tpu_sheet, tpu_work
-from tpustarter.tui.lines import Hanging, Stack
+from tpustarter.tui.lines import Hanging, Stack, prose
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.tpu_following import Following
@@ -105,7 +105,7 @@ scripts and several slices.
                 yield Static(Content(f"{label:<10}["), classes="label")
                 line = TypedField(id=f"field-{field}")
                 yield line
-                yield Static(Content(f"]  {note}"), classes="note", id=f"note-{field}")
+                yield Static(prose(f"]  {note}"), classes="note", id=f"note-{field}")
             else:
                 label, values = CHOSEN[field]
                 yield Static(Content(f"{label:<10}"), classes="label")
@@ -217,7 +217,7 @@ scripts and several slices.
         errors = self._errors(draft)
         for field in ORDER:
             error = self.query_one(f"#error-{field}", Static)
-            error.update(Hanging(" " * 10 + "! ", visible(errors.get(field, ""))))
+            error.update(Hanging(" " * 10 + "! ", prose(errors.get(field, ""))))
             error.display = field in errors
         for field in CHOSEN:
             self._note(field, NOTES[getattr(draft, field)])
@@ -234,7 +234,7 @@ scripts and several slices.
         self._show_offers(draft)
         lines = Stack(tpu_sheet.of_draft(draft, self._place.project, self.size.width - 4))
         self.query_one("#command", Static).update(lines)
-        self.query_one("#headline", Static).update(Content(visible(self._headline(draft))))
+        self.query_one("#headline", Static).update(prose(self._headline(draft)))
 
     def on_descendant_focus(self) -> None:
         """Show what Google offers for the field that is typed into, and errors of the others."""
@@ -270,9 +270,9 @@ scripts and several slices.
         is_narrow = self.size.width < NARROW
         bracket = "]  " if field in TYPED else " "
         beside = bracket if is_narrow else f"{bracket}{text}"
-        self.query_one(f"#note-{field}", Static).update(Content(visible(beside)))
+        self.query_one(f"#note-{field}", Static).update(prose(beside))
         line = self.query_one(f"#below-{field}", Static)
-        line.update(Content(visible(text)))
+        line.update(prose(text))
         line.display = is_narrow and bool(text) and self.query_one(f"#field-{field}").has_focus
 
     def _headline(self, draft: Draft) -> str:

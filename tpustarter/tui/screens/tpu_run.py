@@ -18,7 +18,7 @@ from tpustarter.cloud.places import Project
 from tpustarter.cloud.workers import Worker
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.tpu_running import Running
@@ -62,7 +62,7 @@ What every worker writes is kept in a file of its own, and the next screen names
 
     def body(self) -> Iterable[Widget]:
         """Return what it is run on, the lines to type, and the command."""
-        yield Static(Content(visible(self._opening())), id="opening")
+        yield Static(prose(self._opening()), id="opening")
         with VerticalScroll(id="form", can_focus=False):
             yield from self._line("command", "")
             if self._total > 1:
@@ -115,7 +115,7 @@ What every worker writes is kept in a file of its own, and the next screen names
         try:
             chosen = self._chosen()
         except Problem as problem:
-            yield Hanging("! ", visible(problem.what))
+            yield Hanging("! ", prose(problem.what))
             return
         yield Hanging("", "")
         yield Hanging("", "The same with gcloud:")
@@ -128,7 +128,7 @@ What every worker writes is kept in a file of its own, and the next screen names
             yield Hanging("", others)
         for caution in remote_words.cautions(chosen, self._tpu.nodes):
             yield Hanging("", "")
-            yield Hanging("", visible(caution))
+            yield Hanging("", prose(caution))
 
     def action_move(self) -> None:
         """Go to the other line."""

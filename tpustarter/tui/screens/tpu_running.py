@@ -32,7 +32,7 @@ from tpustarter.explain import known
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_work
-from tpustarter.tui.lines import Hanging, Lines, Stack, word
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import TPU_RUN, Looked
 from tpustarter.tui.screens.split import Split
 from tpustarter.tui.tpu_board import Board, Part
@@ -226,7 +226,7 @@ stands what the marked one wrote last. **Enter** gives that the whole screen, an
             yield Hanging("", visible(line.expandtabs()))
         if part and part.ended:
             for fix in part.ended.fixes:
-                yield Hanging("fix  ", visible(f"`{fix}`" if known.is_command(fix) else fix))
+                yield Hanging("fix  ", prose(f"`{fix}`" if known.is_command(fix) else fix))
             if part.ended.left_out:
                 yield Hanging("", f"{part.ended.left_out} bytes are not in its file")
         if part and not lines and not (part.ended and part.ended.fixes):
