@@ -164,6 +164,6 @@ def test_a_request_that_may_still_arrive_is_not_called_nothing(cloud: FakeCloud)
     done = run("delete", "bert", "--yes")
 
     assert 75 == done.returncode
-    assert "whose request may still arrive" in done.stderr
+    assert "but its request may still arrive" in done.stderr
     assert "tpustarter tpu watch bert" in done.stderr
     assert [] == cloud.called("DeleteQueuedResource")
