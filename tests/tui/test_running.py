@@ -82,6 +82,20 @@ def test_enter_reads_on_from_a_block_that_broke_and_r_runs_it_again(tmp_path: Pa
     run(journey)
 
 
+def test_the_keys_are_those_of_the_block_that_is_marked(tmp_path: Path) -> None:
+    """Also where Tab brings one into sight that was far away."""
+    far = (f"Paragraph {n}." for n in range(60))
+    text = "\n\n".join(["# K", fence("1", name="one"), *far, fence("1 / 0", name="two")])
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"k": text}) as pilot:
+            assert "f why it failed" in await press(pilot, "enter", "tab", "r")
+            assert "f why it failed" not in await press(pilot, "tab")
+            assert "f why it failed" in await press(pilot, "tab")
+
+    run(journey)
+
+
 def test_after_the_last_block_enter_reads_on_to_the_end(tmp_path: Path) -> None:
     """Where it says what is next."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))

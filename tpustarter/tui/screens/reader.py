@@ -102,6 +102,8 @@ and Tab moves the bar to the next one.
         self._opened: Opened | None = None
         self._player = Player(self, self._block_ended)
         self._typed = Typed(self, lesson)
+        self._offered_for: BlockView | None = None
+        """The block for which keys are offered."""
         self._goes_on = False
         """Whether the block after the one that runs is next, once that has passed."""
 
@@ -157,7 +159,10 @@ and Tab moves the bar to the next one.
         self.set_class(self.size.width >= BESIDE, "-beside")
 
     def on_marked(self) -> None:
-        """Show beside the page where the reader is."""
+        """Offer what the block that is marked now can do, and show beside it where that is."""
+        if self._page.marked is not self._offered_for:
+            self._offered_for = self._page.marked
+            self.refresh_bindings()
         if self.has_class("-beside"):
             self._outline.follow(self._page)
 
