@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -152,5 +153,23 @@ def test_code_has_the_same_colours_while_it_is_changed(tmp_path: Path) -> None:
                 } - {""}
             colours = {segment.style.color for segment in editor.render_line(0) if segment.style}
             assert len(colours) > 1
+
+    run(journey)
+
+
+def test_enter_on_a_gap_opens_the_editor_and_runs_nothing(tmp_path: Path) -> None:
+    """What is typed there fills it; once it is filled, Enter runs the block."""
+    gap = "```python {} {}=gap\nprint('sum', 1 + {})\n```\n\n"
+    folded = f"<details><summary>Answer</summary>\n\n{gap.format('answer', 'of', 2)}</details>\n"
+    output = "```output of=gap\nsum 3\n```\n\n"
+    text = f"# G\n\n{gap.format('try', 'id', '...')}{output}{folded}"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"g": text}) as pilot:
+            seen = await press(pilot, "enter", "enter")
+            assert "Ctrl+R run" in seen
+            assert "process" not in seen.splitlines()[0]
+            await press(pilot, "2", "escape", "enter")
+            assert re.search(r"pass .*sum 3", on_screen(pilot.app), re.DOTALL)
 
     run(journey)

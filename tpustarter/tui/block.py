@@ -131,6 +131,11 @@ class BlockView(Vertical, can_focus=True):
         )
 
     @property
+    def has_gap(self) -> bool:
+        """Whether it waits for the learner to fill something in, and can't run before that."""
+        return self.block.is_try and not self.is_edited and bool(_GAP.search(self.code))
+
+    @property
     def is_editing(self) -> bool:
         """Whether its code can be typed into now."""
         return self._editor is not None

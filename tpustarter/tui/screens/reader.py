@@ -48,8 +48,8 @@ and Tab moves the bar to the next one.
 * **Ctrl+C** stops what runs, and so does Esc. When nothing runs, Ctrl+C asks whether to quit.
 * **f** says why a block failed. It searches what the block printed for failures that are known.
 * You answer a **question** by pressing the number of an answer, and each answer says why. A block
-  that says **your turn** asks you to change it with `e`. Its answer is folded below, where `o`
-  opens it. **p** opens the lesson's exercise, a program with a gap.
+  that says **your turn** asks you to change it with `e`, and `Enter` lets you fill a gap. Its
+  answer is folded below, where `o` opens it. **p** opens the lesson's exercise, a program with a gap.
 * **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
   the lesson's code back. What you type is saved as you type it, and is there when you come back.
   A lesson counts as done when its own code, unchanged, has printed what it should.
@@ -187,11 +187,13 @@ and Tab moves the bar to the next one.
         """Run the marked block as it stands, after those above that have not run."""
         self._run()
 
-    def action_run_on(self) -> None:
-        """Run the marked block; where there is none, or it has run, read on to the next one."""
+    async def action_run_on(self) -> None:
+        """Run the marked block, or fill its gap; where it has run, read on to the next one."""
         view = self._page.marked
         if view is None or view.has_ended or not self._page.is_in_sight(view):
             self._page.read_on(view)
+        elif view.has_gap:
+            await self.action_edit()
         else:
             self._run(goes_on=True)
 
