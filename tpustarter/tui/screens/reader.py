@@ -49,7 +49,8 @@ and Tab moves the bar to the next one.
 * **f** says why a block failed. It searches what the block printed for failures that are known.
 * You answer a **question** by pressing the number of an answer, and each answer says why. A block
   that says **your turn** asks you to change it with `e`, and `Enter` lets you fill a gap. Its
-  answer is folded below, where `o` opens it. **p** opens the lesson's exercise, a program with a gap.
+  answer is folded below, where `o` opens it. **p** opens the lesson's exercise, a program with a
+  gap.
 * **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
   the lesson's code back. What you type is saved as you type it, and is there when you come back.
   A lesson counts as done when its own code, unchanged, has printed what it should.
