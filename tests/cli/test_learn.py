@@ -122,7 +122,7 @@ def test_the_list_is_the_path_by_stages_and_the_rest_where_it_is_asked_for() -> 
     assert all(f" {name} " in everything for name in ids)
     assert max(map(len, everything.splitlines())) <= WIDTH
     assert "Not on your path: lessons on pytorch\n" in everything
-    assert "  from-pytorch  I come from PyTorch or CUDA " in everything
+    assert "  from-pytorch    I come from PyTorch or CUDA " in everything
     assert learn("--path", "from-pytorch").stdout.startswith("I come from PyTorch or CUDA.")
     assert learn().stdout.startswith("Your path: I come from PyTorch or CUDA\n")
     assert "did you mean `fresh-tpu-vm`?" in learn("--path", "fresh-tpu-wm").stderr

@@ -113,7 +113,7 @@ def test_whatever_lies_there_there_is_an_end_and_one_error(
         and done.returncode == OUTPUT
         and not place.startswith(("below", "a loop"))
     ):
-        assert "claims hold" in done.stdout or place == "a link into no folder"
+        assert "The claim holds" in done.stdout or place == "a link into no folder"
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
@@ -160,7 +160,7 @@ def test_a_pipe_whose_reader_sleeps_is_not_waited_for(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [(["--python", "{}/none"], 78, "did not answer as a Python would"),
-     (["--python", ""], 2, "named with an empty text")],
+     (["--python", ""], 2, "given as an empty text")],
 )  # fmt: skip
 def test_a_run_without_a_result_says_so_in_junit(
     words: list[str], code: int, said: str, tmp_path: Path

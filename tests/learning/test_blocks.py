@@ -408,6 +408,7 @@ def test_the_paths_lead_through_lessons_that_exist() -> None:
         "I use Colab",
         "I got a TRC grant",
         "I come from PyTorch or CUDA",
+        "I come from TensorFlow",
         "I follow an old tutorial",
         "My TPU does not work",
     ] == titles

@@ -73,7 +73,7 @@ BREAKS: dict[str, Callable[[], object]] = {
     "driver-made": lambda: setattr(TerminalDriver, "_get_terminal_size", broken),
     "driver-starts": lambda: setattr(TerminalDriver, "_disable_line_wrap", broken),
     "driver-ends": lambda: setattr(TerminalDriver, "_enable_line_wrap", broken),
-    "driver-writes": lambda: setattr(Lossy, "write", broken_at(8, Lossy.write)),
+    "driver-writes": lambda: setattr(Lossy, "draw", broken_at(8, Lossy.draw)),
     "worker": lambda: setattr(facts, "look", broken),
     "worker-of-the-app": lambda: (
         when_shown(lambda home: home.app.release_lesson()),

@@ -130,7 +130,7 @@ class _Shelf:
             yield as_typed("Other paths, to be followed with `tpustarter learn --path ID`")
             for path in paths:
                 words = self.standing(path).whole.words
-                yield visible(f"  {path.id:<13} {path.title:<29} {words:>34}")
+                yield visible(f"  {path.id:<15} {path.title:<27} {words:>34}")
             yield ""
 
     def end(self, standing: Standing | None, left_out: int) -> Iterator[str]:
