@@ -89,10 +89,10 @@ def main() -> None:
             tty.until(lambda seen: b"of 17 done" in seen or b"done" in seen)
             runs += 1
             for number in range(wanted - len(seconds)):
-                if b"claims hold" in tty.seen:
+                if b"claims hold on" in tty.seen:
                     break
                 seconds.append(tty.press(DOWN if number % 12 < 6 else UP))
-            tty.until(lambda seen: b"claims hold" in seen)
+            tty.until(lambda seen: b"claims hold on" in seen)
             os.write(tty.master, b"\x1b")
             tty.seen = b""
             tty.until(lambda seen: b"This machine" in seen)
