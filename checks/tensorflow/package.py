@@ -13,7 +13,7 @@ NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 4
 LESSON = "setup/install-tensorflow"
-SOURCE = "https://pypi.org/project/tensorflow-tpu/"
+SOURCE = "https://www.tensorflow.org/guide/tpu"
 AFTER = ["host.frameworks"]
 
 BUILDS = ("tensorflow-tpu", "tensorflow", "tensorflow-cpu")
