@@ -15,7 +15,7 @@ if os.environ.get("KERAS_BACKEND") != "jax":
     pytest.skip("Keras is asked for JAX by KERAS_BACKEND=jax alone.", allow_module_level=True)
 pytest.importorskip("keras", reason="This Python has no Keras with JAX; the lane's has.")
 
-from tests.tensorflow import judging
+from tests.support import judging
 from tests.tensorflow.keras_sabotage import SABOTAGE
 from tpustarter.probe import adapters
 from tpustarter.probe.target import Target, set_target, target

@@ -13,7 +13,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow", reason="This Python has no TensorFlow; the lane's has.")
 
-from tests.tensorflow import judging  # noqa: E402  nothing of it without TensorFlow
+from tests.support import judging  # noqa: E402  nothing of it without TensorFlow
 from tests.tensorflow.tf_sabotage import SABOTAGE  # noqa: E402
 from tpustarter.probe import adapters  # noqa: E402
 from tpustarter.probe.target import Target, set_target, target  # noqa: E402

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from tests.support import judging
 from tests.torch.in_process import DEVICES, run_check
 from tpustarter import checks, content
 from tpustarter.probe import adapters
-from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target, target
 
 Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
@@ -48,20 +48,7 @@ def _asked() -> Iterator[None]:
 
 def findings(name: str) -> list[dict[str, Any]]:
     """Run a check in this process and return what it found."""
-    module = importlib.import_module(f"tpustarter.checks.torch_xla.{name}")
-    return [item.as_dict() for item in module.run() if isinstance(item, Finding)]
-
-
-def is_sound(results: list[dict[str, Any]]) -> bool:
-    """Return whether nothing is worse than a fact, and something was shown to hold."""
-    verdicts = {finding["verdict"] for finding in results}
-    return verdicts <= {"ok", "info"} and "ok" in verdicts
-
-
-def failed_with_hints(results: list[dict[str, Any]]) -> bool:
-    """Return whether something failed, and whoever reads that is told what to do."""
-    failed = [finding for finding in results if finding["verdict"] == "fail"]
-    return bool(failed) and all(finding["hint"] for finding in failed)
+    return judging.findings(judging.module_of("torch_xla", name))
 
 
 def test_every_check_has_a_sabotage() -> None:
@@ -76,7 +63,7 @@ def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     before = adapters.configuration("torch_xla")
     results = findings(name)
 
-    assert is_sound(results), results
+    assert judging.is_sound(results), results
     assert adapters.configuration("torch_xla") == before
 
 
@@ -87,7 +74,7 @@ def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyP
     SABOTAGE[name][1](monkeypatch, module)
     results = findings(name)
 
-    assert failed_with_hints(results), results
+    assert judging.failed_with_hints(results), results
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -95,7 +82,7 @@ def test_a_check_passes_in_a_process_of_its_own(name: str) -> None:
     """What SPMD and `launch` change for good stays in that process."""
     results = run_check(f"torch_xla.{name}")
 
-    assert is_sound(results), results
+    assert judging.is_sound(results), results
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -103,4 +90,4 @@ def test_a_check_in_a_process_of_its_own_fails_under_its_sabotage(name: str) -> 
     """The claim can be seen to be false there too."""
     results = run_check(f"torch_xla.{name}", SABOTAGE[name][0])
 
-    assert failed_with_hints(results), results
+    assert judging.failed_with_hints(results), results

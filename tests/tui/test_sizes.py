@@ -164,6 +164,17 @@ def faults(app: Starter, size: tuple[int, int]) -> list[str]:
     return found
 
 
+async def faults_on(way: Any, app: Starter, size: tuple[int, int]) -> dict[str, list[str]]:
+    """Go a way in an app of this size; return what is wrong with its screens, by their names."""
+    found: dict[str, list[str]] = {}
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        async for name in way(pilot):
+            if wrong := faults(app, size):
+                found.setdefault(name, []).extend(wrong)
+    return found
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("way", [walk, walk_on])
 def test_every_screen_fits(
@@ -178,14 +189,7 @@ def test_every_screen_fits(
         checks = write_checks(tmp_path / "checks", "passes", "fails", "warns", "raises")
         app = Starter(machine=machine(tmp_path), checks=checks, connect=connecting(cloud),
                       clock=cloud.clock)  # fmt: skip
-        found: dict[str, list[str]] = {}
-        async with app.run_test(size=size) as pilot:
-            await settle(pilot)
-            async for name in way(pilot):
-                if wrong := faults(app, size):
-                    found.setdefault(name, []).extend(wrong)
-
-        assert {} == found
+        assert {} == await faults_on(way, app, size)
 
     run(journey)
 
@@ -206,12 +210,7 @@ def test_every_screen_fits_while_something_runs(
 
     async def journey() -> None:
         app = Starter(machine=slow, checks=checks, connect=connecting(cloud), clock=cloud.clock)
-        found: dict[str, list[str]] = {}
-        async with app.run_test(size=size) as pilot:
-            await settle(pilot)
-            async for name in walk_while_it_runs(pilot):
-                if wrong := faults(app, size):
-                    found[name] = wrong
+        found = await faults_on(walk_while_it_runs, app, size)
         app.live.release()
 
         assert {} == found

@@ -1,4 +1,4 @@
-"""How the tests of TensorFlow's and Keras's checks run one, and what they ask of what it found."""
+"""How tests run a check of a framework in their own process, and what they ask of what it found."""
 
 from __future__ import annotations
 
