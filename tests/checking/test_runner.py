@@ -15,8 +15,10 @@ import pytest
 from tests.support.places import REPOSITORY
 from tests.support.sessions import SAMPLES, make_session, run_samples, sample
 from tpustarter.checking import runner as runner_module
+from tpustarter.checking.headline import headline
 from tpustarter.checking.results import Result
 from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, in_order
+from tpustarter.checking.selfcheck import Request, SelfCheck
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running import lease
 
@@ -265,6 +267,18 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
 
     assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")]
     assert time.monotonic() - began < 20
+
+
+def test_a_stop_after_the_last_check_has_ended_stops_nothing() -> None:
+    """The processes are let go by then; a run that is whole is not called stopped."""
+    check = SelfCheck(Request(ids=("host.passes",)), checks=SAMPLES)
+    for event in check.events():
+        if isinstance(event, Ended):
+            assert check.is_over
+            check.stop(signal.SIGINT)
+
+    assert check.run.stopped_by is None
+    assert "stopped" not in headline(check.run)
 
 
 def test_a_second_stop_ends_a_soaking_check_that_does_not_listen(tmp_path: Path) -> None:

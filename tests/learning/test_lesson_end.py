@@ -63,7 +63,7 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     end = read_end(lesson)
     assert (False, "Not done yet: 0 of 2 blocks") == (end.is_done, end.headline)
     assert ("No block has run yet", question, exercise) == end.still_open
-    one, two, _ = blocks.blocks_of(lesson)
+    one, two, task = blocks.blocks_of(lesson)
     progress.block_ended(lesson, one, BlockResult("one", "pass"))
     progress.block_ended(lesson, two, BlockResult("two", "fail"))
     progress.quiz_answered(lesson.id, "why", is_right=True)
@@ -74,13 +74,18 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
         'Block 2, below "Where it breaks", printed something else than the lesson says'
         == (end.still_open[0])
     )
-    assert 'The exercise "Return the double" is not right yet' == end.still_open[1]
+    waits = 'Block 3, below "Where it breaks", waits for your change'
+    assert (waits, 'The exercise "Return the double" is not right yet') == end.still_open[1:]
     assert read_end(lesson, by_id=True).still_open[0].startswith("Block `two` printed")
     progress.block_ended(lesson, two, BlockResult("two", "pass"))
     progress.exercise_judged(lesson.id, "double", is_right=True)
     progress.quiz_answered(lesson.id, "why", is_right=False)
+    end = read_end(lesson)
+    assert "Done: 2 of 2 blocks, question right, exercise solved" == end.headline
+    assert (waits,) == end.still_open  # a task is no condition, and is told as long as it is open
+    progress.block_ended(lesson, task, BlockResult(task.id, "pass"))
 
-    expected = "Done: 2 of 2 blocks, question right, exercise solved"
+    expected = "Done: 2 of 2 blocks, task done, question right, exercise solved"
     assert LessonEnd(is_done=True, headline=expected, still_open=()) == read_end(lesson)
 
 

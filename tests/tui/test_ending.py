@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -56,8 +57,8 @@ def test_the_end_follows_blocks_and_answers_as_they_pass(tmp_path: Path) -> None
             await press(pilot, "1")
             assert 'The question "How many devices?" is not answered right yet.' in _end(pilot)
             await press(pilot, "r", "2")
-            assert "Done: 2 of 2 blocks, question right n Next" in _end(pilot)
-            assert 'n Next on your path "I only have a laptop": Second, 2 min' in _end(pilot)
+            assert "Done: 2 of 2 blocks, question right n, Enter Next" in _end(pilot)
+            assert 'n, Enter Next on your path "I only have a laptop": Second, 2 min' in _end(pilot)
 
     run(journey)
 
@@ -75,6 +76,22 @@ def test_a_lesson_without_blocks_is_done_once_its_end_was_seen(tmp_path: Path) -
     run(journey)
 
 
+def test_enter_reads_to_the_end_and_goes_on_to_the_next_lesson(tmp_path: Path) -> None:
+    """One key leads through the course; no line of a lesson is left out on the way."""
+    read = set[str]()
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"long": LONG, "second": "# Second\n"}) as pilot:
+            while "Second  2 min" not in (seen := await press(pilot, "enter")):
+                lines = set(re.findall(r"Paragraph \d+\.|next on your path|The end of", seen))
+                assert lines - read, seen  # else a press did nothing
+                read.update(lines)
+            assert progress.is_done("start/long")
+
+    run(journey)
+    assert read >= {f"Paragraph {number}." for number in range(60)}
+
+
 def test_the_last_lesson_of_the_path_says_so(tmp_path: Path) -> None:
     """With all others done there is no key to press, and no lesson to go to."""
 
@@ -82,7 +99,7 @@ def test_the_last_lesson_of_the_path_says_so(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"second": "# Second\n"}) as pilot:
             await press(pilot, "enter", "end")
             assert "This is the last lesson of your path" in _end(pilot)
-            assert "n Next" not in _end(pilot)
+            assert "n, Enter" not in _end(pilot)
 
     run(journey)
 

@@ -67,7 +67,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
             lessons_with_exercise(tmp_path)
             seen = await press(pilot, "enter")
-            assert "p  Exercise: Return the double" in seen
+            assert "p         Exercise: Return the double" in seen
             seen = await press(pilot, "p")
             assert "Begun, not judged yet. Press e to edit it; whenever you save," in seen
             assert "double must return twice its number." in seen
@@ -78,7 +78,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             assert "doubled" in on_screen(pilot.app)
             await until(pilot, lambda: "last lesson of your path" in on_screen(pilot.app))
             seen = await press(pilot, "escape")
-            assert "p  Exercise, solved: Return the double" in seen
+            assert "p         Exercise, solved: Return the double" in seen
 
     run(journey)
 

@@ -166,10 +166,16 @@ def test_enter_on_a_gap_opens_the_editor_and_runs_nothing(tmp_path: Path) -> Non
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"g": text}) as pilot:
-            seen = await press(pilot, "enter", "enter")
+            seen = await press(pilot, "enter")
+            assert "your turn" in seen
+            assert "sum 3" not in seen  # it is the learner's to find
+            assert "> The answer to the task above" in seen
+            seen = await press(pilot, "enter")
             assert "Ctrl+R run" in seen
             assert "process" not in seen.splitlines()[0]
-            await press(pilot, "2", "escape", "enter")
+            await press(pilot, "4", "escape", "enter")
+            assert re.search(r"not yet .*sum 5.*expected.*sum 3", on_screen(pilot.app), re.DOTALL)
+            await press(pilot, "e", "backspace", "2", "escape", "enter")  # where it was left
             assert re.search(r"pass .*sum 3", on_screen(pilot.app), re.DOTALL)
 
     run(journey)

@@ -73,6 +73,8 @@ class SelfCheck:
         )
         self._redact = Redactor(self._machine.env)
         self._runner: Runner | None = None
+        self._planned: int | None = None
+        """How many checks there will be results of; None until that is known."""
         self.logs: list[Path] = []
         """What was kept of a run that failed: all that its processes wrote."""
         self.run = Run(
@@ -85,10 +87,20 @@ class SelfCheck:
         )
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the run; what was not run is reported as interrupted."""
+        """End the run; what was not run is reported as interrupted.
+
+        Once every check has ended there is nothing to stop: the processes are let go already.
+        """
+        if self.is_over:
+            return
         self.run.stopped_by = number
         if self._runner:
             self._runner.stop(number)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every check has ended."""
+        return self._planned == len(self.run.results)
 
     def events(self) -> Iterator[Event]:
         """Run the checks; yields events, and fills `run` as they come."""
@@ -132,6 +144,7 @@ class SelfCheck:
             left_out = self._left_out(groups, versions["frameworks"])
             for framework in left_out:
                 del groups[framework]
+            self._planned = len(host_checks) + sum(map(len, groups.values()))
             self._describe(run_plan, versions, groups, left_out)
             if run_plan.blocked and run_plan.blocked.code == ExitCode.NO_DEVICE:
                 self.run.blocked = run_plan.blocked  # also when no framework's check was selected

@@ -1,7 +1,7 @@
 """The end of a lesson: what was done of it, what is still open, and where the course goes on.
 
 A lesson is done once its blocks have passed, one without blocks once its questions are right;
-exercises are told beside that.
+tasks, which ask to change a block, and exercises are told beside that.
 """
 
 from __future__ import annotations
@@ -29,6 +29,13 @@ _BLOCK_STATES = {
     "changed": ("has changed since you ran it", "have changed since you ran them"),
 }
 """What is said of one block, and of several."""
+_TASK_STATES = {
+    None: ("waits for your change", "wait for your change"),
+    "fail": ("is not right yet", "are not right yet"),
+    "error": ("raised an exception", "raised exceptions"),
+    "changed": ("has changed since you did it", "have changed since you did them"),
+}
+"""What is said of one task, and of several."""
 _EXERCISE_STATES = {
     "fail": "is not right yet",
     "shown": "is not solved yet, but you have seen its solution",
@@ -63,12 +70,15 @@ def look(
     """
     blocks = [part.block for part in parts if part.block and not part.block.is_optional]
     passed = sum(known.status(block) == "pass" for block in blocks)
+    tasks = [part.block for part in parts if part.block and part.block.is_try]
+    tasks_right = sum(known.status(task) == "pass" for task in tasks)
     questions = [part.quiz.id for part in parts if part.quiz]
     right = sum(_is_right(known, name) for name in questions)
     solved = sum(_state(known, exercise) == "pass" for exercise in lesson_exercises)
     needed, achieved = (len(blocks), passed) if blocks else (len(questions), right)
     is_done = bool(known.done) or needed == achieved > 0
     counts = [f"{passed} of {len(blocks)} block{'s' * (len(blocks) > 1)}"] if blocks else []
+    counts += _counted("task", tasks_right, len(tasks), "done")
     counts += _counted("question", right, len(questions), "right")
     counts += _counted("exercise", solved, len(lesson_exercises), "solved")
     left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, lesson_exercises)]
@@ -108,9 +118,11 @@ def _open_blocks(parts: Sequence[Part], known: LessonProgress, *, by_id: bool) -
             continue
         number += 1
         status = known.status(part.block)
-        if not part.block.is_optional and status != "pass":
+        is_open = status != "pass" and (part.block.is_try or not part.block.is_optional)
+        if is_open:
             name = f"`{part.block.id}`" if by_id else str(number)
-            state = _BLOCK_STATES.get(status, _BLOCK_STATES[None])
+            states = _TASK_STATES if part.block.is_try else _BLOCK_STATES
+            state = states.get(status, states[None])
             places.append(("" if by_id else heading, state, name))
     for (below, (of_one, of_many)), group in groupby(places, lambda place: place[:2]):
         names = [name for *_, name in group]

@@ -63,7 +63,8 @@ class Shown:
             lesson = event.session.lesson
             return [*first, "", visible(f"Lesson {lesson.id}: {lesson.title}")]
         if isinstance(event, Began):
-            return [f"Block {event.block.id}, line {event.block.line}"]
+            answer = ", with the lesson's answer" if event.block.is_try else ""
+            return [f"Block {event.block.id}, line {event.block.line}{answer}"]
         pictures = [visible(line) for drawing in event.result.drawings for line in words(drawing)]
         return [*(f"{_INDENT}{line}" for line in pictures), *ending(event.result)]
 
@@ -108,7 +109,9 @@ def headline(practice: Practice) -> str:
     total = len(run.results)
     location = place(run)
     clause = "the lesson says" if len(practice.lessons) == 1 else "their lessons say"
-    text = f"{counts['pass']} of {total} blocks do as {clause}"
+    answers = sum(block.is_try for blocks in practice.blocks.values() for block in blocks)
+    how = f", {answers} of them with the lesson's answer," if answers else ""
+    text = f"{counts['pass']} of {total} blocks{how} do as {clause}"
     text += f" on {visible(location)}" if location else ""
     if counts["fail"]:
         text += f", {counts['fail']} printed something else"

@@ -76,6 +76,8 @@ class BlockView(Vertical, can_focus=True):
         self._is_outdated = draft is not None and not draft.fits(block)
         """Whether the lesson has other code by now than the one that was changed."""
         self._editor: Editor | None = None
+        self._typed_at: Selection | None = None
+        """Where the learner typed last."""
         self._executed_code = ""
         """The code that `result` tells of."""
         self._is_gone = False
@@ -147,7 +149,8 @@ class BlockView(Vertical, can_focus=True):
         editor = self._editor = Editor(code)
         self.query_one(".code").display = False
         place = _place_to_edit(code) if self.block.is_try else None
-        editor.selection = place or Selection.cursor(editor.document.end)
+        end = Selection.cursor(editor.document.end)
+        editor.selection = self._typed_at or place or end
         await self.mount(editor, before=0)
         self.screen.set_focus(editor)
 
@@ -161,11 +164,12 @@ class BlockView(Vertical, can_focus=True):
         """Keep what was typed."""
         if self._editor:
             self._edited = self._editor.text
+            self._typed_at = self._editor.selection
             self._close(self._editor)
 
     def reset(self) -> None:
         """Bring the lesson's code back."""
-        self._edited, self._is_outdated = None, False
+        self._edited, self._typed_at, self._is_outdated = None, None, False
         if self._editor:
             self._close(self._editor)
         else:

@@ -15,6 +15,9 @@ from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.opened import Opened
 
+_KEY_WIDTH = len("n, Enter") + 2
+"""Columns for the keys at the end."""
+
 
 class Ending(Static):
     """The end of a lesson; it looks again whenever something of the lesson was remembered."""
@@ -62,17 +65,22 @@ class Ending(Static):
         """Yield what one can do here, with its key."""
         opened, way = self._opened, self._opened.way
         if way.lesson:
-            yield Hanging(word("next", "n  "), prose(way.text))
+            yield Hanging(_key("n, Enter"), prose(way.text))
         solved = [one for one in opened.exercises if exercises.state(one) == "pass"]
         first, *others = [
             *(f"Exercise: {one.title}" for one in opened.exercises if one not in solved),
             *(f"Exercise, solved: {one.title}" for one in solved),
         ] or [""]
         if first:
-            yield Hanging(word("next", "p  "), prose(first))
-        yield from (Hanging("   ", prose(f"then {text}")) for text in others)
+            yield Hanging(_key("p"), prose(first))
+        yield from (Hanging(_key(), prose(f"then {text}")) for text in others)
         if opened.checks:
             text = f"Run the checks that prove it: {', '.join(opened.checks)}"
-            yield Hanging(word("next", "c  "), prose(text))
+            yield Hanging(_key("c"), prose(text))
         if not way.lesson:
             yield Hanging("", prose(way.text))
+
+
+def _key(name: str = "") -> Content:
+    """Return a key, in a column with the others."""
+    return word("next", f"{name:<{_KEY_WIDTH}}")

@@ -11,12 +11,15 @@ from tpustarter.learning.blocks import Figure
 from tpustarter.terminal import visible
 from tpustarter.tui.plain import plain
 
+ANSWER = "Answer"
+"""How lessons name what folds the answer to a task; a question may follow it."""
+
 
 class Fold(Collapsible):
     """A part that is opened by a key or a click, such as an answer."""
 
     def __init__(self, summary: str, *widgets: Widget) -> None:
-        self._summary = visible(summary)
+        self._summary = "The answer to the task above" if summary == ANSWER else visible(summary)
         super().__init__(
             *widgets, title=f"{self._summary}  (o opens it)", classes="fold",
             collapsed_symbol=">", expanded_symbol="v",

@@ -132,6 +132,12 @@ class LessonPage(VerticalScroll):
         return bool(ending and (ending.was_seen or self.region.overlaps(ending.region)))
 
     @property
+    def is_at_end(self) -> bool:
+        """Whether the reader came to the end, and it is what is in sight."""
+        was_seen = self._ending is not None and self._ending.was_seen
+        return was_seen and self.scroll_offset.y >= self.max_scroll_y
+
+    @property
     def is_done(self) -> bool:
         """Whether the lesson is done."""
         return self._ending is not None and self._ending.is_done
@@ -258,7 +264,8 @@ def _widgets(opened: Opened, platform: str) -> Iterator[Widget]:
     for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
         widgets: list[Widget] = []
         for piece in pieces:
-            is_predicted = kinds[-1] == "quiz" and not (piece.block and piece.block.is_try)
+            is_task = piece.block is not None and piece.block.is_try
+            is_predicted = kinds[-1] == "quiz" or is_task
             widgets.append(_widget(piece, opened, platform, is_predicted=is_predicted))
             kinds.append(piece.kind)
         if fold:
@@ -268,7 +275,7 @@ def _widgets(opened: Opened, platform: str) -> Iterator[Widget]:
 
 
 def _widget(piece: Part, opened: Opened, platform: str, *, is_predicted: bool) -> Widget:
-    """Return what shows a part; what a question asks to predict is told once it ran."""
+    """Return what shows a part; what is to be predicted or found is told once it ran."""
     if piece.quiz:
         return QuestionView(piece.quiz)
     if piece.block:

@@ -133,7 +133,8 @@ was found for the marked one.
     @property
     def can_stop(self) -> bool:
         """Whether a run goes on that was not stopped yet."""
-        return self._is_busy and not self._stopped
+        is_over = self._selfcheck is not None and self._selfcheck.is_over
+        return self._is_busy and not self._stopped and not is_over
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what has happened since."""

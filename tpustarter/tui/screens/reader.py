@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar, cast
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
@@ -16,7 +16,6 @@ from textual.widgets import Static
 
 from tpustarter.checking.selfcheck import Request
 from tpustarter.learning import bookmarks, exercises, progress
-from tpustarter.learning.quiz import MOST
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed, opened
@@ -28,6 +27,7 @@ from tpustarter.tui.opened import Opened
 from tpustarter.tui.outline import BESIDE, Outline
 from tpustarter.tui.plain import plain
 from tpustarter.tui.playing import Player
+from tpustarter.tui.screens import reader_keys
 from tpustarter.tui.screens.page import Notice, Page
 from tpustarter.tui.screens.words import Words
 from tpustarter.tui.turn import Turn
@@ -37,59 +37,8 @@ from tpustarter.tui.typed import Typed
 class Reader(Page):
     """The lesson reader."""
 
-    HELP = """
-Read with the arrow keys, Space and PageUp. Keys act on the block with the thick bar on its left,
-and Tab moves the bar to the next one.
-
-* **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and reads on
-  once it has run, so that you can follow a lesson with this key alone. `r` runs a block again. All
-  blocks of a lesson share their variables, as in a notebook, so blocks above that have not run yet
-  run first. `a` starts anew and runs everything down to the block.
-* **Ctrl+C** stops what runs, and so does Esc. When nothing runs, Ctrl+C asks whether to quit.
-* **f** says why a block failed. It searches what the block printed for failures that are known.
-* You answer a **question** by pressing the number of an answer, and each answer says why. A block
-  that says **your turn** asks you to change it with `e`, and `Enter` lets you fill a gap. Its
-  answer is folded below, where `o` opens it. **p** opens the lesson's exercise, a program with a
-  gap.
-* **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
-  the lesson's code back. What you type is saved as you type it, and is there when you come back.
-  A lesson counts as done when its own code, unchanged, has printed what it should.
-* A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
-  what is open, and which lesson is next.
-* The first block starts a **process**. The first line of the screen names it, and `t` ends it. It
-  also ends when you leave the lesson, when checks or set-up start, and after 30 minutes without a
-  block. One that may hold a TPU or GPU ends after 60 s, so that others can have it.
-"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter",
-            "run_on",
-            "run, read on",
-            key_display="Enter",
-            tooltip="run the marked block; once it has run, read on to the next one",
-        ),
-        Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
-        Binding(
-            "a",
-            "run_to_here",
-            "run all to here",
-            show=False,
-            tooltip="start anew and run every block down to this one",
-        ),
-        Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
-        Binding("shift+tab", "choose(-1)", show=False),
-        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
-        Binding("e", "edit", "edit", tooltip="change the block's code here"),
-        Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
-        Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
-        Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
-        Binding("n", "next", "next", tooltip="tpustarter learn"),
-        Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
-        Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
-        Binding("space", "page_down", show=False),
-        Binding("b", "page_up", show=False),
-        *(Binding(str(number), f"answer({number})", show=False) for number in range(1, MOST + 1)),
-    ]
+    HELP = reader_keys.HELP
+    BINDINGS: ClassVar[list[BindingType]] = reader_keys.BINDINGS
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         super().__init__(visible(lesson))
@@ -189,10 +138,13 @@ and Tab moves the bar to the next one.
         self._run()
 
     async def action_run_on(self) -> None:
-        """Run the marked block, or fill its gap; where it has run, read on to the next one."""
+        """Run the marked block, or fill its gap; where it has run, read on, also to a lesson."""
         view = self._page.marked
         if view is None or view.has_ended or not self._page.is_in_sight(view):
-            self._page.read_on(view)
+            if self._page.is_at_end:
+                self.action_next()
+            else:
+                self._page.read_on(view)
         elif view.has_gap:
             await self.action_edit()
         else:
@@ -368,30 +320,30 @@ and Tab moves the bar to the next one.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        opened_lesson, running = self._opened, self._player.turn is not None
-        page = self._page
+        offer = self._offers().get(action)
+        return super().check_action(action, parameters) if offer is None else offer()
+
+    def _offers(self) -> dict[str, Callable[[], bool]]:
+        """Return, by action, what tells whether it works now; the others always do."""
+        page, known, running = self._page, self._opened, self._player.turn is not None
         editing = page.edited is not None
-        if action == "back" and editing:
-            return True
-        if action == "choose":
-            return bool(page.views) and not editing
-        if action in ("run", "run_on", "run_to_here", "edit"):
-            return bool(page.views) and not running
-        if action == "explain":
-            return bool(page.marked and page.marked.has_failed) and not editing
-        if action == "reset":
-            views = [page.marked] if page.marked else page.views
-            return any(view.is_edited for view in views) and not running
-        if action == "check":
-            return bool(opened_lesson and opened_lesson.checks) and not running
-        if action == "next":
-            return bool(opened_lesson and opened_lesson.following) and not running
-        if action == "fold":
-            return page.fold is not None and not editing
-        if action == "answer":
-            return page.asked is not None and not editing
-        if action == "exercise":
-            return bool(opened_lesson and opened_lesson.exercises) and not running
-        if action == "words":
-            return bool(opened_lesson and opened_lesson.refers)
-        return super().check_action(action, parameters)
+        offers: dict[str, Callable[[], bool]] = {
+            "choose": lambda: bool(page.views) and not editing,
+            "run_on": lambda: not running,
+            "explain": lambda: bool(page.marked and page.marked.has_failed) and not editing,
+            "reset": lambda: any(view.is_edited for view in self._to_reset) and not running,
+            "check": lambda: bool(known and known.checks) and not running,
+            "next": lambda: bool(known and known.following) and not running,
+            "fold": lambda: page.fold is not None and not editing,
+            "answer": lambda: page.asked is not None and not editing,
+            "exercise": lambda: bool(known and known.exercises) and not running,
+            "words": lambda: bool(known and known.refers),
+        }
+        for action in ("run", "run_to_here", "edit"):
+            offers[action] = lambda: bool(page.views) and not running
+        return offers | ({"back": lambda: True} if editing else {})
+
+    @property
+    def _to_reset(self) -> list[BlockView]:
+        """Return the blocks whose code may be brought back."""
+        return [self._page.marked] if self._page.marked else self._page.views

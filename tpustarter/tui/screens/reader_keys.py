@@ -1,0 +1,62 @@
+"""The keys of a lesson, and what `?` says of them."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+from tpustarter.learning.quiz import MOST
+
+HELP = """
+Read with the arrow keys, Space and PageUp. Keys act on the block with the thick bar on its left,
+and Tab moves the bar to the next one.
+
+* **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and reads on
+  once it has run, so that you can follow a lesson with this key alone, and at its end go on to the
+  next one. `r` runs a block again. All
+  blocks of a lesson share their variables, as in a notebook, so blocks above that have not run yet
+  run first. `a` starts anew and runs everything down to the block.
+* **Ctrl+C** stops what runs, and so does Esc. When nothing runs, Ctrl+C asks whether to quit.
+* **f** says why a block failed. It searches what the block printed for failures that are known.
+* You answer a **question** by pressing the number of an answer, and each answer says why. A block
+  that says **your turn** asks you to change it with `e`, and `Enter` lets you fill a gap. Its
+  answer is folded below, where `o` opens it. **p** opens the lesson's exercise, a program with a
+  gap.
+* **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
+  the lesson's code back. What you type is saved as you type it, and is there when you come back.
+  A lesson counts as done when its own code, unchanged, has printed what it should.
+* A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
+  what is open, and which lesson is next.
+* The first block starts a **process**. The first line of the screen names it, and `t` ends it. It
+  also ends when you leave the lesson, when checks or set-up start, and after 30 minutes without a
+  block. One that may hold a TPU or GPU ends after 60 s, so that others can have it.
+"""
+BINDINGS: list[BindingType] = [
+    Binding(
+        "enter",
+        "run_on",
+        "run, read on",
+        key_display="Enter",
+        tooltip="run the marked block; once it has run, read on to the next one",
+    ),
+    Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
+    Binding(
+        "a",
+        "run_to_here",
+        "run all to here",
+        show=False,
+        tooltip="start anew and run every block down to this one",
+    ),
+    Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
+    Binding("shift+tab", "choose(-1)", show=False),
+    Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+    Binding("e", "edit", "edit", tooltip="change the block's code here"),
+    Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
+    Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
+    Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
+    Binding("n", "next", "next", tooltip="tpustarter learn"),
+    Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
+    Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
+    Binding("space", "page_down", show=False),
+    Binding("b", "page_up", show=False),
+    *(Binding(str(number), f"answer({number})", show=False) for number in range(1, MOST + 1)),
+]
