@@ -92,6 +92,25 @@ def test_a_block_that_broke_is_explained_and_the_way_back_leads_to_it(
     run(journey)
 
 
+def test_a_mistake_in_a_block_is_no_matter_of_a_tpu(tmp_path: Path) -> None:
+    """Its line is named, the error told once, and nobody is sent to collect logs."""
+    broken = HELLO.replace('name = "you"', "x = (1, 2")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), lessons={"hello": broken}) as pilot:
+            await press(pilot, "enter", "r")
+            await press(pilot, "f")
+            seen = whole(pilot)
+            assert "a mistake in the program" in seen
+            assert "never closed" in seen
+            assert 1 == seen.count("SyntaxError"), seen
+            assert "line 1: x = (1, 2" in seen
+            assert "tpustarter report" not in seen
+            assert "slice" not in seen
+
+    run(journey)
+
+
 def test_only_what_failed_offers_it(tmp_path: Path) -> None:
     """Not a block that passed, nor a check, nor one that has not run."""
 

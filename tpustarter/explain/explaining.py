@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tpustarter.checking import interpreters
-from tpustarter.explain import ending, known, looking, ranking
+from tpustarter.explain import ending, known, looking, mistakes, ranking
 from tpustarter.explain.explanation import Explanation, last_error
 from tpustarter.explain.scanning import Scan
 from tpustarter.problem import Problem
@@ -39,7 +39,9 @@ def from_log(
     if end:
         matches = ending.with_exit_code(matches, scan, failures, end.code)
         matches = ending.with_kills(matches, scan, failures, end.kills)
-    return Explanation(tuple(matches), scan.lines, last_error(scan.last), _python(env))
+    error = last_error(scan.last)
+    mistake = None if matches else mistakes.find(error, scan.last)
+    return Explanation(tuple(matches), scan.lines, error, _python(env), mistake)
 
 
 def can_look(one: Explanation) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpustarter.explain import known
+from tpustarter.explain.mistakes import Found
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Sign
 from tpustarter.invocation import as_typed
@@ -41,6 +42,8 @@ class Explanation:
     """The last line of the log that looks like an error; empty where there is none."""
     python: str
     """How the user's interpreter is started, for commands."""
+    mistake: Found | None = None
+    """What is wrong in the program, where nothing known matches; null where that isn't known."""
 
     @property
     def code(self) -> ExitCode:
@@ -183,11 +186,29 @@ def _nothing(one: Explanation) -> Iterator[Part]:
     if not one.lines:
         yield Part("The log is empty, so there is nothing to explain.")
         return
+    if one.mistake:
+        yield from of_mistake(one.mistake)
+        return
     yield Part(f"No known failure of a TPU matches in {size}.")
     if one.last_error:
         yield Part(visible(cut(one.last_error, 300)), "last")
     yield Part()
     yield from advice()
+
+
+def of_mistake(found: Found) -> Iterator[Part]:
+    """Yield what is wrong in the program, where, and what to do."""
+    yield Part("This looks like a mistake in the program, and not like a failure of a TPU.")
+    yield Part(visible(cut(found.error, 300)), "error")
+    if found.place:
+        yield Part(visible(cut(": ".join(filter(None, (found.place, found.code))), 300)), "where")
+    yield Part()
+    yield Part(found.mistake.means)
+    yield Part()
+    yield Part(found.mistake.fix, "do")
+    if found.mistake.read:
+        yield Part(f"tpustarter learn {found.mistake.read}", "read", is_literal=True)
+    yield Part(found.mistake.source, "source", is_literal=True)
 
 
 def advice() -> Iterator[Part]:
@@ -211,7 +232,20 @@ def document(one: Explanation) -> dict[str, Any]:
         "lines": one.lines,
         "last_error": one.last_error or None,
         "matches": [_fields(match, one.python) for match in one.matches],
+        "mistake": _mistake_fields(one.mistake) if one.mistake else None,
         "exit_code": int(one.code),
+    }
+
+
+def _mistake_fields(found: Found) -> dict[str, Any]:
+    mistake = found.mistake
+    return {
+        "error": found.error,
+        "place": found.place or None,
+        "cause": mistake.means,
+        "fix": mistake.fix,
+        "lesson": mistake.read or None,
+        "source": mistake.source,
     }
 
 

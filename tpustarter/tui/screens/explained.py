@@ -17,7 +17,7 @@ from textual.widgets import Static
 from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.terminal import cut, visible
-from tpustarter.tui.failed import Failed
+from tpustarter.tui.failed import BLOCK, Failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, feed
 from tpustarter.tui.screens.page import Page
@@ -25,6 +25,7 @@ from tpustarter.tui.screens.page import Page
 if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import SelfCheck
     from tpustarter.explain.explanation import Explanation, Part
+    from tpustarter.explain.mistakes import Found as MistakeFound
 
 LABEL = 8
 """Columns of what stands before a text."""
@@ -133,6 +134,9 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
         if found.matches:
             for number, part in enumerate(explanation.parts(found)):
                 yield _piece(part, is_title=not number)
+        elif mistake := self._mistake(found):
+            parts = explanation.of_mistake(mistake)
+            yield from (_piece(part, is_title=not number) for number, part in enumerate(parts))
         elif self._failed.advice:
             yield from self._what_it_says()
         else:
@@ -146,6 +150,10 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
             path = str(self._failed.file)
             shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
             yield Hanging(_label("log"), visible(shown))
+
+    def _mistake(self, found: Explanation) -> MistakeFound | None:
+        """Return what is wrong in the reader's own program; a check or a step is none."""
+        return found.mistake if self._failed.kind == BLOCK else None
 
     def _what_is_there(self, last_error: str) -> Iterator[Lines | Content]:
         failed = self._failed
@@ -179,6 +187,8 @@ Nothing is sent anywhere. This machine is looked at by the host checks, which on
     @property
     def _lesson(self) -> str:
         matches = self._found.matches if self._found else ()
+        if self._found and (found := self._mistake(self._found)):
+            return found.mistake.read
         if not matches and self._failed.advice:
             return self._failed.lesson
         return matches[0].failure.read if matches else ""
@@ -214,7 +224,7 @@ def _piece(part: Part, *, is_title: bool = False) -> Lines | Content:
         return Hanging(_label("read"), f"{part.text.rpartition(' ')[2]} (o)")
     sure = f"({part.sure})" if part.sure else ""
     words = part.text.removesuffix(sure)
-    is_quoted = part.label.startswith("line ")
+    is_quoted = part.label.startswith("line ") or part.label in ("error", "where")
     text = (Content(words) if is_quoted else prose(words)).stylize("bold" if is_title else "")
     if part.sure:
         text += Content.styled(sure, SURE[part.sure])

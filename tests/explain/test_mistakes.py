@@ -1,0 +1,94 @@
+"""Mistakes in the program itself: told as such, and never where a TPU failed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tpustarter.explain import explaining, explanation, known, mistakes, scanning
+from tpustarter.explain.explanation import Explanation
+from tpustarter.problem import Problem
+
+JAX = "import jax, jax.numpy as jnp\n"
+PROGRAMS = {
+    "x = (1, 2": "could not read the program",
+    "if True:\nprint(1)": "could not read the program",
+    "print(jnp.ones(3))": "a name that had no value yet",
+    "import a_module_of_mine": "no file next to the program",
+    "from json import laods": "holds no such name",
+    "import json\njson.laods": "no attribute of that name",
+    "{}['lr']": "no such key",
+    "def f(x): pass\nf()": "other arguments than it takes",
+    "len(None)": "should be a value is None",
+    "1 / 0": "divided by zero",
+    "open('no-such-file')": "does not lead to what the program expects",
+    f"{JAX}jnp.ones((8, 3)) @ jnp.ones((4, 8))": "A product of matrices",
+    f"{JAX}jnp.ones(3) + jnp.ones(4)": "from the right",
+    f"{JAX}jnp.arange(6).reshape(4, 2)": "keeps the number of elements",
+    f"{JAX}jax.grad(lambda x: x)(jnp.ones(3))": "a function that returns one number",
+    f"{JAX}jax.grad(lambda x: x * 1.0)(3)": "Only numbers with a fraction",
+    f"{JAX}jnp.stack([jnp.ones(3), jnp.ones(4)])": "can be joined",
+    f"{JAX}jax.vmap(lambda x, y: x)(jnp.ones(3), jnp.ones(4))": "the same length in all of them",
+}
+"""Programs that are wrong, and a part of what is said of each."""
+
+
+def explained(log: bytes) -> Explanation:
+    """Return the explanation of a log."""
+    taken = scanning.Scanner(known.read()).begin()
+    taken.take(log)
+    return explaining.from_log(taken.end())
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_what_python_and_jax_really_say_is_understood(tmp_path: Path, program: str) -> None:
+    """The text is that of the versions that are installed."""
+    if JAX in program:
+        pytest.importorskip("jax")
+    file = tmp_path / "train.py"
+    file.write_text(f"{program}\n")
+    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, str(file)], check=False, capture_output=True, env=env, timeout=120
+    )
+    found = explained(done.stderr)
+    text = " ".join(explanation.text(found).split())
+
+    assert not found.matches
+    assert PROGRAMS[program] in text, done.stderr.decode()
+    assert found.mistake is not None
+    last = program.rpartition("\n")[2]
+    assert f"train.py, line {program.count(chr(10)) + 1}: {last}" in text
+    assert "slice" not in text
+    assert not explanation.document(found)["matches"]
+
+
+def test_where_a_tpu_failed_nothing_is_said_of_the_program() -> None:
+    """A traceback that ends with a common error may follow from the failure."""
+    log = (
+        b"Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with "
+        b"pid 4242. Not attempting to load libtpu.so in this process.\n"
+        b"Traceback (most recent call last):\n"
+        b'  File "train.py", line 3, in <module>\n    devices["tpu"]\nKeyError: \'tpu\'\n'
+    )
+    found = explained(log)
+
+    assert found.matches
+    assert found.mistake is None
+
+
+def test_an_error_that_may_be_anything_is_no_mistake() -> None:
+    """A RuntimeError says nothing of whose fault it is."""
+    assert explained(b"RuntimeError: something broke\n").mistake is None
+
+
+def test_a_row_that_cannot_be_used_is_one_error(tmp_path: Path) -> None:
+    """It names the row and what is wrong with it."""
+    file = tmp_path / "mistakes.yml"
+    file.write_text("- {error: '(', means: a, fix: b, source: c}\n")
+    with pytest.raises(Problem, match=r"the row `1`.*is no pattern"):
+        mistakes.read(file)

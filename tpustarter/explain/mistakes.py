@@ -1,0 +1,89 @@
+"""What a traceback says where the program itself is wrong: the rows of `mistakes.yml`.
+
+They are asked only where no failure of a TPU is known to match.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tpustarter import rows
+from tpustarter.problem import Problem
+
+FILE = Path(__file__).with_name("mistakes.yml")
+
+_FRAME = re.compile(
+    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+).*\n(?P<code>  .*)?', re.MULTILINE
+)
+_OTHERS = re.compile(r"site-packages|dist-packages|/lib/python3[.\d]*/|^<frozen|\.pyenv/versions/")
+"""Files of which nobody who reads the traceback wrote a line."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One kind of mistake in a program."""
+
+    error: re.Pattern[str]
+    """Found in the last line of the traceback."""
+    means: str
+    fix: str
+    read: str
+    """The lesson that teaches it, `track/id`; empty where there is none."""
+    source: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mistake, as a log shows it."""
+
+    mistake: Mistake
+    error: str
+    """The last line of the traceback."""
+    place: str
+    """The file and line of the program it names last; empty where it names none."""
+    code: str
+    """What stands in that line; empty where the traceback doesn't say."""
+
+
+@functools.cache
+def read(file: Path = FILE) -> tuple[Mistake, ...]:
+    """Return the known mistakes; raises Problem for a row that cannot be used."""
+    table: Any = rows.load(file)
+    if not isinstance(table, list):
+        raise Problem(f"`{file.name}` holds no list of mistakes")
+    return tuple(
+        rows.made(_made, row, str(number), file)
+        for number, row in enumerate(cast("list[Any]", table), 1)
+    )
+
+
+def _made(fields: Mapping[str, Any]) -> Mistake:
+    try:
+        error = re.compile(rows.text(fields, "error"))
+    except re.error as problem:
+        raise ValueError(f"its `error` is no pattern: {problem}") from problem
+    means, fix, source = (rows.text(fields, key) for key in ("means", "fix", "source"))
+    return Mistake(error, means, fix, rows.text(fields, "read", ""), source)
+
+
+def find(last_error: str, end_of_log: str) -> Found | None:
+    """Return the mistake that ended a program; None where its last error is none of them.
+
+    Args:
+        last_error: The last line of the log that looks like an error.
+        end_of_log: Where its traceback stands.
+    """
+    mistake = next((one for one in read() if one.error.search(last_error)), None)
+    if mistake is None:
+        return None
+    traceback = end_of_log.rpartition("Traceback (most recent call last)")[2]
+    own = [frame for frame in _FRAME.finditer(traceback) if not _OTHERS.search(frame["file"])]
+    if not own:
+        return Found(mistake, last_error, "", "")
+    place = f"{Path(own[-1]['file']).name}, line {own[-1]['line']}"
+    return Found(mistake, last_error, place, (own[-1]["code"] or "").strip())
