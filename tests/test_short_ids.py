@@ -77,6 +77,8 @@ def test_of_several_the_preferred_one_is_taken() -> None:
         ("precisoin", ["jax/precision", "pytorch/precision"]),
         ("shrading", ["jax/sharding"]),
         ("instal-jaxx", ["setup/install-jax"]),
+        ("intsall", ["setup/install-jax"]),
+        ("reallt", ["jax/is-it-really-the-tpu"]),
         ("zzz", []),
         ("ja", []),
         ("/", []),
@@ -104,6 +106,19 @@ def test_of_many_a_few_are_named_those_of_a_whole_part_first() -> None:
     assert "  jax/how-fast " in hint
     assert "setup/install-jax" not in hint
     assert hint.endswith("more: `tpustarter learn` lists them")
+
+
+def test_where_a_name_is_several_checks_one_command_runs_several() -> None:
+    """It is a pattern that `check` takes."""
+    checks = content.read_checks()
+    with pytest.raises(Problem) as refused:
+        content.select(checks, ["precision"], "quick", None)
+    hint = refused.value.hint or ""
+
+    assert hint.endswith("or several at once: `tpustarter check '*precision*'`")
+    run = content.select(checks, ["*precision*"], "quick", None)
+    assert len(run) > 3
+    assert all(f"  {check.id} " in hint for check in run)
 
 
 def test_a_check_is_found_by_a_part_and_of_several_by_the_framework() -> None:

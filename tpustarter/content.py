@@ -188,8 +188,9 @@ def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] =
     titles = {check.id: check.title for check in checks}
     liked = {check.id for check in checks if check.framework in frameworks}
     return short_ids.find(
-        typed, titles, kind="check", listed_by="tpustarter check --list", preferred=liked
-    )
+        typed, titles, kind="check", listed_by="tpustarter check --list", preferred=liked,
+        pattern_for="tpustarter check",
+    )  # fmt: skip
 
 
 def seconds(checks: Iterable[Check], minutes: float) -> float:

@@ -24,6 +24,7 @@ def find(
     kind: str,
     listed_by: str,
     preferred: Container[str] = (),
+    pattern_for: str = "",
 ) -> str:
     """Return the id that was typed, whole or in part.
 
@@ -33,6 +34,7 @@ def find(
         kind: What is looked for, such as `lesson`.
         listed_by: The command that lists them.
         preferred: Of several that it can be, the one in here is meant, where only one of them is.
+        pattern_for: The command that takes a pattern, and with it several; empty for none.
 
     Raises:
         Problem: there is none, and which are near; or there are several, and which.
@@ -48,6 +50,8 @@ def find(
         hint = f"name one of them:\n{_listed(found[:MOST], titles)}"
         if len(found) > MOST:
             hint += f"\n{len(found) - MOST} more: `{listed_by}` lists them"
+        if pattern_for and typed.isidentifier():
+            hint += f"\nor several at once: `{pattern_for} '*{typed}*'`"
         raise Problem(what, hint=hint, code=ExitCode.USAGE)
     near = _near(typed, list(titles))
     hint = f"`{listed_by}` lists them"
@@ -86,7 +90,20 @@ def _near(typed: str, ids: Sequence[str]) -> list[str]:
     for spelling, name in by_spelling.items():
         by_last.setdefault(spelling.rpartition("/")[2], []).append(name)
     parts = get_close_matches(last, by_last, n=3, cutoff=0.7)
-    return [name for part in parts for name in by_last[part]][:3]
+    return [name for part in parts for name in by_last[part]][:3] or _near_word(last, by_spelling)
+
+
+def _near_word(wanted: str, by_spelling: Mapping[str, str]) -> list[str]:
+    """Return the ids with a word that is nearly the one that was typed: `jti` for `use-jit`."""
+    from difflib import get_close_matches
+
+    if len(wanted) < _SHORTEST:
+        return []
+    by_word: dict[str, list[str]] = {}
+    for spelling, name in by_spelling.items():
+        for word in spelling.rpartition("/")[2].split("-"):
+            by_word.setdefault(word, []).append(name)
+    return [name for word in get_close_matches(wanted, by_word, n=1) for name in by_word[word]][:3]
 
 
 def _spelt(name: str) -> str:
