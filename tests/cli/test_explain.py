@@ -16,6 +16,7 @@ from tests.support.places import SUPPORT
 from tests.support.sessions import SAMPLES
 from tests.support.terminal import terminal
 from tpustarter.cli.endings import explaining
+from tpustarter.problem import ExitCode
 from tpustarter.terminal import WIDTH
 
 SCHEMA = json.loads(resources.files("tpustarter.explain").joinpath("schema.json").read_text())
@@ -218,3 +219,24 @@ def test_a_command_that_cannot_be_started_ends_as_in_a_shell(tmp_path: Path) -> 
     assert 127 == typed("run", "--", "no-such-command").returncode
     assert 126 == typed("run", "--", plain).returncode
     assert 2 == typed("run").returncode
+
+
+def test_on_a_terminal_an_error_is_pasted() -> None:
+    """It says how to end what is pasted, and explains it."""
+    with terminal("explain", drive="drive_cli.py") as tty:
+        tty.until(lambda text: "and then Ctrl-D" in text)
+        tty.press("NameError: name 'jnp' is not defined\n\x04")
+        tty.until(lambda text: "a mistake in the program" in text)
+
+        assert ExitCode.NOTHING_VERIFIED == tty.end()
+        assert "a name that had no value yet" in tty.text
+
+
+def test_ctrl_c_leaves_where_nothing_is_pasted() -> None:
+    """As any other command: with 130, and no traceback."""
+    with terminal("explain", "-", drive="drive_cli.py") as tty:
+        tty.until(lambda text: "and then Ctrl-D" in text)
+        tty.press("\x03")
+
+        assert ExitCode.INTERRUPTED == tty.end()
+        assert b"Traceback" not in tty.written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
@@ -14,7 +15,7 @@ import click
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.terminal import coded, paint_for, visible
+from tpustarter.terminal import coded, paint_for, visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.explain.explaining import End
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
     from tpustarter.explain.scanning import Scan
 
 COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
-_EXAMPLE = "python train.py 2>&1 | tpustarter explain"
+MOST_PASTED = 16 << 20
+"""Bytes that are taken from a terminal."""
+_PASTE = (
+    "Paste the error here, press Enter, and then Ctrl-D. A pipe does the same: "
+    "`python train.py 2>&1 | tpustarter explain`"
+)
 
 
 @click.command(
@@ -38,9 +44,9 @@ _EXAMPLE = "python train.py 2>&1 | tpustarter explain"
 def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> None:
     """Say what a log means: the most likely cause, the line that shows it, and what to do.
 
-    FILE is a log, a traceback, or any output of a program; - reads it from a pipe. If something on
-    this machine can confirm the cause, explain looks there, without touching the TPU. It sends
-    nothing anywhere.
+    FILE is a log, a traceback, or any output of a program. Without it, or with -, explain reads a
+    pipe, or what you paste into the terminal and end with Ctrl-D. If something on this machine can
+    confirm the cause, explain looks there, without touching the TPU. It sends nothing anywhere.
     """
     from tpustarter.explain import explanation, known, scanning
 
@@ -122,11 +128,10 @@ def _opened(file: str | None) -> IO[bytes]:
     """Return the log; raises Problem where there is none."""
     if file in (None, "-"):
         if sys.stdin.isatty():
-            raise Problem(
-                "there is no log to read",
-                hint=f"name a file, or pipe the output of your program: `{_EXAMPLE}`",
-                code=ExitCode.USAGE,
-            )
+            lines = "\n".join(wrap(_PASTE))
+            click.echo(f"{coded(lines)}\n", err=True)
+            # One read: after the Ctrl-D that ends it, a terminal would wait for more.
+            return io.BytesIO(sys.stdin.buffer.read(MOST_PASTED))
         return sys.stdin.buffer
     path = Path(str(file)).expanduser()
     if path.is_dir():
