@@ -57,6 +57,7 @@ def test_the_first_time_it_shows_the_task_and_makes_the_file(lessons: Path) -> N
     done = learn(lessons, "made/double")
 
     assert done.returncode == 0
+    assert " learn --exercise made/double\n" in done.stdout  # whole, to be copied
     assert done.stdout.startswith(
         "Return the double\n\n`double` must return twice its number.\n\n"
         "Your file: ~/state/exercises/made/double.py\n"

@@ -12,6 +12,7 @@ import click
 from tpustarter.cli import onward
 from tpustarter.cli.endings import typed
 from tpustarter.cli.exercise_text import judge_once, show_hint, show_task
+from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning import exercises
@@ -54,14 +55,17 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
     path = exercises.open_file(exercise)
     show_task(exercise, path)
     if is_new and not watch:
-        click.echo("Open it in your editor and fill the gap. Then run this command again.")
-        click.echo("With --watch it is judged whenever you save. --hint gives a hint.")
+        say("Open it in your editor and fill the gap. Then this judges it:")
+        say(f"  tpustarter learn --exercise {visible(exercise.id)}")
+        say("With --watch it is judged whenever you save. --hint gives a hint.")
         return
     if watch:
         from tpustarter.cli import exercise_watch
 
         judged = exercise_watch.follow(exercise, **options)
     else:
+        if sys.stderr.isatty():
+            click.echo("Running your file. The framework takes some seconds to start.", err=True)
         with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
             judged = judge_once(exercise, session)
         if judged.is_right:
