@@ -102,7 +102,7 @@ def test_a_mistake_in_a_block_is_no_matter_of_a_tpu(tmp_path: Path) -> None:
             await press(pilot, "f")
             seen = whole(pilot)
             assert "a mistake in the program" in seen
-            assert "never closed" in seen
+            assert "error SyntaxError: '(' was never closed" in seen
             assert 1 == seen.count("SyntaxError"), seen
             assert "line 1: x = (1, 2" in seen
             assert "tpustarter report" not in seen

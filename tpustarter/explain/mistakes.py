@@ -23,6 +23,9 @@ _FRAME = re.compile(
 _OTHERS = re.compile(r"site-packages|dist-packages|/lib/python3[.\d]*/|^<frozen|\.pyenv/versions/")
 """Files of which nobody who reads the traceback wrote a line."""
 
+_SAYS_SO = re.compile(r"^exception: (?=\w+Error\b)")
+"""What a block or a check says before the name of an exception."""
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -83,6 +86,7 @@ def find(last_error: str, end_of_log: str) -> Found | None:
         return None
     traceback = end_of_log.rpartition("Traceback (most recent call last)")[2]
     own = [frame for frame in _FRAME.finditer(traceback) if not _OTHERS.search(frame["file"])]
+    last_error = _SAYS_SO.sub("", last_error)
     if not own:
         return Found(mistake, last_error, "", "")
     place = f"{Path(own[-1]['file']).name}, line {own[-1]['line']}"
