@@ -140,13 +140,6 @@ def test_a_log_that_cannot_be_read_is_one_error(
     assert "tpustarter.explain/1" == document["schema"]
 
 
-def test_alone_on_a_terminal_it_says_how_it_is_used() -> None:
-    """It would wait for ever."""
-    with terminal("explain", drive="drive_cli.py") as tty:
-        assert 2 == tty.end()
-        assert b"| tpustarter explain" in tty.written
-
-
 def test_secrets_and_escape_sequences_do_not_come_back() -> None:
     """A log may hold anything."""
     secrets = [f"ghp_{letter * 36}" for letter in "ab"]
@@ -225,6 +218,7 @@ def test_on_a_terminal_an_error_is_pasted() -> None:
     """It says how to end what is pasted, and explains it."""
     with terminal("explain", drive="drive_cli.py") as tty:
         tty.until(lambda text: "and then Ctrl-D" in text)
+        assert b"| tpustarter explain" in tty.written
         tty.press("NameError: name 'jnp' is not defined\n\x04")
         tty.until(lambda text: "a mistake in the program" in text)
 
