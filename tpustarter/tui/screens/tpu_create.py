@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -20,22 +18,18 @@ from tpustarter.cloud.grants import Grant
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import Request
 from tpustarter.problem import Problem
-from tpustarter.terminal import visible
 from tpustarter.tui import tpu_grant, tpu_offers, tpu_sheet, tpu_work
-from tpustarter.tui.lines import Hanging, Stack, prose
+from tpustarter.tui.lines import Stack, prose
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.tpu_following import Following
 from tpustarter.tui.screens.typed_name import TypedName
-from tpustarter.tui.tpu_fields import ChosenField, TypedField, last_word
-from tpustarter.tui.tpu_form import CHOSEN, NOTES, ORDER, TIERS, TYPED, Draft
+from tpustarter.tui.tpu_fields import ChosenField
+from tpustarter.tui.tpu_form import ORDER, TIERS, Draft
+from tpustarter.tui.tpu_form_view import FormView
 from tpustarter.tui.tpu_grant import Judged
 from tpustarter.tui.tpu_offers import Offered
 from tpustarter.tui.tpu_work import StoppedError
-
-NARROW = 80
-"""Columns below which what a field is for stands below it."""
-OF_GRANT = "from your TRC grant, in its order"
 
 
 @dataclass(frozen=True)
@@ -78,6 +72,7 @@ scripts and several slices.
 
     def __init__(self) -> None:
         super().__init__("Ask for a TPU: no request is sent yet")
+        self._form = FormView()
         self._place = Place(None, "", None)
         self._is_read = False
         self._offered: dict[str, Offered] = {}
@@ -92,33 +87,12 @@ scripts and several slices.
 
     def body(self) -> Iterable[Widget]:
         """Return the fields, the command and what is still missing."""
-        with VerticalScroll(id="form", can_focus=False):
-            for field in ORDER:
-                yield from self._field(field)
-            yield Static("", id="command")
+        yield self._form
         yield Static("", id="headline")
-
-    def _field(self, field: str) -> Iterator[Widget]:
-        with Horizontal(classes="field"):
-            if field in TYPED:
-                label, note = TYPED[field]
-                yield Static(Content(f"{label:<10}["), classes="label")
-                line = TypedField(id=f"field-{field}")
-                yield line
-                yield Static(prose(f"]  {note}"), classes="note", id=f"note-{field}")
-            else:
-                label, values = CHOSEN[field]
-                yield Static(Content(f"{label:<10}"), classes="label")
-                yield ChosenField(values, id=f"field-{field}")
-                yield Static("", classes="note", id=f"note-{field}")
-        for what in ("below", "error", "offer"):
-            line = Static("", classes=f"field-{what}", id=f"{what}-{field}")
-            line.display = False
-            yield line
 
     def on_mount(self) -> None:
         """Let the name be typed, and look where gcloud works."""
-        self.set_focus(self.query_one("#field-name"))
+        self._form.go_to("name")
         self._show()
         self._look()
 
@@ -154,15 +128,14 @@ scripts and several slices.
         """Choose the grant's tier where it has but one, and nothing else was chosen yet."""
         grant = self._place.grant
         tiers = {row.tier for row in grant.allowances} if grant else set[str]()
-        field = self.query_one("#field-tier", ChosenField)
-        if len(tiers) == 1 and field.value == TIERS[0]:
-            field.choose(tiers.pop())
+        if len(tiers) == 1 and self._form.tier.value == TIERS[0]:
+            self._form.tier.choose(tiers.pop())
 
     def _fill_zones(self, draft: Draft) -> None:
         """Write the grant's zones, else gcloud's, as long as nobody has typed others."""
         if self._filled is None or not self._is_read:
             return
-        line = self.query_one("#field-zones", TypedField)
+        line = self._form.typed("zones")
         if line.value != self._filled:
             self._filled = None
             return
@@ -200,38 +173,16 @@ scripts and several slices.
                 return zone
         return ""
 
-    @property
-    def draft(self) -> Draft:
-        """What is filled in."""
-        values: Any = {
-            field: self.query_one(f"#field-{field}", TypedField if field in TYPED else ChosenField)
-            for field in ORDER
-        }
-        return Draft(**{field: widget.value for field, widget in values.items()})
-
     @on(Input.Changed)
     @on(ChosenField.Turned)
     def _show(self) -> None:
-        self._fill_zones(self.draft)
-        draft = self.draft
-        errors = self._errors(draft)
-        for field in ORDER:
-            error = self.query_one(f"#error-{field}", Static)
-            error.update(Hanging(" " * 10 + "! ", prose(errors.get(field, ""))))
-            error.display = field in errors
-        for field in CHOSEN:
-            self._note(field, NOTES[getattr(draft, field)])
-        for field in ("name", "version"):
-            self._note(field, TYPED[field][1])
-        if tpu := draft.tpu:
-            chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
-            hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"
-            self._note("type", f"{tpu.name}: {chips}, {hosts}")
-        else:
-            self._note("type", TYPED["type"][1])
-        is_of_grant = self._filled and self._place.grant
-        self._note("zones", OF_GRANT if is_of_grant else TYPED["zones"][1])
-        self._show_offers(draft)
+        self._fill_zones(self._form.draft)
+        draft = self._form.draft
+        self._form.show(draft, of_grant=bool(self._filled and self._place.grant))
+        if zone := self._first_zone(draft):
+            self._ask(zone)
+        self._form.show_offers("zones", self._offered.get(""), self._now)
+        self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
         lines = Stack(tpu_sheet.of_draft(draft, self._place.project, self.size.width - 4))
         self.query_one("#command", Static).update(lines)
         self.query_one("#headline", Static).update(prose(self._headline(draft)))
@@ -240,45 +191,10 @@ scripts and several slices.
         """Show what Google offers for the field that is typed into, and errors of the others."""
         self._show()
 
-    def _errors(self, draft: Draft) -> dict[str, str]:
-        """Return what is wrong, except with a word that is still being typed and may be offered."""
-        errors = draft.errors()
-        for field in ("type", "zones"):
-            line = self.query_one(f"#field-{field}", TypedField)
-            if line.has_focus and any(
-                word.startswith(last_word(line.value)) for word in line.offered.words
-            ):
-                errors.pop(field, None)
-        return errors
-
-    def _show_offers(self, draft: Draft) -> None:
-        zone = self._first_zone(draft)
-        if zone:
-            self._ask(zone)
-        for field, known in (("zones", self._offered.get("")), ("type", self._offered.get(zone))):
-            line = self.query_one(f"#field-{field}", TypedField)
-            shown = self.query_one(f"#offer-{field}", Static)
-            shown.display = bool(known) and line.has_focus and (field == "zones" or bool(zone))
-            if known and shown.display:
-                typed = last_word(line.value)
-                text = " ".join(tpu_offers.describe(known, typed, self._now))
-                shown.update(Hanging(" " * 11, Content.styled(visible(text), "$muted")))
-            line.offer(known.words if known else ())
-
-    def _note(self, field: str, text: str) -> None:
-        """Say what a field is for: beside it, or without room below the one that is in use."""
-        is_narrow = self.size.width < NARROW
-        bracket = "]  " if field in TYPED else " "
-        beside = bracket if is_narrow else f"{bracket}{text}"
-        self.query_one(f"#note-{field}", Static).update(prose(beside))
-        line = self.query_one(f"#below-{field}", Static)
-        line.update(prose(text))
-        line.display = is_narrow and bool(text) and self.query_one(f"#field-{field}").has_focus
-
     def _headline(self, draft: Draft) -> str:
         if draft.is_elsewhere:
             return "Run these commands yourself: this form can send nothing for such a TPU."
-        if self._errors(draft):
+        if self._form.errors(draft):
             return "Nothing can be sent before the lines marked with `!` are mended."
         if missing := [field for field in ORDER if field in {*draft.missing(), *draft.errors()}]:
             named = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
@@ -300,19 +216,16 @@ scripts and several slices.
 
     def action_move(self, by: int) -> None:
         """Go to another field."""
-        ids = [f"field-{field}" for field in ORDER]
-        focused = self.focused.id if self.focused else None
-        at = ids.index(focused) if focused in ids else 0
-        self.set_focus(self.query_one(f"#{ids[(at + by) % len(ids)]}"))
+        self._form.move(by)
 
     @on(Input.Submitted)
     @on(ChosenField.Submitted)
     def _submit(self) -> None:
         """Ask for the name, or go to the first field that is not right yet."""
-        draft = self.draft
+        draft = self._form.draft
         wrong = [field for field in ORDER if field in {*draft.errors(), *draft.missing()}]
         if wrong:
-            self.set_focus(self.query_one(f"#field-{wrong[0]}"))
+            self._form.go_to(wrong[0])
             return
         if draft.is_elsewhere:
             return

@@ -1,0 +1,138 @@
+"""The form for a TPU as it is seen: its fields, what is wrong with each, and what Google offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.terminal import visible
+from tpustarter.tui import tpu_offers
+from tpustarter.tui.lines import Hanging, prose
+from tpustarter.tui.tpu_fields import ChosenField, TypedField, last_word
+from tpustarter.tui.tpu_form import CHOSEN, NOTES, ORDER, TYPED, Draft
+from tpustarter.tui.tpu_offers import Offered
+
+NARROW = 80
+"""Columns below which what a field is for stands below it."""
+OF_GRANT = "from your TRC grant, in its order"
+
+
+class FormView(VerticalScroll, can_focus=False):
+    """The fields, and below them the command that they come to."""
+
+    def __init__(self) -> None:
+        super().__init__(id="form")
+
+    def compose(self) -> Iterator[Widget]:
+        """Yield the fields, and room for the command."""
+        for field in ORDER:
+            yield from self._field(field)
+        yield Static("", id="command")
+
+    def _field(self, field: str) -> Iterator[Widget]:
+        with Horizontal(classes="field"):
+            if field in TYPED:
+                label, note = TYPED[field]
+                yield Static(Content(f"{label:<10}["), classes="label")
+                line = TypedField(id=f"field-{field}")
+                yield line
+                yield Static(prose(f"]  {note}"), classes="note", id=f"note-{field}")
+            else:
+                label, values = CHOSEN[field]
+                yield Static(Content(f"{label:<10}"), classes="label")
+                yield ChosenField(values, id=f"field-{field}")
+                yield Static("", classes="note", id=f"note-{field}")
+        for what in ("below", "error", "offer"):
+            line = Static("", classes=f"field-{what}", id=f"{what}-{field}")
+            line.display = False
+            yield line
+
+    def typed(self, field: str) -> TypedField:
+        """Return a field that is typed."""
+        return self.query_one(f"#field-{field}", TypedField)
+
+    @property
+    def tier(self) -> ChosenField:
+        """The field in which the tier is chosen."""
+        return self.query_one("#field-tier", ChosenField)
+
+    @property
+    def draft(self) -> Draft:
+        """What is filled in."""
+        values: Any = {
+            field: self.query_one(f"#field-{field}", TypedField if field in TYPED else ChosenField)
+            for field in ORDER
+        }
+        return Draft(**{field: widget.value for field, widget in values.items()})
+
+    def errors(self, draft: Draft) -> dict[str, str]:
+        """Return what is wrong, except with a word that is still being typed and may be offered."""
+        errors = draft.errors()
+        for field in ("type", "zones"):
+            line = self.typed(field)
+            if line.has_focus and any(
+                word.startswith(last_word(line.value)) for word in line.offered.words
+            ):
+                errors.pop(field, None)
+        return errors
+
+    def show(self, draft: Draft, *, of_grant: bool) -> None:
+        """Say of each field what it is for and what is wrong with it.
+
+        Args:
+            draft: What is filled in.
+            of_grant: Whether the zones are those that TRC has granted.
+        """
+        errors = self.errors(draft)
+        for field in ORDER:
+            error = self.query_one(f"#error-{field}", Static)
+            error.update(Hanging(" " * 10 + "! ", prose(errors.get(field, ""))))
+            error.display = field in errors
+        for field in CHOSEN:
+            self._note(field, NOTES[getattr(draft, field)])
+        for field in ("name", "version"):
+            self._note(field, TYPED[field][1])
+        if tpu := draft.tpu:
+            chips = "1 chip" if tpu.chips == 1 else f"{tpu.chips} chips"
+            hosts = "1 host" if tpu.hosts == 1 else f"{tpu.hosts} hosts"
+            self._note("type", f"{tpu.name}: {chips}, {hosts}")
+        else:
+            self._note("type", TYPED["type"][1])
+        self._note("zones", OF_GRANT if of_grant else TYPED["zones"][1])
+
+    def _note(self, field: str, text: str) -> None:
+        """Say what a field is for: beside it, or without room below the one that is in use."""
+        is_narrow = self.screen.size.width < NARROW
+        bracket = "]  " if field in TYPED else " "
+        beside = bracket if is_narrow else f"{bracket}{text}"
+        self.query_one(f"#note-{field}", Static).update(prose(beside))
+        line = self.query_one(f"#below-{field}", Static)
+        line.update(prose(text))
+        line.display = is_narrow and bool(text) and self.query_one(f"#field-{field}").has_focus
+
+    def show_offers(self, field: str, known: Offered | None, now: datetime) -> None:
+        """Complete what is typed from what Google offers, and show that below the field in use."""
+        line = self.typed(field)
+        shown = self.query_one(f"#offer-{field}", Static)
+        shown.display = bool(known) and line.has_focus
+        if known and shown.display:
+            text = " ".join(tpu_offers.describe(known, last_word(line.value), now))
+            shown.update(Hanging(" " * 11, Content.styled(visible(text), "$muted")))
+        line.offer(known.words if known else ())
+
+    def move(self, by: int) -> None:
+        """Go to another field."""
+        ids = [f"field-{field}" for field in ORDER]
+        focused = self.screen.focused.id if self.screen.focused else None
+        at = ids.index(focused) if focused in ids else 0
+        self.screen.set_focus(self.query_one(f"#{ids[(at + by) % len(ids)]}"))
+
+    def go_to(self, field: str) -> None:
+        """Go to a field by its name."""
+        self.screen.set_focus(self.query_one(f"#field-{field}"))
