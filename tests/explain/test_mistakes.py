@@ -31,6 +31,8 @@ PROGRAMS = {
     f"{JAX}jnp.arange(6).reshape(4, 2)": "keeps the number of elements",
     f"{JAX}jax.grad(lambda x: x)(jnp.ones(3))": "a function that returns one number",
     f"{JAX}jax.grad(lambda x: x * 1.0)(3)": "Only numbers with a fraction",
+    f"{JAX}import numpy\nnumpy.nothing": "no attribute of that name",
+    f"{JAX}jnp.einsum('ij,jk->ik', jnp.ones((2, 3)), jnp.ones((4, 4)))": "A letter of",
     f"{JAX}jnp.stack([jnp.ones(3), jnp.ones(4)])": "can be joined",
     f"{JAX}jax.vmap(lambda x, y: x)(jnp.ones(3), jnp.ones(4))": "the same length in all of them",
 }
@@ -79,6 +81,21 @@ def test_where_a_tpu_failed_nothing_is_said_of_the_program() -> None:
 
     assert found.matches
     assert found.mistake is None
+
+
+def test_a_package_that_breaks_in_its_own_line_is_no_mistake_of_the_program() -> None:
+    """As with versions that do not fit; shapes are checked in a package, and are the program's."""
+    above = (
+        b"Traceback (most recent call last):\n"
+        b'  File "/home/ann/train.py", line 3, in <module>\n    step(x)\n'
+        b'  File "/home/ann/.venv/lib/python3.12/site-packages/lib/core.py", line 9, in step\n'
+        b"    return self.backends[name]\n"
+    )
+
+    assert explained(above + b"KeyError: 'tpu_v9'\n").mistake is None
+    shapes = explained(above + b"TypeError: cannot reshape array of size 6 into shape (4, 2)\n")
+    assert shapes.mistake is not None
+    assert ("train.py, line 3", "step(x)") == (shapes.mistake.place, shapes.mistake.code)
 
 
 def test_an_error_that_may_be_anything_is_no_mistake() -> None:

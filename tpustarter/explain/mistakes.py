@@ -18,7 +18,8 @@ from tpustarter.problem import Problem
 FILE = Path(__file__).with_name("mistakes.yml")
 
 _FRAME = re.compile(
-    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+).*\n(?P<code>  .*)?', re.MULTILINE
+    r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?.*\n(?P<code>  .*)?',
+    re.MULTILINE,
 )
 _OTHERS = re.compile(r"site-packages|dist-packages|/lib/python3[.\d]*/|^<frozen|\.pyenv/versions/")
 """Files of which nobody who reads the traceback wrote a line."""
@@ -33,6 +34,8 @@ class Mistake:
 
     error: re.Pattern[str]
     """Found in the last line of the traceback."""
+    anywhere: bool
+    """Whether it is the program's mistake also where a line of a package has raised it."""
     means: str
     fix: str
     read: str
@@ -70,12 +73,16 @@ def _made(fields: Mapping[str, Any]) -> Mistake:
         error = re.compile(rows.text(fields, "error"))
     except re.error as problem:
         raise ValueError(f"its `error` is no pattern: {problem}") from problem
+    anywhere = rows.truth(fields, "anywhere", default=False)
     means, fix, source = (rows.text(fields, key) for key in ("means", "fix", "source"))
-    return Mistake(error, means, fix, rows.text(fields, "read", ""), source)
+    return Mistake(error, anywhere, means, fix, rows.text(fields, "read", ""), source)
 
 
 def find(last_error: str, end_of_log: str) -> Found | None:
     """Return the mistake that ended a program; None where its last error is none of them.
+
+    A package that breaks in a line of its own, by another version of what it uses or without a
+    TPU, may raise a KeyError as well: that says nothing of the program.
 
     Args:
         last_error: The last line of the log that looks like an error.
@@ -85,7 +92,11 @@ def find(last_error: str, end_of_log: str) -> Found | None:
     if mistake is None:
         return None
     traceback = end_of_log.rpartition("Traceback (most recent call last)")[2]
-    own = [frame for frame in _FRAME.finditer(traceback) if not _OTHERS.search(frame["file"])]
+    # A package that says itself that it has no such attribute does so for the line that asked.
+    frames = [frame for frame in _FRAME.finditer(traceback) if frame["name"] != "__getattr__"]
+    own = [frame for frame in frames if not _OTHERS.search(frame["file"])]
+    if frames and frames[-1] not in own and not mistake.anywhere:
+        return None
     last_error = _SAYS_SO.sub("", last_error)
     if not own:
         return Found(mistake, last_error, "", "")
