@@ -65,7 +65,8 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
         judged = exercise_watch.follow(exercise, **options)
     else:
         if sys.stderr.isatty():
-            click.echo("Running your file. The framework takes some seconds to start.", err=True)
+            starts = " A framework takes some seconds to start." * bool(exercise.lesson.framework)
+            click.echo(f"Running your file.{starts}", err=True)
         with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
             judged = judge_once(exercise, session)
         if judged.is_right:

@@ -138,7 +138,7 @@ class Reader(Page):
         self._run()
 
     async def action_run_on(self) -> None:
-        """Run the marked block, or fill its gap; where it has run, read on, also to a lesson."""
+        """Run the marked block, or fill its gap; after it, read on to the next lesson."""
         view = self._page.marked
         if view is None or view.has_ended or not self._page.is_in_sight(view):
             if self._page.is_at_end:
@@ -327,7 +327,14 @@ class Reader(Page):
         """Return, by action, what tells whether it works now; the others always do."""
         page, known, running = self._page, self._opened, self._player.turn is not None
         editing = page.edited is not None
+
+        def can_run() -> bool:
+            return bool(page.views) and not running
+
         offers: dict[str, Callable[[], bool]] = {
+            "run": can_run,
+            "run_to_here": can_run,
+            "edit": can_run,
             "choose": lambda: bool(page.views) and not editing,
             "run_on": lambda: not running,
             "explain": lambda: bool(page.marked and page.marked.has_failed) and not editing,
@@ -339,8 +346,6 @@ class Reader(Page):
             "exercise": lambda: bool(known and known.exercises) and not running,
             "words": lambda: bool(known and known.refers),
         }
-        for action in ("run", "run_to_here", "edit"):
-            offers[action] = lambda: bool(page.views) and not running
         return offers | ({"back": lambda: True} if editing else {})
 
     @property

@@ -11,10 +11,10 @@ Read with the arrow keys, Space and PageUp. Keys act on the block with the thick
 and Tab moves the bar to the next one.
 
 * **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and reads on
-  once it has run, so that you can follow a lesson with this key alone, and at its end go on to the
-  next one. `r` runs a block again. All
-  blocks of a lesson share their variables, as in a notebook, so blocks above that have not run yet
-  run first. `a` starts anew and runs everything down to the block.
+  once it has run. At the end of a lesson it opens the next one, so you can follow the course with
+  this key alone. `r` runs a block again. All blocks of a lesson share their variables, as in a
+  notebook, so blocks above that have not run yet run first. `a` starts anew and runs everything
+  down to the block.
 * **Ctrl+C** stops what runs, and so does Esc. When nothing runs, Ctrl+C asks whether to quit.
 * **f** says why a block failed. It searches what the block printed for failures that are known.
 * You answer a **question** by pressing the number of an answer, and each answer says why. A block
