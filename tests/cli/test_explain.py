@@ -234,3 +234,14 @@ def test_ctrl_c_leaves_where_nothing_is_pasted() -> None:
 
         assert ExitCode.INTERRUPTED == tty.end()
         assert b"Traceback" not in tty.written
+
+
+def test_run_names_the_line_of_a_mistake_in_the_program(tmp_path: Path) -> None:
+    """As `explain` does with the same output."""
+    program = tmp_path / "train.py"
+    program.write_text("config = {}\nconfig['lr']\n")
+    done = typed("run", "--", sys.executable, str(program))
+
+    assert 1 == done.returncode
+    assert b"a mistake in the program" in done.stderr
+    assert b"train.py, line 2: config['lr']" in done.stderr

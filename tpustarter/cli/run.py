@@ -77,7 +77,7 @@ def _explain(seen: Pass, code: int, kills: dict[str, int]) -> None:
         click.echo(str(problem), err=True)
         return
     click.echo(f"\n-- tpustarter: {ending.in_words(code)}", err=True)
-    if found.matches:
+    if found.matches or found.mistake:
         click.echo(explain.redacted(explanation.text(found)), err=True)
     else:
         click.echo("Nothing in its output is a known failure of a TPU.", err=True)
