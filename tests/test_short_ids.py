@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tpustarter import content, short_ids
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import WIDTH
 
 TITLES = {
     "jax/precision": "Precision",
@@ -119,6 +120,7 @@ def test_where_a_name_is_several_checks_one_command_runs_several() -> None:
     run = content.select(checks, ["*precision*"], "quick", None)
     assert len(run) > 3
     assert all(f"  {check.id} " in hint for check in run)
+    assert all(len(line) <= WIDTH for line in hint.splitlines())  # a title is not broken by chance
 
 
 def test_a_check_is_found_by_a_part_and_of_several_by_the_framework() -> None:

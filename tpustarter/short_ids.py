@@ -10,6 +10,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import wrap
 
 MOST = 8
 """Candidates that are named; more say where the list is."""
@@ -123,4 +124,6 @@ def _rank(wanted: str, spelling: str) -> tuple[bool, bool]:
 
 def _listed(ids: Sequence[str], titles: Mapping[str, str]) -> str:
     width = max(len(name) for name in ids)
-    return "\n".join(f"  {name:<{width}}  {titles[name]}".rstrip() for name in ids)
+    hang = " " * (width + 4)
+    rows = [wrap(titles[name], f"  {name:<{width}}  ", hang) or [f"  {name}"] for name in ids]
+    return "\n".join(line for row in rows for line in row)
