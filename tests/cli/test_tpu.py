@@ -154,7 +154,7 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
     assert "1 leftover holds its name and quota" in listed.stdout
     assert 0 == deleted.exit_code, deleted.exception
     assert ["mine"] == [name.rpartition("/")[2] for name in cloud.nodes]
-    assert (0, "Nothing is left over: nothing only holds its name and quota.\n") == (
+    assert (0, "Nothing is left over, and no name or quota is taken up by an old request.\n") == (
         again.exit_code,
         again.stdout,
     )

@@ -91,7 +91,7 @@ def test_a_try_says_not_yet_and_then_that_it_is_right(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
             seen = await press(pilot, "enter", "tab")
-            assert "your turn: e changes it, Ctrl+R runs it" in seen
+            assert "your turn: press e to change it, and Ctrl+R to run it" in seen
             seen = await press(pilot, "r")
             assert "not yet" in seen
             assert "change it first, with e" in seen
@@ -135,7 +135,7 @@ def test_an_exercise_in_the_text_says_which_key_opens_it(tmp_path: Path) -> None
             await press(pilot, "enter", "end")
             seen = on_screen(pilot.app)
             assert "Exercise: Sum the rows" in seen
-            assert "p opens it" in seen
+            assert "Press p to open it" in seen
             assert "exercises/rows.py" not in seen
 
     run(journey)

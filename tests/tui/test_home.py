@@ -59,7 +59,7 @@ def test_a_first_start_asks_who_one_is_and_remembers_it(tmp_path: Path) -> None:
         async with tutor(tmp_path, path=None) as pilot:
             assert isinstance(pilot.app.screen, Paths)
             seen = on_screen(pilot.app)
-            assert "Which of these is you?" in seen
+            assert "Which of these describes you?" in seen
             assert "1   I only have a laptop" in seen
             assert "2 lessons        4 min" in seen
             assert "Suits this machine: it has no TPU." in seen

@@ -213,7 +213,7 @@ def test_home_says_when_jax_cannot_reach_the_tpu(tmp_path: Path) -> None:
         async with tutor(tmp_path, machine=machine) as pilot:
             seen = on_screen(pilot.app)
             assert "  TPU      v5e, 8 chips, 8 devices" in seen
-            assert "  JAX      0.10.2, without libtpu: it cannot reach the TPU" in seen
+            assert "  JAX      0.10.2, without libtpu, so it cannot reach the TPU" in seen
 
     run(journey)
 
@@ -278,7 +278,8 @@ def test_below_try_it_stands_what_to_press(tmp_path: Path) -> None:
             seen = await press(pilot, "enter")
             lines = [line.strip() for line in seen.splitlines() if line.strip()]
             place = lines.index("Try it")
-            assert lines[place + 1] == "Tab to a block, e to change it, Ctrl+R to run it."
+            assert lines[place + 1] == "Press Tab to mark a block, e to change it, and Ctrl+R "
+            "to run it."
             assert lines[place + 2] == "Say bye."
             seen = await press(pilot, "n")
             assert "Try it" in seen

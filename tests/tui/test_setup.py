@@ -72,7 +72,7 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
             assert "Remove it?" in seen
             seen = await press(pilot, "y")
             assert not (tmp_path / "home" / "tpu").exists()
-            assert "~/tpu is gone. y makes it again." in seen
+            assert "~/tpu is gone. Press y to make it again." in seen
 
     run(journey)
 

@@ -110,7 +110,7 @@ def test_leftovers_are_shown_and_deleted_together(cloud: FakeCloud, tmp_path: Pa
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
-            assert "3 leftovers hold their names and quota" in text_of(await press(pilot, "u"))
+            assert "3 leftovers take up their names and quota" in text_of(await press(pilot, "u"))
             seen = text_of(await press(pilot, "l"))
             assert "Delete 3 leftovers?" in seen
             assert "alive" not in seen
@@ -125,7 +125,9 @@ def test_leftovers_are_shown_and_deleted_together(cloud: FakeCloud, tmp_path: Pa
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, Tpus)
             seen = text_of(await press(pilot, "l"))
-            assert "Nothing is left over: nothing only holds its name and quota." in seen
+            assert (
+                "Nothing is left over, and no name or quota is taken up by an old request." in seen
+            )
 
     run(journey)
 

@@ -119,7 +119,7 @@ def test_the_zones_of_a_grant_are_there_in_its_order(cloud: FakeCloud, tmp_path:
             await press(pilot, *["backspace"] * 2, *"-16")
             assert "europe-west4-a" == field(pilot, "zones").value
             seen = text_of(on_screen(pilot.app))
-            assert "The TRC grant covers its chips. Enter asks Google" in seen
+            assert "The TRC grant covers its chips. Press Enter to ask Google" in seen
 
             await press(pilot, "tab", "end", *" us-east1-d", "shift+tab", *"v6e-8")
             assert "europe-west4-a us-east1-d" == field(pilot, "zones").value

@@ -148,7 +148,7 @@ def test_a_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None
         async with app_of(cloud, tmp_path) as pilot:
             seen = await press(pilot, "u")
             assert "FAILED" in seen
-            assert "1 leftover holds its name and quota" in seen
+            assert "1 leftover takes up its name and quota" in seen
             seen = text_of(await press(pilot, "enter"))
             assert "Google's text: There is no more capacity" in seen
             assert "why" in seen
@@ -373,6 +373,6 @@ def test_a_tpu_that_this_api_cannot_make_is_not_asked_for(cloud: FakeCloud, tmp_
             seen = text_of(await press(pilot, "enter"))
             assert isinstance(pilot.app.screen, CreateForm)
             assert "gcloud compute instances create bert" in seen
-            assert "this form can send nothing" in seen
+            assert "this form can't ask for such a TPU" in seen
 
     run(journey)

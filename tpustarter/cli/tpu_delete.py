@@ -66,7 +66,7 @@ def delete_command(
     client = connect(where)
     doomed = _find(client, name, request.check_zone(zone) if zone else EVERY_ZONE)
     if not doomed:
-        click.echo("Nothing is left over: nothing only holds its name and quota.")
+        click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
         return
     _show(client, doomed, where)
     word = name or "leftovers"

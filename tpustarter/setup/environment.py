@@ -97,11 +97,11 @@ def occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
         if not os.path.isdir(parent):  # noqa: PTH112  answers for what this user may not look at
             return f"the folder `{display(parent)}` does not exist"
         may_write = os.access(parent, os.W_OK)
-        return None if may_write else f"this user may not write to `{display(parent)}`"
+        return None if may_write else f"you may not write to `{display(parent)}`"
     if not folder.is_dir():
         return f"{quoted} is not a folder"
     if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
-        return f"this user may not write to {quoted}"
+        return f"you may not write to {quoted}"
     if marker(folder) is None:
         is_empty = all(_is_partial_marker(path) for path in folder.iterdir())
         return None if is_empty else f"{quoted} is not empty, and set-up did not make it"

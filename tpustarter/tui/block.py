@@ -323,7 +323,11 @@ class BlockView(Vertical, can_focus=True):
     @property
     def _invitation(self) -> str:
         """What is said of it before it ran."""
-        return "your turn: e changes it, Ctrl+R runs it" if self.block.is_try else "not run yet"
+        return (
+            "your turn: press e to change it, and Ctrl+R to run it"
+            if self.block.is_try
+            else "not run yet"
+        )
 
     def _expected(self) -> Content:
         """Return what it should print: everywhere before a run, elsewhere after one."""

@@ -38,8 +38,8 @@ def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], None]]]:
     go = app.go
     yield "Check this machine", "tpustarter check", go.to_checks
     for level, title in (
-        ("static", "Check this machine without starting anything, also while a job runs"),
-        ("full", "Check this machine in full, with its speed"),
+        ("static", "Check this machine without loading a framework, even while a job runs"),
+        ("full", "Check this machine in full, and measure its speed"),
         ("soak", "Check this machine with ten minutes of repeated work"),
     ):
         request = Request(level=level, devices=app.choices.devices)

@@ -87,7 +87,7 @@ def _describe_devices(machine: host.Machine, run_plan: plan.Plan) -> str:
     where = run_plan.where.removeprefix("TPU ")  # the row says so
     if run_plan.blocked:
         return f"{where}{devices}"
-    users = "nobody" if host.sees_every_process(machine) else "nobody this user can see"
+    users = "nobody" if host.sees_every_process(machine) else "nobody that you can see"
     return f"{where}{devices}, in use by {users}"
 
 
@@ -102,7 +102,7 @@ def _describe_frameworks(chosen: Interpreter, *, on_tpu: bool) -> list[tuple[str
         iter(chosen.path.parents[1].glob("lib/python3*/site-packages/libtpu-*.dist-info")), None
     )
     version = libtpu.name.split("-")[1].removesuffix(".dist") if libtpu else ""
-    warning = ", without libtpu: it cannot reach the TPU" if on_tpu else ""
+    warning = ", without libtpu, so it cannot reach the TPU" if on_tpu else ""
     beside = f" with libtpu {version}" if libtpu else warning
     return [(row.title, versions[name] + beside) for name, row in known.items()]
 

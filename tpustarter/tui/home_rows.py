@@ -35,7 +35,7 @@ def next_rows(known: Course, facts: Facts | None, standing: Standing | None) -> 
     yield title("Next")
     lesson = known.lessons[standing.next] if standing and standing.next else None
     if needs_setup(facts, lesson):
-        text = "There is no JAX here yet. Enter shows the plan first; it changes only ~/tpu."
+        text = "There is no JAX here yet. Enter shows the plan first, which changes only ~/tpu."
         yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
     elif lesson and standing:
         note = _note(visible(_place(known, standing, lesson.id)))

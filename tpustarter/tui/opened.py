@@ -18,9 +18,9 @@ from tpustarter.problem import Problem
 from tpustarter.tui.references import Reference, references, texts
 from tpustarter.tui.tutor import Tutor
 
-TRY_IT = "Tab to a block, e to change it, Ctrl+R to run it."
+TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
 """Stands below the heading of this name: a lesson says what to try, and not with which keys."""
-EXERCISE = "p opens it: a program with a gap, judged whenever you save it."
+EXERCISE = "Press p to open it. It is a program with a gap, which is judged whenever you save it."
 """Stands below a link to an exercise."""
 _TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/[\w-]+\.py\)$", re.MULTILINE)
 

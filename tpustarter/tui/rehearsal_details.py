@@ -59,7 +59,7 @@ def _explain_missing(answers: Answers, program: Program, tpu: str) -> str:
     seconds = answers.seconds(program, tpu)
     if seconds is not None:
         return f"Being compiled for {seconds:.0f} s."
-    return "Waits for its turn." if answers.busy else "No answer: it was not compiled."
+    return "It is waiting for its turn." if answers.busy else "No answer: it was not compiled."
 
 
 def words(result: dict[str, Any] | None) -> str:

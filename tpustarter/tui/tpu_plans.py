@@ -59,7 +59,7 @@ def leftovers(client: Client, clock: Clock, project: Project) -> Plan | str:
     silent = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
     missing = f"Google could not reach {', '.join(map(visible, silent))}." if silent else ""
     if not doomed:
-        nothing = "Nothing is left over: nothing only holds its name and quota."
+        nothing = "Nothing is left over, and no name or quota is taken up by an old request."
         return f"{nothing} {missing}".strip()
     now = clock.now()
     lines: list[Lines] = []

@@ -113,9 +113,9 @@ def summary(seen: Seen) -> str:
     leftovers = sum(tpu.is_leftover for tpu in seen.tpus)
     if leftovers:
         told.append(
-            "1 leftover holds its name and quota: l deletes it."
+            "1 leftover takes up its name and quota. Press l to delete it."
             if leftovers == 1
-            else f"{leftovers} leftovers hold their names and quota: l deletes them together."
+            else f"{leftovers} leftovers take up their names and quota. Press l to delete them."
         )
     if seen.unreachable:
         zones = ", ".join(map(visible, seen.unreachable))

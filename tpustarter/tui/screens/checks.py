@@ -36,19 +36,19 @@ class Checks(Split):
     """Runs checks, and shows what they found."""
 
     HELP = """
-Each line is one claim about this machine. Below, or beside the list in a wide window, stands what
-was found for the marked one.
+Each line is one claim about this machine. What was found for the marked claim stands below the
+list, or beside it in a wide window.
 
-* **Enter** gives the findings the whole screen, and back. **g** shows the log of the marked check
-  instead, which is what its process wrote.
-* **p** lists the checks that passed or do not apply, which are one row each, and folds them again.
-* **f** says why a check failed: it searches what the check wrote for failures that are known.
-* **o** opens the lesson that explains the check, **a** runs the marked one again, **s** shows
-  the set-up plan where that is what helps.
-* **x** or **Esc** stops the run; what was not run is told as such.
-* PASS holds, WARN has a remark that you should read, FAIL does not hold, ERROR gave no verdict,
-  skip does not apply here. The last line says where it was shown: only what ran on a TPU counts
-  for a TPU.
+* **Enter** shows the findings on the whole screen, and again the list. **g** shows the log of the
+  marked check instead, which is everything that its process wrote.
+* **p** lists the checks that passed and those that don't apply, which otherwise have one row each.
+* **f** explains why a check failed. It searches what the check wrote for failures that are known.
+* **o** opens the lesson that explains the check, and **a** runs the marked check again. **s** shows
+  the set-up plan where a new environment helps.
+* **x** or **Esc** stops the run. The checks that have not run by then are listed as such.
+* **PASS** means that the claim holds, and **FAIL** that it doesn't. **WARN** has a remark that you
+  should read, **ERROR** means that there is no verdict, and **skip** that the check doesn't apply
+  here. The last line says on which devices this was shown. Only what ran on a TPU counts for a TPU.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "log", "log", tooltip="tpustarter check ID -v"),

@@ -44,15 +44,17 @@ class ExercisePage(Page):
     """Works on one exercise."""
 
     HELP = """
-Fill the gap in the file named here, in your own editor.
+Fill the gap in the file that is named here, in your own editor.
 
-* **e** opens it here. You may also edit it elsewhere: it is judged whenever you **save** it.
-* **r** judges it now; **x** or **Esc** stops an answer that does not end.
-* **n** goes on once an answer is right: to the lesson's next exercise, or to the next lesson of
+* **e** opens the file in your editor. You can also edit it elsewhere, because it is judged whenever
+  you **save** it.
+* **r** judges it now, and **x** or **Esc** stops an answer that doesn't end.
+* Once an answer is right, **n** goes on to the lesson's next exercise, or to the next lesson of
   your path.
-* **h** gives the next hint, **v** the whole solution, **u** begins anew and keeps your file aside.
+* **h** shows the next hint, and **v** the whole solution. **u** begins anew, and keeps your file
+  under another name.
 
-What stands below `# Judged below` is put there anew each time: changing it changes nothing.
+The lines below `# Judged below` are written again each time, so changing them has no effect.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "edit", tooltip="opens it in $EDITOR"),
@@ -317,7 +319,9 @@ What stands below `# Judged below` is put there anew each time: changing it chan
 
     def action_anew(self) -> None:
         """Begin anew, after asking."""
-        text = "Begin anew? Your file is kept beside it, with `.old` at the end of its name."
+        text = (
+            "Begin anew? Your file is kept beside the new one, with `.old` at the end of its name."
+        )
         self.tutor.push_screen(Question("Begin anew", text), self._answered_anew)
 
     def _answered_anew(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback

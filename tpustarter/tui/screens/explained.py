@@ -38,16 +38,16 @@ class Explained(Page):
     """Searches what a failure wrote for what is known, and looks at this machine."""
 
     HELP = """
-What the failed check, block or step wrote was searched for failures that are known. The most likely
-cause stands first, with the line that shows it and how sure it is:
+The output of the failed check, block or step was searched for failures that are known. The most
+likely cause comes first, with the line that shows it and how certain it is:
 
-* **confirmed**: this machine shows it too. **likely**: a line of the output says so.
-  **possible**: the signs are weak.
-* What stands behind **do** and **or** is for you to run; nothing is run from here. A line that ends
-  with `\\` goes on in the next one, so that both can be copied together.
-* **o** opens the lesson that explains it, **Esc** leads back to where you were.
+* **confirmed** means that this machine shows it too, **likely** that a line of the output says so,
+  and **possible** that the signs are weak.
+* The commands after **do** and **or** are for you to run, and nothing is run from here. A line that
+  ends with `\\` goes on in the next one, so copy both together.
+* **o** opens the lesson that explains the failure, and **Esc** goes back to where you were.
 
-Nothing is sent anywhere. This machine is looked at by the host checks, which only read files.
+Nothing is sent anywhere. Only the host checks look at this machine, and they only read files.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),

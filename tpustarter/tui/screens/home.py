@@ -38,17 +38,17 @@ class Home(Page):
     """The first screen."""
 
     HELP = """
-The line that is marked when you arrive is your next step: press Enter.
+The line that is marked when you arrive is your next step, and Enter takes it.
 
-* **Path** is the order of lessons that you chose, in stages. Enter opens a stage and folds it
+* **Path** is the order of lessons that you chose, in stages. Enter opens a stage, and folds it
   again. `p` shows the other paths, each with its lessons and its time.
-* **This machine** says what was found without starting anything.
-* **Last check** is what was proven here the last time, and on what.
-* **TPUs** of Google Cloud that this program asked for are counted until they are known to be gone.
-  `u` shows them, and asks Google for that.
+* **This machine** shows what was found without starting anything.
+* **Last check** shows what was proven here the last time, and on which devices.
+* **TPUs** in Google Cloud that you asked for with tpustarter are counted until they are known to be
+  gone. `u` asks Google for the current list.
 
-Nothing runs and nothing is changed until you press a key for it, and every screen says on its
-last line which keys work.
+Nothing runs and nothing is changed until you press a key for it. The last lines of every screen
+name the keys that work there.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "check", "check", tooltip="tpustarter check"),

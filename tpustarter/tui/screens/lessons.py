@@ -77,10 +77,11 @@ class Lessons(Page):
     """The list of lessons."""
 
     HELP = """
-Every lesson: those of your path by its stages, then the others. Enter opens the marked one.
+This is the list of all lessons, first those of your path by its stages, then the others. Enter
+opens the marked one.
 
 * `/` searches titles, lessons, the glossary, checks and what older tutorials say. The lines that
-  fit best stand below each title; Enter on one opens the lesson there.
+  match best stand below each title, and Enter on one opens the lesson there.
 * `f` shows only the lessons that are still open, then only those that are done, then all of them.
 * A lesson is done when each of its blocks printed what it should.
 """

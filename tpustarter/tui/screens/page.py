@@ -208,6 +208,6 @@ class Quit(Question):
     def __init__(self) -> None:
         super().__init__(
             "Quit tpustarter?",
-            "Nothing is running that Ctrl-C could stop. Press y, or Ctrl-C again, to quit; any "
+            "Nothing is running that Ctrl-C could stop. To quit, press y or Ctrl-C again. Your "
             "progress and all that you typed are kept.",
         )

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tpustarter.tui.facts import Facts
     from tpustarter.tui.known import Course
 
-ASKING = "Which of these is you? Your answer puts the lessons into an order that suits you."
-LATER = "You can change it at any time: press p at home."
+ASKING = "Which of these describes you? Your answer puts the lessons into an order that suits you."
+LATER = "To change it later, press p on the first screen."
 DIGITS = "123456789"
 HIGH = 34
 """Lines from which each stage of the marked path has its own."""
@@ -47,9 +47,10 @@ class Paths(Page):
     """All paths, to choose one; the one that suits this machine is marked, with the reason."""
 
     HELP = """
-A path is an order of lessons for one kind of reader. Press its digit, or Enter on its line.
+A path is an order of lessons for one kind of reader. To choose one, press its number, or press
+Enter on its line.
 
-The line below the list says who the marked path is for, and what its stages are. What you have
+The text below the list says who the marked path is for, and what its stages are. What you have
 done counts on every path that has the lesson, so you lose nothing when you change.
 """
     BINDINGS: ClassVar[list[BindingType]] = [

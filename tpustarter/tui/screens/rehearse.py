@@ -41,12 +41,12 @@ OWN = {
     FUNCTION: (
         "a function in a file of mine",
         "train.py:step f32[8192,8192] bf16[8192,512]",
-        "FILE.py:FUNCTION and the type of each argument; FILE.py alone asks its programs(devices)",
+        "FILE.py:FUNCTION and the type of each argument; FILE.py alone calls its programs(devices)",
     ),
     SCRIPT: (
         "a script of mine, on CPU devices",
         "train.py --steps 2",
-        "the script, and the arguments it takes; what it gives to jax.jit is compiled as well",
+        "the script, and the arguments it takes; what it passes to jax.jit is compiled as well",
     ),
 }
 """What can be rehearsed besides checks: its name, an example, and what is typed for it."""
@@ -89,22 +89,22 @@ class Rehearse(Page):
     """Programs, and TPUs to compile them for."""
 
     HELP = """
-A rehearsal asks the real TPU compiler whether a program would run on a TPU that is not there, and
-whether it fits into its memory. **Nothing is run**: what compiles is not tested yet.
+A rehearsal asks the real TPU compiler whether a program compiles for a TPU that you don't have, and
+whether it fits into the memory of that TPU. **Nothing is run**, so what compiles is not tested yet.
 
-* **Space** takes the marked line in or out, **a** all of a list or none. **Tab** goes to the other
-  list.
-* **Enter** or **r** starts with what is chosen.
+* **Space** selects the marked line or takes it out again, and **a** selects a whole list or
+  nothing. **Tab** goes to the other list.
+* **Enter** or **r** starts the rehearsal of what is selected.
 * **a function in a file of mine**: type `FILE.py:FUNCTION` and the type of each argument, such as
-  `train.py:step f32[8192,8192] bf16[8192,512]`. `FILE.py` alone asks its function
-  `programs(devices)`, which yields name, function and arguments; those may be pytrees and carry
-  shardings.
-* **a script of mine** runs unchanged on CPU devices. Each function it gives to `jax.jit` is
+  `train.py:step f32[8192,8192] bf16[8192,512]`. For `FILE.py` alone, its function
+  `programs(devices)` is called, which yields tuples of a name, a function and its arguments. The
+  arguments may be pytrees, and may have shardings.
+* **a script of mine** runs unchanged on CPU devices. Each function that it passes to `jax.jit` is
   compiled for the TPUs as well.
 
-Your own file is run in the Python chosen in the settings, else in the first one found that has JAX.
-The compiler comes from the first environment here that has `jax` and `libtpu`;
-`tpustarter setup rehearse` makes one.
+Your own file runs in the Python that you chose in the settings, or else in the first one found that
+has JAX. The compiler comes from the first environment here that has `jax` and `libtpu`.
+`tpustarter setup rehearse` makes such an environment.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "start", "start", tooltip="tpustarter rehearse --tpu NAME,NAME"),
@@ -209,9 +209,11 @@ The compiler comes from the first environment here that has `jax` and `libtpu`;
         if not self._has_compiler:
             return NO_COMPILER
         if not (self._own_kind or count):
-            return "Choose at least one program: Space takes the marked line in."
+            return "Choose at least one program: press Space to select the marked line."
         if not self._tpus:
-            return "Choose at least one TPU: Tab goes to their list, Space takes one in."
+            return (
+                "Choose at least one TPU: press Tab to go to their list, and Space to select one."
+            )
         tpus = f"{len(self._tpus)} TPU{'' if len(self._tpus) == 1 else 's'}"
         if self._own_kind == SCRIPT:
             return f"r runs your script on CPU devices, and compiles what it jits for {tpus}."

@@ -48,13 +48,13 @@ Each line is a program and each column is a TPU. The words are the compiler's an
 
 * `ok` means that the program compiles and fits. `too big` means that it needs more memory than one
   device has, `refused` that JAX or the compiler doesn't accept it for this TPU, and `ERROR` that
-  there is no answer. `skip` was left out, for example because it needs more devices than this TPU
-  has. `..12s` has been compiling for 12 seconds.
+  there is no answer. `skip` means that it was left out, for example because it needs more devices
+  than this TPU has, and `..12s` that it has been compiling for 12 seconds.
 * The **arrow keys** choose an answer, and you see what the compiler says of it. **Enter** gives it
   the whole screen, and a second Enter brings the table back.
-* **c** compares all TPUs for the marked program, **g** shows the compiler's own words, **o** what a
-  script of yours printed and gave to `jax.jit`.
-* **x** or **Esc** stops at once. **r** starts all of it again, and reuses stored answers.
+* **c** compares all TPUs for the marked program, and **g** shows the compiler's own words. **o**
+  shows what your script printed, and what it passed to `jax.jit`.
+* **x** or **Esc** stops at once. **r** starts all of it again, and uses stored answers.
 """
     BESIDE = 150
     """A table with seven TPUs takes half of that."""

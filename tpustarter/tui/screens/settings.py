@@ -26,7 +26,7 @@ from tpustarter.tui.widgets import Row, Rows
 
 DEVICES = (None, 1, 2, 4, 8, 16)
 COLOURS = {
-    "": "automatic: dark or light, as the terminal says it is",
+    "": "automatic: dark or light, as your terminal reports it",
     "dark": "dark",
     "light": "light",
     "terminal": "the terminal's own 16 colours",
@@ -56,12 +56,13 @@ class Choices(Page):
     HELP = """
 Enter chooses the marked line, and a star marks what is chosen.
 
-* **Python**: lessons and checks run in it. `automatic` looks for one in this order: the active
-  environment, `./.venv`, what set-up made, the Python tpustarter runs in, `python3`.
-  `tpustarter check` follows this choice too, and `--python` outranks it.
-* **Virtual devices**: CPU devices that stand in for TPU cores. If you choose a number, they are
+* **Python** is the one that runs lessons and checks. With `automatic`, tpustarter takes the first
+  that it finds of the active environment, `./.venv`, what set-up made, the Python that tpustarter
+  itself runs in, and `python3`. `tpustarter check` follows this choice too, unless you pass
+  `--python`.
+* **Virtual devices** are CPU devices that stand in for TPU cores. If you choose a number, they are
   used on a machine with a TPU too, and then nothing counts as tested on a TPU.
-* **Colours**: choose `dark` or `light` where tpustarter took your terminal for the other. Without
+* **Colours**: choose `dark` or `light` if tpustarter took your terminal for the other. Without
   colours nothing is lost, because every colour repeats what a word says.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,7 +75,7 @@ Enter chooses the marked line, and a star marks what is chosen.
 
     def body(self) -> Iterable[Widget]:
         """Return the list, and a line to type a path."""
-        path = PathLine(placeholder="path of a Python, or of its environment", id="search")
+        path = PathLine(placeholder="the path of a Python, or of its environment", id="search")
         path.cursor_blink = False
         path.border_title = "another Python"
         path.display = False
@@ -100,7 +101,7 @@ Enter chooses the marked line, and a star marks what is chosen.
 
     def _rows(self) -> Iterator[Row]:
         choices = self.tutor.choices
-        yield Row(None, Content.styled("Python under test", "bold"))
+        yield Row(None, Content.styled("Python that runs lessons and checks", "bold"))
         yield _choice_row("python:", "automatic", chosen=choices.python is None)
         paths = [str(candidate.path) for candidate in self._facts.candidates] if self._facts else []
         by_path = (

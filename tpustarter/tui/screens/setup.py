@@ -34,15 +34,15 @@ class SetupPlan(Split):
     """The plan, and its run."""
 
     HELP = """
-Nothing is run until you press `y`. Each step shows the exact command it would run; below stand
-its reason, what it changes, and what it needs.
+Nothing is run until you press `y`. Each step shows the exact command that it would run, and below
+it the reason, what it changes, and what it needs.
 
-* **y** runs the steps that are not done yet, in order, up to the first one that fails. What was
-  done stays done: `y` goes on from there.
-* **f** says why the marked step failed: it searches the log for failures that are known.
+* **y** runs the steps that are not done yet, in order, up to the first one that fails. What is done
+  stays done, so the next `y` goes on from there.
+* **f** explains why the marked step failed. It searches the log for failures that are known.
 * **x** or **Esc** stops the command that runs.
 * **z** removes what set-up made, after asking.
-* **Enter** gives the details the whole screen, and back.
+* **Enter** shows the details on the whole screen, and again the list.
 
 Nothing outside the folder named in the plan is changed, and no command gets administrator rights.
 """
@@ -201,9 +201,9 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         if failed:
             return f"{visible(failed.title)}: failed.{log}"
         if blocked:
-            return f"{visible(blocked.title)}: cannot be done yet; y looks again."
+            return f"{visible(blocked.title)} cannot be done yet. Press y to look again."
         if any(step.state == "undone" for step in setup.steps):
-            return f"{visible(setup.short(setup.folder))} is gone. y makes it again."
+            return f"{visible(setup.short(setup.folder))} is gone. Press y to make it again."
         if not unfinished:
             user = (
                 "Checks and lessons use"
@@ -214,7 +214,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         remaining = f"{len(unfinished)} of {len(setup.steps)} steps are left"
         if self._ended_steps:
             return f"{remaining}; y goes on.{log}"
-        return f"{remaining}. Nothing was run yet: y runs the commands above."
+        return f"{remaining}. Nothing has run yet. Press y to run the commands above."
 
     def _row(self, setup: Setup, step: Step) -> Row:
         ended = self._ended_steps.get(step.id)
@@ -240,7 +240,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         if step is None:
             self.show_details("")
         elif step.id == self._running_step:
-            self.show_details(Content(self._tail.text or "waiting for its first words"))
+            self.show_details(Content(self._tail.text or "waiting for its first output"))
             self.query_one("#details", VerticalScroll).scroll_end(animate=False)
         else:
             self.show_details(Stack(_details(step, self._ended_steps.get(step.id))))

@@ -45,22 +45,22 @@ class CreateForm(Page):
     """Name, type, zones and so on, and the command that they come to."""
 
     HELP = """
-Fill in what you want. Below stands the gcloud command that does the same, and it changes as you
-type. **No request is sent** until you press Enter, read the command, and type the name. Opening the
-form asks Google for two lists alone: the zones with TPUs, and the types of the zone typed first.
+Fill in what you want. The gcloud command that does the same stands below, and changes as you type.
+**No request is sent** until you press Enter, read the command, and type the name. The form only
+asks Google for two lists: the zones with TPUs, and the types of the zone that you type first.
 
-* **name**: what you call it. **type**: the generation and the number, such as `v6e-8`.
-* **zones**: where to ask. With several, each is asked in turn, and at most one request is alive at
+* **name** is what you call it, and **type** the generation and the number, such as `v6e-8`.
+* **zones** says where to ask. Several zones are asked in turn, and at most one request exists at
   any time.
 * What Google offers stands below the field, and **Right** completes what you type. A type that is
   offered can still be out of capacity, or beyond your quota.
-* **tier**: `on-demand` is yours until you delete it, `spot` costs less and may be taken back at any
-  time, `reserved` comes from a reservation of your project.
-* **version**: the image of the TPU VM. Left empty, it is the one that Google documents.
+* **tier**: an `on-demand` TPU is yours until you delete it. A `spot` TPU costs less, and Google may
+  pre-empt it at any time. A `reserved` one comes from a reservation of your project.
+* **version** is the image of the TPU VM. If it is empty, you get the one that Google documents.
 * **addresses**: with internal addresses only, the workers reach nothing outside Google Cloud unless
   the subnetwork has Private Google Access or Cloud NAT.
-* With a **TRC grant** (`tpustarter trc`) the zones are those of the grant, in its order. What the
-  grant does not cover is billed, so it is refused until you type the name to pay for it.
+* With a **TRC grant** (`tpustarter trc`), the zones are those of the grant, in its order. What the
+  grant doesn't cover is billed, so it is refused until you type the name to pay for it.
 
 `tpustarter tpu create --help` lists what this form leaves out: disks, networks, labels, start-up
 scripts and several slices.
@@ -193,22 +193,24 @@ scripts and several slices.
 
     def _headline(self, draft: Draft) -> str:
         if draft.is_elsewhere:
-            return "Run these commands yourself: this form can send nothing for such a TPU."
+            return "Run these commands yourself, because this form can't ask for such a TPU."
         if self._form.errors(draft):
-            return "Nothing can be sent before the lines marked with `!` are mended."
+            return "Nothing can be sent before the lines marked with `!` are corrected."
         if missing := [field for field in ORDER if field in {*draft.missing(), *draft.errors()}]:
             named = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
             return f"Still to fill in: {named}. Nothing is sent from here."
         if self._is_read and self._place.project is None:
-            return "Enter says why nothing can be sent: no project is known."
+            return (
+                "Nothing can be sent, because no project is known. Press Enter to see what to do."
+            )
         if self.can_stop:
             return "Asking Google how much of the TRC grant is in use, usually 1 to 5 s."
         judged = tpu_grant.judge(draft.requests(), self._place.grant, None, self._now)
         if judged.is_outside:
             return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
         if judged.is_covered:
-            return "The TRC grant covers its chips. Enter asks Google how many are left of it."
-        return "Enter shows once more what is asked for, before it is sent."
+            return "The TRC grant covers its chips. Press Enter to ask Google how many are left."
+        return "Press Enter to see once more what you ask for, before it is sent."
 
     @property
     def _now(self) -> datetime:

@@ -51,9 +51,9 @@ class Following(Page):
 Each line is something that happened, with its time: what Google was asked, and each state that the
 TPU was seen in, with what usually comes next. Google is asked about every 15 seconds.
 
-* **Esc** or **x** ends the waiting at once. It takes nothing back: the last line says what goes on
-  at Google's without this screen.
-* **Esc** again leads back to the list of TPUs.
+* **Esc** or **x** ends the waiting at once. That cancels nothing, and the last line says what goes
+  on at Google without this screen.
+* **Esc** again goes back to the list of TPUs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", "stop waiting", tooltip="Ctrl-C of `tpustarter tpu watch NAME`"),
@@ -151,10 +151,10 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         if end.was_left:
             return self._what.left(self._events)
         if end.problem:
-            return "This has ended with an error. Esc leads back to the list of TPUs."
+            return "This has ended with an error. Press Esc for the list of TPUs."
         if any(isinstance(event, Ready) for event in self._events):
-            return "The TPU is there, and is billed until you delete it: d in the list of TPUs."
-        return "This is over. Esc leads back to the list of TPUs."
+            return "The TPU is there, and is billed until you delete it with d in the list of TPUs."
+        return "This is done. Press Esc for the list of TPUs."
 
     def _tick(self) -> None:
         """Say how long it has been; runs only while the work does."""

@@ -69,8 +69,8 @@ class Running(Split):
     """The workers above, the output of the marked one below."""
 
     HELP = """
-Above stand the workers, each with the number of lines that it has written and how it ended. Below
-stands what the marked one wrote last. **Enter** gives that the whole screen, and back.
+The list shows the workers, each with the number of lines that it has written and how it ended.
+What the marked one wrote last stands below, and **Enter** gives that the whole screen, and back.
 
 * **x** or **Esc** ends the connections. What was started on the workers may still run there, and
   then it still holds their chips.
@@ -181,9 +181,9 @@ stands what the marked one wrote last. **Enter** gives that the whole screen, an
     def _headline(self, parts: Sequence[Part]) -> str:
         over, endings = self._over, self._board.endings
         if over and over.problem:
-            return "Nothing was run. Esc leads back to the command."
+            return "Nothing was run. Press Esc to go back to the command."
         if over and not endings:
-            return "Nothing was run, because you stopped it. Esc leads back to the command."
+            return "Nothing was run, because you stopped it. Press Esc to go back to the command."
         if over:
             return self._of_end(over)
         if self._stopped.is_set():

@@ -63,8 +63,8 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 * **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
 * **c** runs a command on its workers. **s** stops a TPU VM of one host, so that its chips are no
   longer billed, and starts it again.
-* **l** finds what only holds a name and quota, shows it, and deletes all of it once you have typed
-  `leftovers`.
+* **l** finds requests that have no TPU but still take up a name and quota. It shows them, and
+  deletes them once you have typed `leftovers`.
 * What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
   request whose answer was lost is listed here too, and may be billed.
 """
@@ -180,7 +180,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         self._seen = answer.seen or self._seen
         self._show()
         if answer.seen is None:
-            self.say(f"No longer waiting for Google: r asks again. {summary(self._seen)}")
+            self.say(f"No longer waiting for Google. Press r to ask again. {summary(self._seen)}")
 
     def _end_wait(self) -> None:
         self._stopped = None
