@@ -151,7 +151,7 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
     deleted = run("delete", "--leftovers", "--yes")
     again = run("delete", "--leftovers", "--yes")
 
-    assert "1 leftover holds its name and quota" in listed.stdout
+    assert "1 leftover takes up its name and quota" in listed.stdout
     assert 0 == deleted.exit_code, deleted.exception
     assert ["mine"] == [name.rpartition("/")[2] for name in cloud.nodes]
     assert (0, "Nothing is left over, and no name or quota is taken up by an old request.\n") == (

@@ -90,7 +90,8 @@ def test_a_kill_while_something_is_done_in_the_app_loses_nothing_that_was_kept(
     for number in range(APP_KILLS):
         kills.kill(number, KINDS[number % len(KINDS)])
 
-    assert [] == kills.losses(), f"TPUSTARTER_SEED={seed}"
+    losses = kills.losses()
+    assert not losses, "\n".join([f"TPUSTARTER_SEED={seed}", *losses])
     assert any(outcome.did for outcome in kills.outcomes), f"TPUSTARTER_SEED={seed}: all too early"
 
 

@@ -313,7 +313,7 @@ def test_the_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
             assert read_lessons()
             seen = await press(pilot, "s")
             assert "Make an environment" in seen
-            assert "Nothing was run yet" in seen
+            assert "Nothing has run yet" in seen
             assert "y run these commands" in seen or "blocked" in seen
             assert "changes" in seen
             assert not (Path.home() / "tpu").exists()

@@ -278,12 +278,13 @@ def test_below_try_it_stands_what_to_press(tmp_path: Path) -> None:
             seen = await press(pilot, "enter")
             lines = [line.strip() for line in seen.splitlines() if line.strip()]
             place = lines.index("Try it")
-            assert lines[place + 1] == "Press Tab to mark a block, e to change it, and Ctrl+R "
-            "to run it."
-            assert lines[place + 2] == "Say bye."
+            assert lines[place + 1 : place + 3] == [
+                "Press Tab to mark a block, e to change it, and Ctrl+R to run it.",
+                "Say bye.",
+            ]
             seen = await press(pilot, "n")
             assert "Try it" in seen
-            assert "Tab to a block" not in seen
+            assert "Tab to mark a block" not in seen
 
     run(journey)
 

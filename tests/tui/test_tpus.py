@@ -71,7 +71,7 @@ def test_home_counts_what_the_ledger_remembers(cloud: FakeCloud, tmp_path: Path)
 
 
 def test_until_google_answers_the_ledger_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Without a project nobody is asked: the Problem, what is remembered, and no traceback."""
+    """Without a project nobody is asked: what is needed, what is remembered, and no traceback."""
     ledger.add(ENTRY)
 
     async def journey() -> None:
@@ -79,12 +79,33 @@ def test_until_google_answers_the_ledger_is_shown(cloud: FakeCloud, tmp_path: Pa
             with pytest.MonkeyPatch.context() as patch:
                 patch.delenv("CLOUDSDK_CORE_PROJECT")
                 seen = await press(pilot, "u")
-            assert "error: no project is known" in seen
-            assert "hint: run gcloud config set project PROJECT_ID" in seen
+            assert "gcloud config set project PROJECT_ID" in seen
+            assert "and no project is known" in text_of(seen)
             assert "lost v6e-8 spot in us-central1-b" in text_of(seen)
             assert "NOT_LOOKED" in seen
             assert "Press r, which asks Google." in seen
             assert "Google has not been asked yet" in seen
+            assert [] == cloud.calls
+
+    run(journey)
+
+
+def test_without_a_project_enter_opens_the_lessons_that_lead_to_one(
+    cloud: FakeCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first row is for those who want a TPU without a project, the next for the others."""
+    monkeypatch.delenv("CLOUDSDK_CORE_PROJECT")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            pilot.app.lessons = None  # those that ship
+            seen = await press(pilot, "u")
+            assert "Enter open" in seen
+            assert "Enter details" not in seen
+            await press(pilot, "enter")
+            assert pilot.app.screen.lesson == "start/ways-to-get-one"
+            await press(pilot, "escape", "down", "enter")
+            assert pilot.app.screen.lesson == "setup/project-and-access"
             assert [] == cloud.calls
 
     run(journey)

@@ -143,7 +143,7 @@ def _summary(seen: Overview, rows: tuple[Row, ...], now: datetime) -> Iterator[s
         yield "None of this is billed for chips now."
     if seen.leftovers:
         count = len(seen.leftovers)
-        subject = "1 leftover holds its" if count == 1 else f"{count} leftovers hold their"
+        subject = "1 leftover takes up its" if count == 1 else f"{count} leftovers take up their"
         yield as_typed(f"{subject} name and quota: tpustarter tpu delete --leftovers")
     for path in ledger.put_aside():
         yield from wrap(visible(words.of_put_aside(typed(path))))

@@ -36,8 +36,10 @@ def project(typed: str | None) -> Project:
     found = find_project(typed)
     if found is None:
         raise Problem(
-            "no project is known: neither `--project` nor gcloud's configuration names one",
-            hint="run `gcloud config set project PROJECT_ID`, or name the project with `--project`",
+            "a TPU in Google Cloud belongs to a project, and no project is known: neither "
+            "`--project` nor gcloud's configuration names one",
+            hint="if you have a project, run `gcloud config set project PROJECT_ID`, or name it "
+            "with `--project`; `tpustarter learn start/ways-to-get-one` has ways without a project",
             read="setup/project-and-access",
             code=ExitCode.USAGE,
         )

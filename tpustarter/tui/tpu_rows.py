@@ -27,6 +27,16 @@ _DO = {
     "STOPPED": "Press s to start it, which needs free capacity, or d to delete it.",
 }
 """What to do on the screen, where the sentence of the command line names a command."""
+NEEDS_PROJECT = (
+    "A TPU in Google Cloud belongs to a project, and no project is known. If you have one, run "
+    "`gcloud config set project PROJECT_ID` in a shell, and press r. If you have none yet, begin "
+    "with one of these lessons:"
+)
+TO_A_PROJECT = {
+    "start/ways-to-get-one": "Every way to a TPU, with a project or without one",
+    "setup/project-and-access": "Make a project that may use TPUs",
+}
+"""Lessons for those who have no project, and what each is called here."""
 TO_CREATE = (
     "Press n to ask for a TPU. The form shows the gcloud command as you fill it in, and nothing is "
     "sent before you have typed the name of the TPU."
@@ -50,6 +60,8 @@ class Seen:
     """What is asked in place of Google, in tests."""
     put_aside: tuple[Path, ...] = ()
     """Ledgers that cannot be read."""
+    needs_project: bool = False
+    """Whether Google could not be asked because no project is known."""
 
     def of(self, key: str | None) -> Tpu | None:
         """Return the TPU of a row."""
@@ -63,6 +75,9 @@ def key_of(tpu: Tpu) -> str:
 
 def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
     """Yield what went wrong, and then the TPUs: first those that want something of the user."""
+    if seen.needs_project:
+        yield Row(None, Hanging("", prose(NEEDS_PROJECT)))
+        yield from (Row(lesson, title) for lesson, title in TO_A_PROJECT.items())
     for line in seen.trouble.splitlines():
         yield Row(None, Hanging("", prose(line)))
     for path in seen.put_aside:
@@ -70,7 +85,7 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
         text = f"A ledger that could not be read was put aside as {visible(shown)}."
         do = "TPUs that only it knew may be billed: look for them, then delete that file."
         yield Row(None, Hanging("", f"{text} {do}"))
-    if (seen.trouble or seen.put_aside) and seen.tpus:
+    if (seen.needs_project or seen.trouble or seen.put_aside) and seen.tpus:
         yield Row(None, "")
     for tpu in seen.tpus:
         yield row_of(tpu, now)
@@ -79,7 +94,7 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
         nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
         yield Row(None, Hanging("", nothing))
         yield Row(None, "")
-    if not seen.tpus:
+    if not seen.tpus and not seen.needs_project:
         yield Row(None, Hanging("", TO_CREATE))
 
 

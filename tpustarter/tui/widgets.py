@@ -5,7 +5,7 @@ Home needs no more than these: what takes long to load stands elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -121,12 +121,20 @@ class DetailRows(Rows):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "details", key_display="Enter", tooltip="read all of it"),
+        Binding("enter", "leave", "open", key_display="Enter"),
     ]
+    leading: Collection[str] = ()
+    """Ids of rows that lead to another screen in place of details."""
+
+    def action_leave(self) -> None:
+        """Select the marked row, as Enter does on any other."""
+        self.action_select()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer details where a row is marked."""
-        if action == "select" and self.chosen is None:
-            return False
+        """Offer details where a row is marked that has some."""
+        if action in ("select", "leave"):
+            wanted = "leave" if self.chosen in self.leading else "select"
+            return self.chosen is not None and action == wanted
         return super().check_action(action, parameters)
 
 

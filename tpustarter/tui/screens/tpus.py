@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from typing import ClassVar
@@ -30,9 +30,9 @@ from tpustarter.tui.screens.tpu_following import Following
 from tpustarter.tui.screens.tpu_run import RunForm
 from tpustarter.tui.screens.typed_name import TypedName
 from tpustarter.tui.tpu_plans import Plan
-from tpustarter.tui.tpu_rows import Seen, details_of, rows_of, summary
+from tpustarter.tui.tpu_rows import TO_A_PROJECT, Seen, details_of, rows_of, summary
 from tpustarter.tui.tpu_work import StoppedError
-from tpustarter.tui.widgets import Rows
+from tpustarter.tui.widgets import DetailRows, Rows
 
 _ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "leftovers")
 """Actions that wait until Google has answered the question before."""
@@ -88,6 +88,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         """Ends the wait that runs; null where nothing is waited for."""
         self._is_stale = True
 
+    def on_mount(self) -> None:
+        """Lead to lessons where there is no project to look into."""
+        super().on_mount()
+        self.query_one(DetailRows).leading = TO_A_PROJECT
+
     def on_screen_suspend(self) -> None:
         """Ask again after this: a TPU may be there by then, or gone."""
         if isinstance(self.tutor.screen, CreateForm | Following):
@@ -123,8 +128,10 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             self.post_message(Looked(Answer(number, None)))
             return
         except Problem as problem:
-            project = places.find_project(None)
-            seen = Seen(seen.tpus, project, trouble=str(problem), put_aside=seen.put_aside)
+            if project := places.find_project(None):
+                seen = replace(seen, project=project, trouble=str(problem))
+            else:
+                seen = replace(seen, needs_project=True)
         self.post_message(Looked(Answer(number, seen)))
 
     def _look(self, before: Seen, stopped: threading.Event) -> Seen:
@@ -222,6 +229,13 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             self.show_details(Stack(lines))
             details.scroll_home(animate=False)
         self.refresh_bindings()
+
+    @on(Rows.OptionSelected)
+    def _open_lesson(self, event: Rows.OptionSelected) -> None:
+        """Open the marked lesson, where the rows are not TPUs yet."""
+        if event.option_id in TO_A_PROJECT:
+            event.prevent_default()  # it has no details
+            self.tutor.go.to_lesson(event.option_id)
 
     def action_details(self) -> None:
         """Give the details the whole screen, with the name of what they are about, and back."""
