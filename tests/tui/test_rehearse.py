@@ -358,6 +358,18 @@ def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -
             seen = on_screen(pilot.app)
             assert "The TPU compiler is not installed here" in seen
             assert "s set up the compiler" in seen
+            assert "r start" not in seen
+            assert "Set up the TPU compiler" in await press(pilot, "s")
+
+    run(journey)
+
+
+def test_a_compiler_that_is_gone_since_is_told_once_it_is_asked(tmp_path: Path) -> None:
+    """The environment may be deleted while the choice is on the screen."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, None, "compiles") as pilot:
+            pilot.app.screen._has_compiler = True
             seen = await press(pilot, "r")
             assert "no Python found here has the TPU compiler" in seen
             assert "tpustarter setup rehearse" in seen

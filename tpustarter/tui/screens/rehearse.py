@@ -186,7 +186,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             yield _box_row(check.id, check.id, chosen=check.id in self._chosen_checks)
 
     def _tpu_rows(self) -> Iterator[Row]:
-        yield Row(None, Content.styled("TPUs", "bold"))
+        yield Row(None, Content.styled("TPUs", "bold") + ", with the memory of a device")
         for topology in TOPOLOGIES:
             devices = f"{topology.devices:>3} device{'s' if topology.devices > 1 else ' '}"
             text = f"{topology.name:<8}{devices} {topology.hbm_gib_per_device:>6.2f} GiB"
@@ -332,7 +332,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Offer what works now."""
         typing = isinstance(self.focused, OwnLine)
         if action == "start":
-            return bool(self._tpus) and bool(self._own_kind or self._chosen_checks) and not typing
+            chosen = bool(self._tpus) and bool(self._own_kind or self._chosen_checks)
+            return chosen and self._has_compiler and not typing
         if action == "setup":
             return not self._has_compiler and not typing
         if action in ("all", "other"):
