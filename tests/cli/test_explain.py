@@ -126,6 +126,8 @@ def test_nothing_known_is_an_answer(log: str | bytes) -> None:
         (("/nowhere/train.log",), b"cannot be read: No such file"),
         (("/",), b"is a folder"),
         (("/proc/self/mem",), b"cannot be read"),
+        (("ValueError: shapes do not fit",), b"run `tpustarter explain` without a file"),
+        (("ValueError: " + "x " * 3000,), b"run `tpustarter explain` without a file"),
     ],
 )
 def test_a_log_that_cannot_be_read_is_one_error(

@@ -15,7 +15,7 @@ import click
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
-from tpustarter.terminal import coded, paint_for, visible, wrap
+from tpustarter.terminal import coded, cut, paint_for, visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.explain.explaining import End
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
 MOST_PASTED = 16 << 20
 """Bytes that are taken from a terminal."""
+_WORDS_OF_AN_ERROR = 3
+"""Words from which what was given as a file is rather an error."""
+_SHOWN = 200
+"""Characters of such a text that its own error repeats."""
 _PASTE = (
     "Paste the error here, press Enter, and then Ctrl-D. A pipe does the same: "
     "`python train.py 2>&1 | tpustarter explain`"
@@ -134,14 +138,16 @@ def _opened(file: str | None) -> IO[bytes]:
             return io.BytesIO(sys.stdin.buffer.read(MOST_PASTED))
         return sys.stdin.buffer
     path = Path(str(file)).expanduser()
-    if path.is_dir():
-        raise Problem(f"`{file}` is a folder, expected a log", code=ExitCode.USAGE)
     try:
+        if path.is_dir():
+            raise Problem(f"`{file}` is a folder, expected a log", code=ExitCode.USAGE)
         return path.open("rb")
     except OSError as error:
         raise _unreadable(file, error) from error
 
 
 def _unreadable(file: str | None, error: OSError) -> Problem:
-    name = "the pipe" if file in (None, "-") else f"`{file}`"
-    return Problem(f"{name} cannot be read: {error.strerror}", code=ExitCode.USAGE)
+    name = "the pipe" if file in (None, "-") else f"`{visible(cut(str(file), _SHOWN))}`"
+    is_text = file is not None and len(file.split()) >= _WORDS_OF_AN_ERROR
+    hint = "run `tpustarter explain` without a file, and paste the error" if is_text else None
+    return Problem(f"{name} cannot be read: {error.strerror}", hint=hint, code=ExitCode.USAGE)
