@@ -404,6 +404,15 @@ def test_colour_is_for_terminals_and_honours_no_color() -> None:
     assert "FAIL" in plain
 
 
+def test_a_terminal_without_a_cursor_is_told_why_there_is_no_tutor() -> None:
+    """The overview comes in its place, as it does in a pipe, where nothing need be said."""
+    told = " ".join(on_a_terminal(env={"TERM": "dumb", "CI": ""}).split())
+
+    assert told.startswith("The tutor does not open, because TERM says")
+    assert "This machine" in told
+    assert "The tutor does not open" not in tpustarter(env={"TERM": "dumb"}).stdout
+
+
 @pytest.mark.parametrize("command", [(), *((name,) for name in sorted(COMMANDS))])
 def test_help_has_an_example_and_fits_eighty_columns(command: tuple[str, ...]) -> None:
     """Every command has help with an example."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from tpustarter.invocation import command
 from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.problem import Problem
-from tpustarter.terminal import visible
+from tpustarter.terminal import visible, wrap
 
 _NEXT = (
     ("check", "prove what works here"),
@@ -21,9 +22,18 @@ _NEXT = (
     ("--help", "every command"),
 )
 
+_NO_TUTOR = (
+    "The tutor does not open, because TERM says that this terminal cannot move its cursor. All of "
+    "it works as commands too, and these are the first ones."
+)
+
 
 def overview() -> None:
     """Print this machine, the Python that would be tested, and the next commands."""
+    if sys.stdout.isatty() and os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        for line in wrap(_NO_TUTOR):
+            click.echo(line)
+        click.echo()
     machine = host.Machine()
     click.echo("This machine")
     try:
