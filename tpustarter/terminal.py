@@ -117,12 +117,12 @@ def coded(text: str, stream: Any = None) -> str:
         text: What to say, in lines.
         stream: Where it goes; stdout where nothing is given.
     """
-    if "`" not in text or not _shows_bold(stream or sys.stdout):
+    if "`" not in text or not shows_bold(stream or sys.stdout):
         return text
     return _CODE.sub(lambda code: f"\x1b[1m{code[1]}\x1b[22m" if code[1] else code[0], text)
 
 
-def _shows_bold(stream: Any) -> bool:
+def shows_bold(stream: Any) -> bool:
     """Return whether a stream is a terminal on which code can be told by its weight."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return bool(stream.isatty()) and not is_plain

@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 
 from tests.checking.test_runner import wait_until_gone
+from tests.cli.test_check import on_a_terminal
 from tests.support import shipped
 from tests.support.made_lessons import fence, make_lesson
 from tests.support.places import REPOSITORY
@@ -88,6 +89,21 @@ def test_every_lesson_is_printed_as_plain_text() -> None:
     assert "Expected output on a TPU" in done.stdout
     assert "(tpustarter learn jax/first-arrays)" in done.stdout
     assert "* HBM: " in done.stdout
+
+
+def test_a_lesson_longer_than_the_terminal_is_shown_in_the_pager() -> None:
+    """As `git log` does; code is bold where the pager may show it, and a pipe gets all of it."""
+    lesson = "jax/jit-and-recompilation"
+    env = {"TERM": "xterm", "NO_COLOR": "", "PAGER": "sed s/^/page:/", "COLUMNS": "80"}
+    paged = on_a_terminal("learn", lesson, env=env)
+    whole = on_a_terminal("learn", lesson, env={**env, "LINES": "9999"})
+
+    assert "page:Lesson: Compile with jit" in paged
+    assert "\x1b[1mjax.jit\x1b[22m" in paged
+    assert "page:" not in whole
+    assert "Lesson: Compile with jit" in whole
+    assert "page:" not in learn(lesson, PAGER="sed s/^/page:/").stdout
+    assert "`jax.jit`" in learn(lesson).stdout
 
 
 def test_a_lesson_says_what_was_done_of_it(tmp_path: Path) -> None:

@@ -106,8 +106,9 @@ from tpustarter.terminal import visible
 def learn(**values: Any) -> None:
     """Show your path through the lessons, or print a lesson; with --run, run its code.
 
-    LESSON is the id of a lesson, such as jax/precision, or a part of one. Its code runs only with
-    --run. All blocks then run in one process, and the first line of the output names its Python.
+    LESSON is the id of a lesson, such as jax/precision, or a part of one. A lesson longer than the
+    terminal opens in your pager (PAGER). Its code runs only with --run. All blocks then run in one
+    process, and the first line of the output names its Python.
     """
     options = SimpleNamespace(**values)
     _refuse_empty(options)

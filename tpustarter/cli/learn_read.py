@@ -10,6 +10,7 @@ import click
 
 from tpustarter import content, locations
 from tpustarter.cli import onward
+from tpustarter.cli.saying import page
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning.paths import read_paths
@@ -19,8 +20,7 @@ from tpustarter.terminal import visible
 
 def show(lessons: list[Lesson]) -> None:
     """Print lessons as plain text, with what was done of them."""
-    for line in lines(lessons):
-        click.echo(line)
+    page(lines(lessons))
 
 
 def lines(lessons: list[Lesson]) -> Iterator[str]:
