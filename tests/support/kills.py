@@ -130,8 +130,13 @@ class Kills:
         return wrong
 
     def _use_and_kill(self, lessons: Path, outcome: Outcome) -> tuple[list[float], str]:
-        """Return how old each key, or each thing shown, was at the kill, and the last screen."""
-        tty = Terminal(str(lessons), str(self._checks), TPUSTARTER_HOME=str(self._home))
+        """Return how old each key, or each thing shown, was at the kill, and the last screen.
+
+        A half-painted frame, which a page that scrolls may show one verdict twice in, counts for
+        nothing.
+        """
+        tty = Terminal(str(lessons), str(self._checks), whole_frames=True,
+                       TPUSTARTER_HOME=str(self._home))  # fmt: skip
         try:
             open_lesson(tty)
             keys = self._keys(outcome.kind)

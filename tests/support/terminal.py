@@ -21,6 +21,8 @@ from tests.support.places import SUPPORT
 from tpustarter.learning import course
 
 WAIT_S = 40
+_SYNC_START, _SYNC_END = b"\x1b[?2026h", b"\x1b[?2026l"
+_ASKS_SYNC, _HAS_SYNC = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 
 
 class Terminal:
@@ -32,8 +34,11 @@ class Terminal:
         drive: str = "drive_tui.py",
         columns: int = 80,
         lines: int = 24,
+        whole_frames: bool = False,
         **env: str | None,
     ) -> None:
+        self._unpainted = b"" if whole_frames else None
+        """A frame that is not whole yet; None for a terminal that shows each as it comes."""
         self.master, self._slave = pty.openpty()
         self.resize(columns, lines)
         self._is_shown = columns <= 200  # pyte takes seconds for a huge screen
@@ -82,11 +87,22 @@ class Terminal:
             if select.select([self.master], [], [], seconds)[0]:
                 data = os.read(self.master, 65536)
                 self.written += data
+                shown = data if self._unpainted is None else self._whole(data)
                 if self._is_shown:
                     # pyte does not know this one and would print its end.
-                    self._stream.feed(re.sub(rb"\x1b\[[<>=?]?[0-9;]*[$u]p?", b"", data))
+                    self._stream.feed(re.sub(rb"\x1b\[[<>=?]?[0-9;]*[$u]p?", b"", shown))
                 return data
         return b""
+
+    def _whole(self, data: bytes) -> bytes:
+        """Return what may be shown now, as terminals do that know synchronized output."""
+        if _ASKS_SYNC in data:
+            os.write(self.master, _HAS_SYNC)
+        data = (self._unpainted or b"") + data
+        start = data.rfind(_SYNC_START)
+        end = start if start > data.rfind(_SYNC_END) else len(data)
+        self._unpainted = data[end:]
+        return data[:end]
 
     def read_unseen(self, seconds: float) -> bytes:
         """Read without painting: pyte would be far behind what a program writes."""
