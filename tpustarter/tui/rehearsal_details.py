@@ -147,7 +147,8 @@ def describe_script(
 ) -> Iterator[Piece]:
     """Yield what a script gave to `jax.jit`, how it ended, and what it printed."""
     for function in sorted(functions, key=lambda function: -function.compilations):
-        text = f"{function.where}: {function.calls} calls, compiled {function.compilations} times"
+        calls, made = _times(function.calls), _times(function.compilations)
+        text = f"{function.where}: called {calls}, compiled {made}"
         yield Hanging(Content.styled(f"{visible(function.name)}  ", "bold"), visible(text))
         if function.compilations >= STORM and 2 * function.compilations > function.calls:
             yield Hanging("  ", prose(f"last change: {function.changed}; read {STORM_LESSON}"))
@@ -155,6 +156,10 @@ def describe_script(
         yield Hanging(word("error", "note", LABEL), prose(remark))
     yield Content.styled("its output:", "$muted")
     yield Content(printed or "Nothing until now.")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _labelled(note: str) -> Lines:

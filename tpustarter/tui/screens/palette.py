@@ -33,7 +33,7 @@ class Palette(CommandPalette):
         """Say what the frame is for."""
         frame = self.query_one("#--container")
         frame.border_title = "What would you like to do?"
-        frame.border_subtitle = "each with the command that does the same"
+        frame.border_subtitle = "below most, the command that does the same"
 
     def _action_command_list(self, action: str) -> None:
         """Move in the list; without any room Textual (8.2.8) looks for what is not there."""
