@@ -210,6 +210,7 @@ HEADER: dict[str, type] = {
 """Keys of a lesson's header, and what each holds; a list holds texts, steps aside."""
 MAX_DEPTH = 20
 """Levels of YAML within each other: the C reader behind it would overflow its stack."""
+_TOO_DEEP = f"it has aliases, or more than {MAX_DEPTH} levels"
 
 
 @dataclass(frozen=True)
@@ -329,7 +330,9 @@ def read_yaml(text: str) -> Any:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
                 # A few names that stand for each other can mean more than any memory holds.
-                raise ValueError(f"it has aliases, or more than {MAX_DEPTH} levels")
+                raise ValueError(_TOO_DEEP)
         return load(text, Loader=loader)
     except yaml.YAMLError as error:
+        if "maximum nesting depth" in str(error):  # PyYAML 6.0.4 refuses 1,000 levels by itself
+            raise ValueError(_TOO_DEEP) from error
         raise ValueError(str(error)) from error

@@ -49,8 +49,8 @@ class Grew(Message):
     def __init__(self, view: BlockView, *, draws: bool) -> None:
         super().__init__()
         self.view, self.draws = view, draws
-        self.bottom = view.region.bottom
-        """Where the block ended on the screen before it grew."""
+        self.bottom = view.virtual_region.bottom
+        """Where the block ended on the page before it grew."""
 
 
 class BlockView(Vertical, can_focus=True):

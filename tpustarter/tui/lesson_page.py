@@ -205,7 +205,8 @@ class LessonPage(VerticalScroll):
         if message.draws:
             self.show_end(message.view, was_pushed=False)
             return
-        is_at_end = message.bottom <= self.region.bottom
+        in_sight = self.scroll_offset.y + self.size.height
+        is_at_end = message.bottom <= in_sight and not self._is_scrolling
         was_followed = self._followed is message.view and self._nobody_scrolled
         if is_at_end:
             self._followed_to = self.scroll_offset.y
@@ -215,7 +216,12 @@ class LessonPage(VerticalScroll):
     @property
     def _nobody_scrolled(self) -> bool:
         """Whether the page stands where following what a block printed has left it."""
-        return self.scroll_offset.y == self._followed_to
+        return self.scroll_offset.y == self._followed_to and not self._is_scrolling
+
+    @property
+    def _is_scrolling(self) -> bool:
+        """Whether a key has been pressed that moves the page, which Textual does somewhat later."""
+        return round(self.scroll_target_y) != self.scroll_offset.y
 
     def _follow_soon(self) -> None:
         """Follow once what was printed is laid out, which may be later than the next refresh."""
