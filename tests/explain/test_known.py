@@ -24,11 +24,10 @@ EXAMPLES = [
     for row in ROWS
     for number, example in enumerate(row.examples)
 ]
-CODES = {
-    code
-    for path in (locations.content("checks") / "host").glob("*.py")
-    for code in re.findall(r'"(HOST(?:-[A-Z0-9]+)+)"', path.read_text())
-}
+HOST_CHECKS = "\n".join(
+    path.read_text() for path in sorted((locations.content("checks") / "host").glob("*.py"))
+)
+CODES = set(re.findall(r'"(HOST(?:-[A-Z0-9]+)+)"', HOST_CHECKS))
 
 
 PIN = ("HOST-FRAMEWORKS-", "-PIN")
@@ -52,7 +51,8 @@ def test_a_row_can_be_used_and_followed(row: Failure) -> None:
     lessons = {lesson.id for lesson in content.read_lessons()}
     assert not row.read or row.read in lessons
     for code in row.confirm:
-        found = code.partition(" ")[0]
+        found, _, words = code.partition(" ")
+        assert words in HOST_CHECKS, f"no finding of a host check holds `{words}`"
         assert found in CODES or (found.startswith(PIN[0]) and found.endswith(PIN[1])), code
     assert not row.what.endswith(".")
     assert row.why.endswith((".", "`"))
