@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tpustarter.machine import frameworks
-from tpustarter.probe import adapters
+from tpustarter.probe import adapters, blocks
 from tpustarter.probe.target import Target, set_target, target
 
 
@@ -124,6 +124,32 @@ def test_tensorflow_without_a_tpu_is_told_as_what_it_ran_on(
 
     assert {"platform": "cpu", "kind": "cpu", "count": 2, "virtual": False} == told
     assert {"platform": "tpu", "kind": "v5e", "count": 8, "virtual": False} == on_tpu
+
+
+@pytest.mark.parametrize(("framework", "made"), [("tensorflow", 8), ("jax", 0), (None, 0)])
+def test_a_block_of_a_tensorflow_lesson_meets_the_devices_that_were_asked_for(
+    framework: str | None, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No variable tells TensorFlow their number, so it is told before the block runs."""
+    devices: list[str] = []
+    config = SimpleNamespace(
+        set_visible_devices=lambda _, __: None,
+        list_physical_devices=lambda kind: [kind],
+        LogicalDeviceConfiguration=lambda: "logical",
+        set_logical_device_configuration=lambda _, wanted: devices.extend(wanted),
+    )
+    monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(config=config))
+    monkeypatch.setattr(adapters, "_tensorflow_is_initialised", lambda: False)
+    before = target()
+    set_target(Target("cpu", 8, virtual=True))
+    try:
+        command = {"file": "a lesson", "code": "", "framework": framework}
+        monkeypatch.setattr(adapters, "started", lambda: None)
+        blocks.run(command, lambda _: None)
+    finally:
+        set_target(before)
+
+    assert ["logical"] * made == devices
 
 
 def test_only_cpu_devices_are_ever_called_virtual(monkeypatch: pytest.MonkeyPatch) -> None:

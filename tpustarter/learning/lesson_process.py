@@ -220,7 +220,7 @@ class LessonSession:
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
                     "alone": block.alone, "file": name,
                     "plot": block.plot, "x": block.x, "show": block.show,
-                    "growing": self._growing})  # fmt: skip
+                    "growing": self._growing, "framework": self.lesson.framework})  # fmt: skip
         if self._stopped:  # stop() came before there was a process to stop
             probe.interrupt()
         while True:

@@ -5,6 +5,7 @@ The one place that knows frameworks apart; nothing is imported before a check or
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
@@ -204,6 +205,16 @@ def configuration(framework: str) -> dict[str, Any]:
             values[f"${name}"] = hash(value)  # compared, never shown: it may be a secret
     values["working directory"] = os.getcwd()  # noqa: PTH109
     return values
+
+
+def prepare(framework: str | None) -> None:
+    """Make the devices of a lesson that its framework does not make by itself.
+
+    Called before each block: where the framework is missing, the block says so.
+    """
+    if framework == "tensorflow" and target().virtual:
+        with contextlib.suppress(ImportError):
+            _make_logical_devices(importlib.import_module("tensorflow"))
 
 
 def import_failure(framework: str, error: ImportError) -> str | None:

@@ -32,6 +32,7 @@ def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     try:
         compiled = compile(code, name, "exec", dont_inherit=True)
+        adapters.prepare(command.get("framework"))
         with Growing(command, program.__dict__, emit):
             exec(compiled, program.__dict__)  # noqa: S102  what it is for
     finally:
