@@ -6,7 +6,7 @@ DOCKER = "docker run --privileged --net=host --shm-size=16g IMAGE"
 """Source: github.com/pytorch/xla/pull/8735 (read 2026-11); explicit --device flags were given up
 in github.com/marin-community/marin/pull/3871."""
 
-POD = "request the resource `google.com/tpu` in the pod: GKE then mounts the device nodes"
+POD = "request `google.com/tpu` in the pod, so that GKE mounts the device nodes"
 """Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/tpus (read 2026-11)."""
 
 
@@ -15,7 +15,7 @@ MANAGED = ("COLAB_RELEASE_TAG", "COLAB_TPU_1VM", "KAGGLE_KERNEL_RUN_TYPE")
 
 
 def managed(machine: host.Machine) -> bool:
-    """Tell whether somebody else starts this container."""
+    """Return whether a platform starts this container."""
     return any(machine.env.get(name) for name in MANAGED)
 
 

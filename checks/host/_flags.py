@@ -1,8 +1,9 @@
 """Mistakes in XLA_FLAGS and LIBTPU_INIT_ARGS that show without a list of all flags.
 
-Each was tried with jaxlib 0.6.2, 0.10.2 and 0.12.0.1 or with libtpu 0.0.50.1, without a TPU: what
-`ends the process` did so, and what `is ignored` did not change a run. Values may hold paths and
-names: only names of flags are shown. Source: xla/parse_flags_from_env.cc in openxla/xla.
+Each was tried without a TPU, with jaxlib 0.6.2, 0.10.2 and 0.12.0.1 or with libtpu 0.0.50.1. A
+mistake of which it says that the program aborts ended the process, and one that is ignored didn't
+change a run. Values may hold paths and names, so only names of flags are shown.
+Source: xla/parse_flags_from_env.cc in openxla/xla.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _mistakes(name: str, value: str, machine: host.Machine) -> Iterator[Mistake]
 def _no_file(value: str) -> Mistake:
     """XLA takes a value that does not begin with `--` for the name of a file with flags in it."""
     sure = value.startswith("/") or any(sign in value for sign in "='\"")
-    says = "does not begin with `--`, so XLA takes it for the name of a file and aborts"
+    says = "does not begin with `--`, so XLA reads it as the name of a file and aborts"
     hint = "write `export XLA_FLAGS=--name=value`, without quotes inside the value"
     return Mistake("fail" if sure else "warn", says, "no such file", SPACES, hint)
 
@@ -79,9 +80,7 @@ def _flag(name: str, word: str) -> Mistake | None:
     match = _FLAG.match(word)
     dashes, flag, value = match.groups(default="") if match else ("", "", "")
     printable = (
-        f"{dashes}{flag}"
-        if re.fullmatch(r"\w{1,60}", flag)
-        else "a flag with characters that no flag has"
+        f"{dashes}{flag}" if re.fullmatch(r"\w{1,60}", flag) else "a flag with invalid characters"
     )
     if re.search(r"[,;]\s*--", word):
         says = "has no space between two flags, so the program aborts"

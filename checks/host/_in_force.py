@@ -1,7 +1,7 @@
 """Settings that are in force: each is named, with what it does, before a claim is judged with it.
 
-The rule to know: a setting is nobody's mistake, so none of these findings is a warning. What fails
-with one and holds without it is told beside the claim itself.
+The rule to know: a setting is not a mistake, so none of these findings is a warning. If a claim
+fails with a setting and holds without it, the claim's own finding says so.
 """
 
 from __future__ import annotations

@@ -13,15 +13,15 @@ Source: github.com/openxla/xla xla/stream_executor/tpu/tpu_initialize_util.cc (r
 IN_THE_WAY = {
     "folder": (
         "a folder",
-        f"`sudo rmdir {LOCK}`: `docker -v` creates a folder for a path that doesn't exist",
+        f"run `sudo rmdir {LOCK}`; `docker -v` created the folder for a missing path",
     ),
-    "socket": ("a socket", f"`sudo rm {LOCK}`"),
-    "link": ("a symbolic link, which libtpu does not follow", f"`sudo rm {LOCK}`"),
+    "socket": ("a socket", f"run `sudo rm {LOCK}`"),
+    "link": ("a symbolic link, which libtpu does not follow", f"run `sudo rm {LOCK}`"),
     "read-only": (
-        "cannot be written: /tmp is read-only",
-        "give it a /tmp of its own: `--tmpfs /tmp` for docker, an `emptyDir` in a pod",
+        "cannot be written, because /tmp is read-only",
+        "give the container its own /tmp, with docker's `--tmpfs /tmp` or a pod's `emptyDir`",
     ),
-    "no folder": ("cannot be made: there is no /tmp", "`sudo mkdir -m 1777 /tmp`"),
+    "no folder": ("cannot be created, because there is no /tmp", "run `sudo mkdir -m 1777 /tmp`"),
 }
 """By `Lock.why`: what was found, and what to do. Each was tried with libtpu 0.0.50.1, which says
 that the TPU is in use."""
@@ -32,7 +32,10 @@ def found_and_hint(machine: host.Machine, lock: host.Lock) -> tuple[str, str]:
     if lock.why:
         return IN_THE_WAY[lock.why]
     actual = f"a file of user {lock.owner} that this user cannot open"
-    return actual, f"run `{_holders.lsof(machine)}`; if that shows no process: `sudo rm {LOCK}`"
+    return (
+        actual,
+        f"run `{_holders.lsof(machine)}`, and if it shows no process, run `sudo rm {LOCK}`",
+    )
 
 
 def goes_elsewhere() -> bool:

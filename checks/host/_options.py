@@ -15,7 +15,7 @@ RESULTS = {
     "JAX_DISABLE_MOST_OPTIMIZATIONS": "compiles without most optimisations",
     "JAX_ENABLE_X64": "keeps 64-bit types, which a TPU only emulates",
     "JAX_EXEC_TIME_OPTIMIZATION_EFFORT": "changes what the compiler optimises",
-    "JAX_EXPLICIT_X64_DTYPES": "decides whether 64-bit types may be asked for",
+    "JAX_EXPLICIT_X64_DTYPES": "decides whether 64-bit types may be requested",
     "JAX_HIGH_DYNAMIC_RANGE_GUMBEL": "changes the numbers of random.gumbel and categorical",
     "JAX_NO_EXECUTION": "prevents programs from being executed",
     "JAX_OPTIMIZATION_LEVEL": "changes what the compiler optimises",
@@ -70,7 +70,7 @@ REFUSALS = {
 """What makes programs stop that run without it, or run where they would stop."""
 
 FLAGS = {
-    "xla_allow_excess_precision": "decides whether results may keep more bits than were asked for",
+    "xla_allow_excess_precision": "decides whether results may keep more bits than requested",
     "xla_backend_optimization_level": "changes what the compiler optimises",
     "xla_cpu_enable_fast_math": "lets the compiler ignore NaN, infinity and the order of additions",
     "xla_cpu_enable_fast_min_max": "decides whether min and max keep NaN",

@@ -1,4 +1,4 @@
-"""Installed versions, judged by what the packages beside them ask for in their own metadata."""
+"""Installed versions, judged by what the packages beside them require in their metadata."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
     name, tpu = "JAX_PLATFORMS", host.platform_hint(machine) == "tpu"
     value = machine.env.get(name, "")
     if "tpu" in value.split(",") and not tpu and not host.unknown_google_devices(machine):
-        says = "asks for a TPU, but this machine shows none"
+        says = "selects the TPU, but this machine shows none"
         yield _bad("warn", name, says, host.plain(value, 40), "cpu, or unset")
     for word in filter(None, value.split(",")):
         near = get_close_matches(word.strip().lower(), PLATFORMS, n=1)

@@ -118,7 +118,7 @@ def _too_new_chip(packages: Packages) -> Iterator[Finding]:
             verdict="warn",
             found=limit,
             expected=">=" + ".".join(map(str, TPU7X_LIBTPU)),
-            hint="run `tpustarter setup torchtpu`: TorchTPU takes a libtpu that knows TPU7x",
+            hint="run `tpustarter setup torchtpu`, because TorchTPU's libtpu supports TPU7x",
         )
 
 
@@ -126,4 +126,4 @@ def _apart(packages: Packages) -> str:
     """Say how each framework gets an environment of its own."""
     names = [name for name in SETUPS if name in packages]
     commands = " and ".join(f"`tpustarter setup {SETUPS[name]}`" for name in names)
-    return f"make a separate environment for each: {commands}"
+    return f"make a separate environment for each, with {commands}"

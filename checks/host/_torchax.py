@@ -36,7 +36,7 @@ def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
         verdict="fail" if changed else "warn",
         found=changed,
         expected="torchax and torch_xla in separate environments" if not changed else 0,
-        hint="make a separate environment for each: both write to the folder `torchax`",
+        hint="make a separate environment for each, because both write to `torchax`",
     )
 
 

@@ -60,7 +60,7 @@ ROWS = (
     Row("TPU_NAME", r".*grpc://", "warn", "names a TPU Node, and TPU Nodes no longer exist", UNSET,
         "https://github.com/skypilot-org/skypilot/pull/5593"),
     Row("JAX_PLATFORMS", r"(cpu|gpu|cuda|rocm|METAL)\b", "warn",
-        "makes JAX use another device than the TPU", "tpu,cpu or unset", f"{JAX}/xla_bridge.py"),
+        "makes JAX use a device other than the TPU", "tpu,cpu or unset", f"{JAX}/xla_bridge.py"),
     Row("JAX_PLATFORM_NAME", ".", "warn", "is deprecated and overrides JAX's choice of device",
         UNSET, f"{JAX}/xla_bridge.py"),
     Row("PJRT_DEVICE", r"(?!(TPU|CPU|CUDA|NEURON)$)(?i:tpu|gpu|cpu|cuda|neuron)$", "fail",

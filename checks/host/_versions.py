@@ -1,4 +1,4 @@
-"""Installed distributions and what they ask of each other, read without importing any of them."""
+"""Installed distributions and what they require of each other, read without importing them."""
 
 from __future__ import annotations
 

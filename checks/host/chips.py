@@ -52,13 +52,13 @@ def _of_one_generation(chips: list[host.Chip], generation: generations.Generatio
         unit="chips",
         hint=None
         if not sizes or len(chips) in sizes
-        else "compare with the size you asked Google for: `tpustarter check host.metadata`",
+        else "compare with the size you requested, which `tpustarter check host.metadata` shows",
     )
     if generation.devices_per_chip:
         devices = len(chips) * generation.devices_per_chip
         yield Finding(
             code="HOST-CHIPS-DEVICES",
-            name="devices that a framework shows for these chips",
+            name="devices that a framework lists for these chips",
             found=devices,
             unit="devices",
         )

@@ -18,7 +18,7 @@ VFIO = "/dev/vfio/vfio"
 
 
 def run(machine: host.Machine | None = None):
-    """Look for each chip's node and at its rights, without opening it."""
+    """Find each chip's node and read its permissions, without opening it."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     chips, nodes = host.chips(machine), host.nodes(machine)
     if chips:
@@ -65,8 +65,8 @@ def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
         return _docker.restart(container)
     version = tpus.generation(chips[0].generation).runtime_version
     if version and not any(chip.driver for chip in chips):
-        return f"no driver has the chips, so create the TPU VM again with `--version={version}`"
-    return "restart this machine; if the nodes stay away, delete it and create another"
+        return f"no driver is bound to the chips, so create the VM again with `--version={version}`"
+    return "restart this machine; if the nodes are still missing, delete it and create another"
 
 
 def _locked_memory() -> Finding:

@@ -17,7 +17,7 @@ LOCK = host.LOCK_FILE
 
 
 def run(machine: host.Machine | None = None):
-    """List the processes with a node open, and tell the states of the lock file apart."""
+    """List the processes with a node open, and judge the state of the lock file."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     holders = host.holders(machine)
     for holder in holders:
@@ -55,7 +55,11 @@ def _lock_finding(machine: host.Machine, *, someone: bool) -> Finding:
     if lock.state == "live":
         process = host.process(machine, lock.pid) if lock.pid else None
         who = _holders.who(process) if process else "a process that this user cannot see"
-        hint = _holders.end_hint(process) if process else f"`{_holders.lsof(machine)}` shows who"
+        hint = (
+            _holders.end_hint(process)
+            if process
+            else f"`{_holders.lsof(machine)}` shows which process"
+        )
         return Finding(code, f"holder of {name}", "warn", who, "nobody", None, lock.path, hint)
     unused = _holders.lock_unused(machine)
     actual, hint = _locks.found_and_hint(machine, lock)

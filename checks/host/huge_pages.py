@@ -29,9 +29,9 @@ def run(machine: host.Machine | None = None):
         code="HOST-HUGE-PAGES",
         name="transparent huge pages",
         verdict="ok" if always else "warn" if needed and text else "info",
-        found=text or "unknown: this kernel does not say",
+        found=text or "unknown, because this kernel does not report it",
         expected="[always]" if needed else None,
-        hint=f'run `sudo sh -c "echo always > {SETTING}"`, again after each restart'
+        hint=f'run `sudo sh -c "echo always > {SETTING}"`, and repeat it after each restart'
         if needed and text and not always
         else None,
     )

@@ -73,7 +73,7 @@ def _may_lock_all(machine: host.Machine) -> bool:
 
 def _words(machine: host.Machine, limit: int | str | None) -> str:
     if _may_lock_all(machine):
-        return "none: this process has CAP_IPC_LOCK"
+        return "none, because this process has CAP_IPC_LOCK"
     if isinstance(limit, int):
         return f"{limit // 1024} KiB"
-    return limit or "unknown: this kernel does not say"
+    return limit or "unknown, because this kernel does not report it"

@@ -18,7 +18,7 @@ SKIP = "TPU_SKIP_MDS_QUERY"
 
 
 def run(machine: host.Machine | None = None):
-    """Ask the server once, and compare the chips it promises with those on PCI."""
+    """Query the server once, and compare the chips that it reports with those on PCI."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
     chips = len(host.chips(machine))
@@ -28,7 +28,7 @@ def run(machine: host.Machine | None = None):
     if proxy and "metadata.google.internal" not in direct and direct != "*":
         yield Finding(
             code="HOST-METADATA-PROXY",
-            name="the metadata server would be asked through a proxy",
+            name="requests to the metadata server would pass through a proxy",
             verdict="warn",
             found=f"{proxy} is set",
             expected="no_proxy names metadata.google.internal",

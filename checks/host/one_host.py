@@ -17,7 +17,7 @@ CONTRADICTION = "`gcloud compute tpus tpu-vm describe NAME --zone=ZONE` lists it
 
 
 def run(machine: host.Machine | None = None):
-    """Compare the number of hosts that variables and metadata name with one."""
+    """Check whether variables and metadata name more than one host."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
     shape = host.slice_shape(machine, metadata)
@@ -75,4 +75,4 @@ def _everywhere(machine: host.Machine, metadata: host.Metadata) -> str:
     if generation and generation.cloud_tpu_api is False:
         return "start the same program on every host of the slice at the same time"
     command = host.all_workers_command("python3 PROGRAM.py", machine, metadata)
-    return f"start programs on all hosts at once: `{command}`"
+    return f"start programs on all hosts at once, with `{command}`"

@@ -32,7 +32,7 @@ def run(
     version: tuple[int, ...] = tuple(sys.version_info[:3]),
     path: Sequence[str] | None = None,
 ):
-    """Compare the version of the running Python with what each library asks for, JAX if none."""
+    """Compare the version of this Python with what each library requires, or JAX if none."""
     packages = _versions.installed(path)
     found = ".".join(map(str, version))
     others = [name for name in OTHERS if name in packages]

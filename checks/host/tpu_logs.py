@@ -21,9 +21,9 @@ USUAL = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwi
 
 
 def run(machine: host.Machine | None = None):
-    """Look at the folder; the first user, often root, makes it so that no other may write there.
+    """Look at the folder, which the first user, often root, creates without access for others.
 
-    A folder that is not there is made by libtpu, the one above it is not (libtpu 0.0.50.1, tried).
+    libtpu creates a missing folder, but not a missing parent of it (tried with libtpu 0.0.50.1).
     """
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     folder = machine.env.get("TPU_LOG_DIR") or USUAL
@@ -36,7 +36,7 @@ def run(machine: host.Machine | None = None):
     path = folder if exists else folder.rstrip("/").rpartition("/")[0] or "/"
     status = machine.status(path)
     writable = status is not None and machine.may(path, os.W_OK)
-    owner = "nothing above it"
+    owner = "no parent folder"
     if status:
         owner = f"a folder of user {machine.user_name(status.st_uid)}"
         owner = owner if exists else f"doesn't exist, and its parent is {owner}"

@@ -1,12 +1,12 @@
 """How far each elementary function may be off on each TPU, and how far it is.
 
 The rule to know: an error is counted in ULP, the distance from one number of a type to the next.
-0.5 ULP is the right result, rounded. Whoever measured the bounds took the largest error of all
-numbers of a type, rounded up to half an ULP; numbers too small for all their digits count as 0.
+A correctly rounded result is off by at most 0.5 ULP. Each bound is the largest error over all
+numbers of a type, rounded up to half an ULP; subnormal numbers count as 0.
 
 Source, read in 2026-11: https://docs.jax.dev/en/latest/accuracy.html. Its column for CPUs is left
-out, because the packages that people install do not keep it: with JAX 0.12.0.1 `cbrt` was 0.94 ULP
-off on a CPU where the page says 0.5.
+out, because the packages that people install exceed it: with JAX 0.12.0.1 `cbrt` was off by 0.94
+ULP on a CPU, where the page says 0.5.
 """
 
 import functools

@@ -130,7 +130,7 @@ def shapes():
     return {
         "scalar": np.array(7, np.int32),
         "empty": np.zeros((0, 3), np.int32),
-        "no multiple of a tile": plane,
+        "not a multiple of a tile": plane,
         "five axes": np.arange(120, dtype=np.int32).reshape(2, 3, 1, 4, 5),
         "Fortran order": np.asfortranarray(plane),
         "transposed": plane.T,

@@ -15,7 +15,7 @@ from tpustarter.probe.finding import Finding
 MARIN = "https://github.com/marin-community/marin/issues/6736"
 """Where others measured `ppermute` on two generations (read 2026-11)."""
 
-WHOLE = "of psum_scatter the TPU compiler makes a whole psum here, and drops what is not kept"
+WHOLE = "the TPU compiler turns psum_scatter into a full psum here, and discards the rest"
 
 HINTS = {
     ("ppermute", "v5e"): "in a slice of 2x4 the next device is 1 to 4 hops away",
@@ -29,12 +29,12 @@ HINTS = {
 """What to know of a figure. `WHOLE` was seen in what libtpu 0.0.50.1 compiles for these two."""
 
 MEANS = (
-    "bus bandwidth is what leaves a device in one direction: half of this at most, less where links"
-    " are idle (ppermute, slices without wraparound links) or bytes take several hops (all_to_all"
-    " on a ring of n devices: about 4/n of all_gather)"
+    "bus bandwidth counts what leaves a device in one direction, so it is at most half of this"
+    " figure, and less if links are idle (ppermute, slices without wraparound links) or bytes take"
+    " several hops (all_to_all on a ring of n devices: about 4/n of all_gather)"
 )
 SHARED = "; {} devices share the links of a chip"
-VIRTUAL = "virtual CPU devices share one memory: these figures say nothing of any link"
+VIRTUAL = "virtual CPU devices share one memory, so these figures say nothing about links"
 
 
 def factor(name, count):

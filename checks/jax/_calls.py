@@ -1,7 +1,7 @@
-"""Programs that ask the host and tell it, and the functions on the host that they call.
+"""Programs that call functions on the host, with and without a result, and those functions.
 
-The rule to know: a function on the host runs on a thread of the runtime's while its program waits,
-and calls nothing of JAX's. Source: https://docs.jax.dev/en/latest/external-callbacks.html
+The rule to know: a function on the host runs on a thread of the runtime while its program waits,
+and must not call JAX. Source: https://docs.jax.dev/en/latest/external-callbacks.html
 """
 
 from functools import partial

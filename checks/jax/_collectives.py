@@ -1,7 +1,7 @@
-"""One row of devices, what each of them sends, and what is wrong with what each then holds.
+"""One row of devices, the blocks that each sends, and what is wrong with the blocks it receives.
 
-The rule to know: every device sends blocks of random whole numbers of its own, so a block that is
-found in the wrong place, is missing in a sum, or counts twice, tells whose it is.
+The rule to know: every device sends blocks of its own random whole numbers, so a block that is at
+the wrong index, is missing from a sum, or counts twice can be traced to its device.
 """
 
 import jax
@@ -102,7 +102,7 @@ def difference(actual, expected, named):
         return ""
     first = places[0]
     text = describe(actual[first], expected[first], named)
-    return text if len(actual) == 1 else f"place {first}: {text} ({len(places)} of {len(actual)})"
+    return text if len(actual) == 1 else f"index {first}: {text} ({len(places)} of {len(actual)})"
 
 
 def describe(actual, expected, named):

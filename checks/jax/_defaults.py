@@ -1,7 +1,7 @@
 """JAX's own settings, for claims about JAX as it is documented.
 
-The rule to know: who sets JAX_DISABLE_JIT or JAX_DEBUG_NANS gets another JAX on purpose, which
-`host.environment` reports. These claims are about the one it is without.
+The rule to know: JAX_DISABLE_JIT and JAX_DEBUG_NANS change JAX's behaviour on purpose, which
+`host.environment` reports. These claims are about JAX without them.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""The same work on every device at once, and which device has another answer than most.
+"""The same work on every device at once, and which devices differ from the majority.
 
-The rule to know: inputs are replicated, so each device computes everything by itself and nothing is
-exchanged. What most devices say is the answer; the others are named.
+The rule to know: inputs are replicated, so each device computes everything by itself and there is
+no communication. The result of the majority is the reference; the other devices are named.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """What minutes of work have shown: how much was compared, what that excludes, and how fast it was.
 
 The rule to know: nothing wrong in n comparisons excludes an error rate of 3 / n or more, at 95 %
-confidence. It holds for errors by chance: one that comes with heat, or with some numbers only,
-does not strike every comparison alike.
+confidence. It holds for random errors: an error that depends on heat, or on certain numbers, is
+not equally likely in every comparison.
 Source: https://en.wikipedia.org/wiki/Rule_of_three_(statistics)
 """
 
@@ -13,9 +13,9 @@ from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import tally
 from tpustarter.probe.finding import Finding
 
-AGAIN = "`tpustarter check jax.endurance --minutes 60` tries again; do not trust what fails twice"
+AGAIN = "run `tpustarter check jax.endurance --minutes 60`; do not trust a device that fails twice"
 
-ON_GPU = "`XLA_FLAGS=--xla_gpu_deterministic_ops=true tpustarter check jax.endurance` tries again"
+ON_GPU = "run `XLA_FLAGS=--xla_gpu_deterministic_ops=true tpustarter check jax.endurance`"
 """Source: https://github.com/openxla/xla/blob/main/docs/determinism.md"""
 
 OTHER = "not applicable: this device would have to convert them"
@@ -46,7 +46,7 @@ def of_rounds(rounds):
 def of_memory(memory):
     """Yield on which devices words changed, how much was covered, and what is excluded."""
     size = f"{len(memory.chunks) * memory.bytes / 2**20:.0f} MiB in {len(memory.chunks)} chunks"
-    note = "" if memory.limit_known else ": these devices do not say how much is free"
+    note = "" if memory.limit_known else ", because these devices do not report free memory"
     covered = f"{size}, {memory.passes} times{note}"
     yield Finding("JAX-SOAK-MEMORY-COVERED", "memory written on each device", "info", covered)
     if memory.words:

@@ -1,7 +1,7 @@
-"""FFT and matrix factors: how far they are from giving back what they were made of.
+"""FFT and matrix factors: how far their product is from the input that they were computed from.
 
-The rule to know: everything is put together again by NumPy in float64, so that only the error of
-the factors counts. It is divided by `n * 2**-24 * |A|` as in LAPACK's own tests, which pass below
+The rule to know: NumPy multiplies the factors again in float64, so that only the error of the
+factors counts. It is divided by `n * 2**-24 * |A|` as in LAPACK's own tests, which pass below
 30: https://github.com/Reference-LAPACK/lapack/blob/master/TESTING/LIN/spot01.f. JAX calls LAPACK
 on a CPU; for a TPU or a GPU no page states a bound.
 """

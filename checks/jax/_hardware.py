@@ -1,4 +1,4 @@
-"""What devices say of their places and their memory, beside what is known of their generation."""
+"""Coordinates and memory that devices report, compared with what is known of their generation."""
 
 import collections
 import math
@@ -84,7 +84,7 @@ def memory(devices):
         f"memory of {devices[0].device_kind}",
     )
     if not all(limits.values()):
-        yield Finding("JAX-MEMORY-LIMIT", name, "info", "not told: no reference for this device")
+        yield Finding("JAX-MEMORY-LIMIT", name, "info", "unknown: no reference for this device")
         return
     sizes = {device: limit / 2**30 for device, limit in limits.items()}
     common = collections.Counter(sizes.values()).most_common(1)[0][0]

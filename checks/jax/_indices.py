@@ -1,7 +1,7 @@
-"""What NumPy makes of indices, as JAX documents them.
+"""What NumPy returns for indices, with out-of-bounds indices treated as JAX documents them.
 
-The rule to know: negative indices count from the end first. What then lies outside is taken from
-the nearest place when reading, or filled where that is asked for, and left out when writing.
+The rule to know: negative indices count from the end first. An index that is then out of bounds
+reads the nearest element, or a fill value on request, and writes nothing.
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.at.html
 """
 

@@ -1,7 +1,7 @@
 """NumPy arrays that hold the same numbers in different memory.
 
-The rule to know: every layout of a type holds `numbers(dtype)` in the same places, so that only the
-way in which a reader walks through memory can make a difference.
+The rule to know: every layout of a type holds `numbers(dtype)` at the same indices, so that only
+the order in which a reader walks through memory can make a difference.
 """
 
 import jax.numpy as jnp

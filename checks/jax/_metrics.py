@@ -1,7 +1,7 @@
-"""What libtpu's monitoring library tells of links and chips, and what that means.
+"""What libtpu's monitoring library reports about links and chips, and what the values mean.
 
-The rule to know: nothing is good unless libtpu says so in the documented form. No data, a text in
-another form and a library that is missing are told as such.
+The rule to know: nothing is healthy unless libtpu says so in the documented form. Missing data, a
+text in another form and a missing library are reported as unknown.
 Source: https://docs.cloud.google.com/tpu/docs/tpu-monitoring-library
 """
 
@@ -56,7 +56,7 @@ LINKS = Scale(
     re.compile(r"(?P<who>[\w.:/-]+): *(?P<score>\d{1,2})"),  # tray1.chip3.ici0.int: 0
     "link",
     health,
-    "`tpustarter check jax.tpu_metrics -v` again; give back a TPU whose link stays so",
+    "run `tpustarter check jax.tpu_metrics -v` again; replace a TPU whose link stays unhealthy",
 )
 THROTTLING = Scale(
     "JAX-METRICS-THROTTLE",
@@ -64,7 +64,7 @@ THROTTLING = Scale(
     re.compile(r"(?P<who>\d+)-(?P<score>\d{1,2})"),  # 0-0
     "chip",
     slowed,
-    "measure speed again later: a throttled chip computes slower, and no other sign shows it",
+    "measure speed again later, because a throttled chip is slower without any other sign",
 )
 
 
@@ -76,7 +76,7 @@ def library():
     version = metadata.version(names[0])
     text = f"{names[0]} {host.plain(version, 40)}"
     if tuple(map(int, re.findall(r"\d+", version)[:3])) <= OLD:
-        return None, f"{text}, too old to be asked"
+        return None, f"{text}, too old to report metrics"
     try:
         sdk = importlib.import_module("libtpu.sdk")
     except ImportError:
@@ -142,4 +142,4 @@ def memory(total, used):
     yield Finding(code, name, "info", round(min(numbers) / 2**30, 2), unit="GiB")
     lost = {f"chip:{place}": f"{use} of {size} bytes" if use > size else ""
             for place, (use, size) in enumerate(zip(uses, numbers, strict=True))}  # fmt: skip
-    yield from tally("JAX-METRICS-USED", "chips that use no more than they have", lost)
+    yield from tally("JAX-METRICS-USED", "chips that use no more memory than they have", lost)

@@ -1,7 +1,7 @@
 """One step of training of a small network, as a program that no cache can know.
 
-The rule to know: the program holds a number and returns it. Who writes a new number into it gets
-another program, and whatever was compiled before, here or in an earlier process, returns another.
+The rule to know: the program contains a number and returns it. With a new number it is another
+program, so a program compiled before, here or in an earlier process, returns a different number.
 """
 
 import functools

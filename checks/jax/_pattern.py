@@ -1,7 +1,7 @@
 """Patterns in most of the free memory of every device: each is read, compared, and overwritten.
 
-The rule to know: a word follows from its place, its chunk and the number of the pass, so a word
-that is wrong, or stands elsewhere, differs. Every second pass writes the inverse of the one before.
+The rule to know: a word follows from its index, its chunk and the number of the pass, so a word
+that is wrong, or at another index, differs. Every second pass writes the inverse of the one before.
 """
 
 import jax

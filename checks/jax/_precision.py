@@ -14,8 +14,9 @@ such factors is off by sqrt(2) times that:
     float32, or six passes           24    2.5e-8   (only the product itself is rounded)
 
 A class reaches up to the geometric mean of its own error and the next one's, a factor of 2.8 or
-more to either side. Chopping in place of rounding makes errors 2.5 to 6 times larger; they stay in
-their class. Google says TPUs round to nearest even: https://cloud.google.com/tpu/docs/bfloat16
+more to either side. Truncation instead of rounding makes errors 2.5 to 6 times larger, which keeps
+them in their class. Google says that TPUs round to nearest even:
+https://cloud.google.com/tpu/docs/bfloat16
 """
 
 import numpy as np
@@ -61,12 +62,12 @@ ISSUE_RESULT = {
 """First element of their product. The issue shows the first for a CPU and the last for a TPU."""
 
 
-AGAIN = "`env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check jax.matmul_precision --isolate`"
-AGAIN += " tries again without compiler flags; do not trust a device that fails twice"
-WHO = "`env | grep -E 'JAX_DEFAULT_MATMUL|XLA_FLAGS|LIBTPU_INIT'` shows what asks for that"
+AGAIN = "run `env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check jax.matmul_precision --isolate`"
+AGAIN += " to test without compiler flags; do not trust a device that fails twice"
+WHO = "`env | grep -E 'JAX_DEFAULT_MATMUL|XLA_FLAGS|LIBTPU_INIT'` shows what requests it"
 TEACH = {
-    "one bfloat16 pass": "`jnp.dot(x, y, precision='highest')` gives float32 accuracy, slower",
-    "float32": "on a TPU the default is off by about 2e-03: `tpustarter learn jax/precision`",
+    "one bfloat16 pass": "`jnp.dot(x, y, precision='highest')` has float32 accuracy but is slower",
+    "float32": "on a TPU the default is off by about 2e-03; see `tpustarter learn jax/precision`",
 }
 """What to know about the arithmetic that plain code gets."""
 

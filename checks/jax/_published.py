@@ -1,4 +1,4 @@
-"""What devices are documented to reach in a second, and what people published that they measured.
+"""Documented peaks of devices per second, and rates that people measured and published.
 
 The rule to know: figures are of one JAX device, in the unit of the peak, and each names its source.
 """

@@ -1,8 +1,8 @@
-"""What a loop reaches in a second, device by device, beside what is documented and published.
+"""What a loop reaches in a second on each device, beside documented and published figures.
 
-The rule to know: documents give a peak, and a peak is no promise. A rate is judged only by what
-others published for the same chip and by what no chip can do; else it is told with its share of
-the peak. Where sources differ, the share is that of the lowest, and all are printed.
+The rule to know: documents give a peak, and a peak is not a promise. A rate fails only if it is far
+below what others published for the same chip, or above what any chip can do; otherwise it is
+reported as a fraction of the peak, of the lowest one where sources differ.
 """
 
 import statistics
@@ -14,7 +14,7 @@ from tpustarter.probe.target import target
 
 UNITS = {"TFLOP/s": 1e12, "TOP/s": 1e12, "GB/s": 1e9}
 
-IDLE = "`tpustarter check 'jax.*_rate' -v` tries again; let nothing else run on this machine"
+IDLE = "run `tpustarter check 'jax.*_rate' -v` again while nothing else runs on this machine"
 
 
 def rates(code, name, timing, devices, *, work, unit, kind=""):
@@ -63,7 +63,7 @@ def judge(rate, unit, device, kind):
     documented = f"{lowest} {unit}" + f" (others say {', '.join(others)})" * bool(others)
     actual = f"{100 * rate / figures[0]:.0f} %"
     if rate > IMPOSSIBLE * figures[-1]:
-        hint = "no chip exceeds its peak: the device is not what it says, or the clock is wrong"
+        hint = "no chip exceeds its peak, so the device misreports its kind, or the clock is wrong"
         return "warn", actual, f"at most {documented}", hint
     if row is None:
         return "info", actual, f"at most {documented}", None

@@ -1,7 +1,7 @@
-"""Every way to ask for a matmul precision, and what a traced program asks for.
+"""Every way to request a matmul precision, and what a traced program requests.
 
-The rule to know: a way is judged twice. What it asks for is in the traced program, on any platform;
-what the device did shows only where the arithmetic differs, which on a CPU it does not.
+The rule to know: a way is judged twice. The traced program shows on any platform what it requests.
+What the device did is visible only where the arithmetic differs, which on a CPU it does not.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Which device holds something else than it should, and what that is."""
+"""Which device holds the wrong numbers, and whose numbers they are."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def describe(actual, expected, shards, devices):
         return "zeros"
     for device, shard in zip(devices, shards, strict=True):
         if np.array_equal(actual, shard):
-            return f"the share of {label(device)}"
+            return f"the shard of {label(device)}"
         if np.array_equal(expected - actual, shard):
-            return f"lacks the share of {label(device)}"
+            return f"lacks the shard of {label(device)}"
     return f"{np.count_nonzero(actual != expected)} of {expected.size} numbers wrong"

@@ -1,8 +1,8 @@
 """The same work again and again on every device, compared bit for bit with what it gave at first.
 
-The rule to know: the rounds that make the reference and those that are compared with it are one
-compiled program, told from which round to which. Two inputs take turns, so that no compiler can
-move the work out of the loop, and nothing is exchanged, so that a wrong number is its device's own.
+The rule to know: one compiled program runs the rounds that make the reference and those that are
+compared with it; its arguments say which rounds. Two inputs alternate, so that no compiler can move
+the work out of the loop. There is no communication, so a wrong number is its device's own.
 """
 
 import time

@@ -1,7 +1,7 @@
-"""A matrix with NaN and infinities, and what operations must make of it.
+"""A matrix with NaN and infinities, and what operations must return for it.
 
 The rule to know: the same lines run in NumPy and in JAX, so that the expected value is the one that
-IEEE 754 gives. Rows 1 to 4 have sums that are no numbers; all others have whole ones.
+IEEE 754 gives. Rows 1 to 4 have sums that are NaN or infinite; all other sums are whole numbers.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Ways to spread one NumPy array over devices, and what each device is to hold then."""
+"""Ways to shard one NumPy array over devices, and what each device must hold then."""
 
 import jax
 import numpy as np
@@ -38,5 +38,5 @@ def difference(numbers, array, count):
         return f"on {len(shards)} of {count} devices"
     for shard in shards:
         if not np.array_equal(np.asarray(shard.data), numbers[shard.index]):
-            return f"other numbers on device:{shard.device.id}"
-    return "" if np.array_equal(np.asarray(array), numbers) else "other numbers as a whole"
+            return f"wrong numbers on device:{shard.device.id}"
+    return "" if np.array_equal(np.asarray(array), numbers) else "wrong numbers as a whole"

@@ -2,9 +2,7 @@
 
 from tpustarter.probe.finding import Finding, compare
 
-AGAIN = (
-    "`tpustarter check 'jax.*' --isolate -v` tries again; do not trust a machine that fails twice"
-)
+AGAIN = "run `tpustarter check 'jax.*' --isolate -v`; do not trust a machine that fails twice"
 
 
 def tally(code, name, differences, hint=AGAIN):

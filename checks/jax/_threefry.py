@@ -1,11 +1,11 @@
-"""Threefry-2x32 in NumPy, and the numbers JAX is to draw with it.
+"""Threefry-2x32 in NumPy, and the numbers that JAX must draw with it.
 
-The rule to know: every number is a function of the key and of its place alone, so any device can
-be asked for any number and there is one right answer.
+The rule to know: every number is a function of the key and of its index alone, so any device can
+compute any number, and there is one right answer.
 
 Cipher: Salmon and others, Parallel Random Numbers: As Easy as 1, 2, 3 (2011), 20 rounds. Test
 vectors: `kat_vectors` of Random123, https://github.com/DEShawResearch/random123. How JAX numbers
-the places: https://docs.jax.dev/en/latest/jax.random.html (`jax_threefry_partitionable`).
+the indices: https://docs.jax.dev/en/latest/jax.random.html (`jax_threefry_partitionable`).
 """
 
 import numpy as np

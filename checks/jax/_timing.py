@@ -1,12 +1,12 @@
-"""How long a loop takes: on each device alone, then on all at once; warmed up and repeated.
+"""How long a loop takes, on each device alone and then on all at once, warmed up and repeated.
 
-The rule to know: the loop runs on the device, and each device is told how often. So one program is
-compiled, warms up, finds out how often is long enough, and is measured; and a device that is told
-zero waits while another is measured, so that no clock but the host's is needed.
+The rule to know: the loop runs on the device, and the number of rounds is an argument for each
+device. So one program is compiled, warmed up, calibrated and measured; and a device with zero
+rounds waits while another is measured, so that no clock but the host's is needed.
 
 A loop is `function(times, x, *others) -> (x, sample)`, mapped over a row of devices:
-`times: int32[d]` says each device how often, `x` is what every round changes, `others` stay as
-they are, and `sample` is a small part of the last `x`.
+`times: int32[d]` is the number of rounds of each device, `x` is what every round changes, `others`
+stay as they are, and `sample` is a small part of the last `x`.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""A profiler trace: recorded in a folder that is gone afterwards, and read back.
+"""A profiler trace, recorded in a temporary folder and read back.
 
 The rule to know: a trace is a folder `plugins/profile/TIME/` with `HOST.xplane.pb`, which XProf
 reads, and `perfetto_trace.json.gz`, which is made from it on request.
@@ -17,7 +17,7 @@ from tpustarter.probe.finding import Finding, compare
 
 SPACE, PERFETTO = "xplane.pb", "perfetto_trace.json.gz"
 
-FIT = "`tpustarter check host.frameworks -v` says whether JAX fits what drives the device"
+FIT = "`tpustarter check host.frameworks -v` shows whether JAX fits the device's driver library"
 
 
 class Trace(NamedTuple):
@@ -80,7 +80,7 @@ def on_devices(platform, events):
     """Return the finding about events on the devices' own lines, which a TPU and a GPU have."""
     code, name = "JAX-PROFILE-DEVICE", "devices with lines of their own"
     if platform == "cpu":
-        return Finding(code, name, "info", "not applicable: a CPU works in threads of the host")
+        return Finding(code, name, "info", "not applicable: a CPU runs in threads of the host")
     own = f"/device:{platform.upper()}"
     lines = len({process for process, _ in events if own in process})
-    return compare(code, name, lines or "none", lines or "one at least", hint=FIT)
+    return compare(code, name, lines or "none", lines or "at least one", hint=FIT)

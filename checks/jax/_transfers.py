@@ -1,7 +1,7 @@
-"""Large arrays sent to devices and fetched back, each time with other bits, and what that took.
+"""Large arrays sent to devices and fetched back, each time with new bits, and how long that took.
 
-The rule to know: `np.asarray(x)` keeps what it fetched, so an `x` is fetched once, and sent anew
-for the next time. And a CPU device may use the memory of a NumPy array in place of a copy of it.
+The rule to know: `np.asarray(x)` caches what it fetched, so each `x` is fetched once, and a new one
+is sent for each repeat. A CPU device may use the memory of a NumPy array instead of copying it.
 """
 
 import math

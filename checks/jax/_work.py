@@ -1,7 +1,7 @@
-"""What a device is given to do in every round of endurance: one kind of work for each unit.
+"""What a device computes in every round of endurance: one kind of work for each unit.
 
-The rule to know: inputs are 32 random bits a number, and results are compared as bits. So every
-kind of work makes its own numbers of the bits, and returns numbers of 32 bits.
+The rule to know: each input is 32 random bits, and results are compared as bits. So every kind of
+work turns the bits into its own numbers, and returns numbers of 32 bits.
 """
 
 import jax

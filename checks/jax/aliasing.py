@@ -18,7 +18,7 @@ SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.array.html"
 AFTER = ["jax.devices_visible"]
 
 COPY = "`np.array(x)` is a copy that can be written to"
-KEEP = "do not write to a NumPy array once JAX has it, or hand over `a.copy()`"
+KEEP = "do not write to a NumPy array after passing it to JAX, or pass `a.copy()`"
 
 
 def copied_to_jax(array):
@@ -43,7 +43,7 @@ def programs(devices):
 
 
 def run():
-    """Write to each copy, and look whether the other side saw it."""
+    """Write to each copy, and check whether the other array changed."""
     x = jax.device_put(np.zeros(1024, np.float32), jax.local_devices()[0])
     view = "writable" if np.asarray(x).flags.writeable else "read-only"
     yield compare("JAX-ALIAS-VIEW", "np.asarray(x)", view, "read-only", hint=COPY)

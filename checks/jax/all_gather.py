@@ -38,7 +38,7 @@ def programs(devices):
 
 
 def run():
-    """Compare what each device gathered with all that the devices had."""
+    """Compare the array that each device gathered with the shards of all devices."""
     devices = jax.local_devices()
     numbers = _collectives.blocks(len(devices))
     named = _collectives.owners(numbers, devices)

@@ -37,7 +37,7 @@ def programs(devices):
 
 
 def run():
-    """Compare what each device got with the blocks that were meant for it."""
+    """Compare the blocks that each device received with those sent to it."""
     devices = jax.local_devices()
     numbers = _collectives.blocks(len(devices), len(devices))
     named = _collectives.owners(numbers, devices)

@@ -18,7 +18,7 @@ LESSON = "jax/array-conversion"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.asarray.html"
 AFTER = ["jax.devices_visible"]
 
-SWAPPED = ("refused by JAX", "`x.astype(x.dtype.newbyteorder('='))` before converting")
+SWAPPED = ("refused by JAX", "call `x.astype(x.dtype.newbyteorder('='))` before converting")
 
 
 def to_jax(array):
@@ -46,7 +46,7 @@ def programs(devices):
 
 
 def run():
-    """Send every type, bit pattern and kind of shape there and back."""
+    """Send every dtype, bit pattern and kind of shape to the device and back."""
     lost = {}
     for name in _arrays.names():
         entity, (text, refusal) = f"dtype:{name}", attempt(name)

@@ -57,7 +57,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Ask the device what arrived of each layout and size, and compare what comes back."""
+    """Fingerprint each layout and size on the device, and compare the array that comes back."""
     ask = jax.jit(fingerprint)
     arrays = _layouts.arrays("uint32")
     fingerprints = {name: int(ask(to_device(array))) for name, array in arrays.items()}

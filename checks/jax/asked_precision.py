@@ -18,7 +18,7 @@ LESSON = "jax/precision"
 SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
 AFTER = ["jax.devices_visible"]
 
-USE = "`jnp.matmul(x, y, precision='highest')` sets it in the call itself, whatever the context"
+USE = "`jnp.matmul(x, y, precision='highest')` sets it for that call, whatever the context is"
 DO = _precision.AGAIN.replace("matmul_precision", "asked_precision")
 
 
@@ -35,12 +35,12 @@ def programs(devices):
 
 
 def run():
-    """Read what each way asks for, then measure which arithmetic it got."""
+    """Read the precision that each way requests, then measure the arithmetic that it got."""
     device, pair = jax.local_devices()[0], _precision.scattered()
     lost = {}
     for name, way in _requests.WAYS.items():
         actual = _requests.requested(way.multiply, *pair)
-        lost[f"way:{name}"] = "" if actual == way.asks else f"asks for {actual}, not {way.asks}"
+        lost[f"way:{name}"] = "" if actual == way.asks else f"requests {actual}, not {way.asks}"
     yield from tally("JAX-REQUEST-ASKED", "ways that request their precision", lost, USE)
 
     lost = {}

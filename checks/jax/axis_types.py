@@ -40,7 +40,7 @@ def programs(devices):
 
 
 def run():
-    """Compare each device's part of each result with NumPy's, then the types with the documents."""
+    """Compare each shard of each result with NumPy's, then the types with the documentation."""
     devices = jax.local_devices()
     rng = np.random.default_rng(0)
     x, y = (rng.integers(-8, 9, (rows, WIDTH)) for rows in (2 * len(devices), WIDTH))

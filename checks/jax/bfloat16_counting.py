@@ -18,8 +18,8 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/bfloat16"
 AFTER = ["jax.devices_visible"]
 
 STEPS = 300
-SUM = "`jnp.sum` adds in float32; a loop of your own needs `jnp.int32` or `jnp.float32` to count"
-MORE = "the compiler kept more digits than the type has: do not rely on it"
+SUM = "`jnp.sum` accumulates in float32; to count in a loop, use `jnp.int32` or `jnp.float32`"
+MORE = "the compiler kept more digits than the type has, so do not rely on it"
 
 
 def count(small, middle, large):

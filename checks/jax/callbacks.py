@@ -21,8 +21,8 @@ LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.jax.dev/en/latest/external-callbacks.html"
 AFTER = ["jax.devices_visible"]
 
-CPU = "`export JAX_PLATFORMS=tpu,cpu`, or `cuda,cpu`: callbacks get their arrays on a CPU device"
-BARRIER = "`jax.effects_barrier()` waits until all of it has arrived"
+CPU = "run `export JAX_PLATFORMS=tpu,cpu`, or `cuda,cpu`, because callbacks need a CPU device"
+BARRIER = "`jax.effects_barrier()` waits until all callbacks have run"
 
 
 def programs(devices):
@@ -37,7 +37,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Compare answers with NumPy's and what was told with what was sent; at last, be refused."""
+    """Compare results with NumPy's, and reports with the numbers sent; then raise an error."""
     if _handover.cpu() is None:
         yield compare("JAX-CALLBACK-CPU", "CPU devices for callbacks", 0, 1, hint=CPU)
         return

@@ -40,7 +40,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Let the first rows of each array go round, and count and time the rounds."""
+    """Send the first rows of each array around the devices, and count and time the rounds."""
     devices = jax.local_devices()
     count = len(devices)
     yield _bus.links(devices[0])

@@ -21,9 +21,9 @@ LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
 AFTER = ["jax.devices_visible"]
 
-EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why nothing is taken from it"
-BROKEN = "`rm -r $JAX_COMPILATION_CACHE_DIR` where JAX warns of an entry: it replaces none itself"
-FOLDER = "`ls -ld $JAX_COMPILATION_CACHE_DIR`: without write permission, every start compiles again"
+EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` shows why programs miss the cache"
+BROKEN = "if JAX warns about an entry, run `rm -r $JAX_COMPILATION_CACHE_DIR`; it won't replace it"
+FOLDER = "see `ls -ld $JAX_COMPILATION_CACHE_DIR`; without write access, every start compiles again"
 
 
 def program():
@@ -45,10 +45,10 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Compile a program, take it from the cache, and see what JAX does where it cannot."""
+    """Compile a program, load it from the cache, and see what JAX does if loading fails."""
     if jax.process_index():
         yield Finding(
-            "JAX-CACHE-KEPT", "program", "info", "not applicable: only process 0 keeps any"
+            "JAX-CACHE-KEPT", "program", "info", "not applicable: only process 0 writes entries"
         )
         return
     [(_, _, (like,))] = programs(jax.local_devices())

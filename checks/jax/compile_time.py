@@ -26,10 +26,10 @@ PROGRAMS = 3
 """Programs that are compiled: the first one may find the compiler cold."""
 
 KEEP = (
-    "a program compiles for each shape and type: keep them the same, and let"
-    " `JAX_COMPILATION_CACHE_DIR` keep what is compiled for the next start"
+    "JAX compiles a program for each shape and dtype, so keep them the same, and set"
+    " `JAX_COMPILATION_CACHE_DIR` to keep compiled programs for the next start"
 )
-EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why JAX compiles again"
+EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` shows why JAX compiles again"
 
 
 def programs(devices):
@@ -42,7 +42,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Write programs that no cache can know, and call each of them twice."""
+    """Write programs that no cache can contain, and call each of them twice."""
     [(_, _, likes)] = programs(jax.local_devices())
     arguments = [jax.device_put(np.zeros(like.shape, like.dtype), like.sharding) for like in likes]
     numbers = [secrets.randbelow(2**30) for _ in range(PROGRAMS)]

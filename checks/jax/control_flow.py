@@ -20,7 +20,7 @@ LESSON = "jax/control-flow-and-batching"
 SOURCE = "https://docs.jax.dev/en/latest/control-flow.html"
 AFTER = ["jax.devices_visible"]
 
-COND = "`jnp.where(x > 0, x, -x)` or `jax.lax.cond` in place of `if x > 0:`"
+COND = "write `jnp.where(x > 0, x, -x)` or `jax.lax.cond` instead of `if x > 0:`"
 STEPS = {1: 0, 2: 1, 27: 111, 97: 118}  # https://oeis.org/A006577
 CHOSEN = {-5: 10, 0: 10, 1: 20, 2: 30, 99: 30}
 
@@ -64,7 +64,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Let numbers decide how often loops run and which branch is taken."""
+    """Run loops and branches whose counts and conditions depend on traced values."""
     device, lost = jax.local_devices()[0], {}
     for function, answers in ((steps_to_one, STEPS), (choose, CHOSEN)):
         for n, right in answers.items():

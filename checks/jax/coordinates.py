@@ -38,7 +38,7 @@ def programs(devices):
 
 
 def run():
-    """Look where all devices sit, then send rows along the links of those that are here."""
+    """Compare the coordinates of all devices, then send rows between the local ones."""
     yield from _hardware.places(jax.devices())
     devices = jax.local_devices()
     around = ring(devices)

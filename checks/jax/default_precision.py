@@ -21,7 +21,7 @@ SOURCE = "https://docs.jax.dev/en/latest/201/precision.html"
 AFTER = ["jax.devices_visible"]
 ENV = {"JAX_DEFAULT_MATMUL_PRECISION": "highest"}
 
-CALL = "`jnp.matmul(x, y, precision='highest')` sets it in the code; something resets the variable"
+CALL = "something overrides the variable; `jnp.matmul(x, y, precision='highest')` takes precedence"
 DO = _precision.AGAIN.replace("matmul_precision", "default_precision")
 
 
@@ -38,7 +38,7 @@ def programs(devices):
 
 
 def run():
-    """Compare the variable with JAX's setting, what plain code requests, and what it gets."""
+    """Compare the variable with JAX's setting, and with the precision that plain code gets."""
     variable = os.environ.get("JAX_DEFAULT_MATMUL_PRECISION") or "not set"
     setting = jax.config.values["jax_default_matmul_precision"] or "not set"
     name = "setting that JAX_DEFAULT_MATMUL_PRECISION makes"
@@ -48,11 +48,20 @@ def run():
     asks = _requests.requested(multiply_plain, *pair)
     expected = "HIGHEST" if highest else "nothing"
     if variable in ("highest", "not set"):
-        yield compare("JAX-ENVIRONMENT-ASKED", "plain code requests", asks, expected, hint=CALL)
+        yield compare(
+            "JAX-ENVIRONMENT-ASKED", "precision that plain code requests", asks, expected, hint=CALL
+        )
 
     product = jax.jit(multiply_plain)(*jax.device_put(pair, jax.local_devices()[0]))
     kind = _precision.classify(_precision.relative_error(product, pair))
     documented = _precision.DOCUMENTED[target().platform][2 if highest else 0]
     verdict = "fail" if _precision.worse(kind, documented) else "ok"
     hint = DO if verdict == "fail" else None
-    yield Finding("JAX-ENVIRONMENT-DONE", "plain code gets", verdict, kind, documented, hint=hint)
+    yield Finding(
+        "JAX-ENVIRONMENT-DONE",
+        "arithmetic that plain code gets",
+        verdict,
+        kind,
+        documented,
+        hint=hint,
+    )

@@ -19,7 +19,7 @@ LESSON = "start/chips-cores-devices"
 SOURCE = "https://docs.jax.dev/en/latest/multi_process.html"
 AFTER = ["jax.devices_visible"]
 
-OTHERS = "`env | grep -E 'TPU_|JAX_'` shows what describes other processes to this one"
+OTHERS = "`env | grep -E 'TPU_|JAX_'` shows the variables that describe other processes"
 
 
 def answer(x):
@@ -34,7 +34,7 @@ def programs(devices):
 
 
 def run():
-    """Count ids and processes, then let each device answer with its place and its own row."""
+    """Count ids and processes, then let each device return its index and its own row."""
     devices, local = jax.devices(), jax.local_devices()
     yield from numbered(devices)
     yield from processes(devices, local, jax.process_index(), jax.process_count())

@@ -18,10 +18,10 @@ LESSON = "jax/is-it-really-the-tpu"
 SOURCE = "https://docs.cloud.google.com/tpu/docs/troubleshooting/trouble-jax"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
 
-WHY = '`JAX_PLATFORMS={} python -c "import jax; print(jax.devices())"` says why it is not used'
+WHY = '`JAX_PLATFORMS={} python -c "import jax; print(jax.devices())"` shows why not'
 LIMITS = "`env | grep -E 'TPU_|JAX_|XLA_FLAGS'` shows what limits the devices of a process"
-CHIPS = "`tpustarter check 'host.*' -v` lists the chips this machine shows"
-ALONE = "`tpustarter check jax.devices_visible --isolate -v` tests it in a process of its own"
+CHIPS = "`tpustarter check 'host.*' -v` lists the chips of this machine"
+ALONE = "`tpustarter check jax.devices_visible --isolate -v` tests them in a process of its own"
 
 
 def answer(x):
@@ -36,7 +36,7 @@ def programs(devices):
 
 
 def run():
-    """Compare platform, count and kind with what this run asked for, then ask every device."""
+    """Compare platform, count and kind with the target, then compute on every device."""
     requested, devices, platform = target(), jax.local_devices(), jax.default_backend()
     why = WHY.format(requested.platform)
     yield compare("JAX-DEVICES-PLATFORM", "JAX runs on", platform, requested.platform, hint=why)

@@ -27,10 +27,10 @@ TRIPS, QUEUES, QUEUED = 50, 5, 100
 MADE = 1 + TRIPS + QUEUES * QUEUED
 
 WORK = (
-    "a call must have much more to do than this takes: make a step larger, or put the loop over"
-    " steps into the compiled program (`jax.lax.fori_loop`)"
+    "a call must compute for much longer than its dispatch takes, so use larger steps, or move the"
+    " loop over steps into the compiled program (`jax.lax.fori_loop`)"
 )
-LATE = "do not wait after each call: JAX queues the next while the device works; read results late"
+LATE = "do not wait after each call, and read results late, so that JAX can queue calls"
 
 
 def add_one(x):
@@ -63,7 +63,7 @@ def time_calls(program, x):
 
 @with_defaults
 def run():
-    """Count and time calls that have next to nothing to do."""
+    """Count and time calls that compute almost nothing."""
     for name, function, (like,) in programs(jax.local_devices()):
         program, devices = jax.jit(function), row(like)
         x = program(jax.device_put(np.zeros(like.shape, like.dtype), like.sharding))  # compiles

@@ -24,8 +24,8 @@ AFTER = ["jax.devices_visible"]
 ENV = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 """Keeps `import torch` from starting a TPU that JAX already has."""
 
-ORDER = "`jnp.from_dlpack(np.ascontiguousarray(a))`, or `jnp.asarray(a)`: see jax issue 17784"
-HOST = "`torch.from_numpy(np.array(x))` and `jnp.asarray(tensor.numpy())` go through the host"
+ORDER = "use `jnp.from_dlpack(np.ascontiguousarray(a))` or `jnp.asarray(a)`; see jax issue 17784"
+HOST = "`torch.from_numpy(np.array(x))` and `jnp.asarray(tensor.numpy())` copy through the host"
 
 
 def add_one(x):
@@ -51,7 +51,7 @@ def to_numpy(array):
 
 @with_defaults
 def run():
-    """Hand over types and memory orders between JAX and NumPy, and PyTorch where it is there."""
+    """Exchange dtypes and memory orders between JAX, NumPy and, if installed, PyTorch."""
     device, cpu = jax.local_devices()[0], _handover.cpu()
     array = np.arange(1024, dtype=np.float32)
     refused = reason(lambda: to_numpy(jax.device_put(array, device)))

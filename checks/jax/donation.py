@@ -57,7 +57,7 @@ def donate(function, x):
 
 @with_defaults
 def run():
-    """Lend an array, then donate it, then donate one whose memory fits no result."""
+    """Pass an array, then donate it, then donate one whose memory fits no result."""
     sent, numbers = np.arange(1024, dtype=np.float32), np.arange(1024, dtype=np.float32)
     x, y = jax.device_put((sent, numbers), jax.local_devices()[0])
     jax.block_until_ready(jax.jit(add_one)(x))

@@ -57,7 +57,7 @@ def programs(devices):
 
 
 def run():
-    """Compare each share with NumPy's integers, then the exchange with what the devices held."""
+    """Compare each shard with NumPy's integers, then what the devices exchanged."""
     devices = jax.local_devices()
     draw = np.random.default_rng(0)
     x = draw.integers(0, 16, (len(devices), WIDTH, WIDTH))

@@ -66,7 +66,7 @@ def programs(devices):
 
 @_defaults.with_defaults
 def run():
-    """Make each operation once, then often: on each device alone, and on all."""
+    """Run each operation once, then often, on each device alone and on all."""
     (_, fill, most), *loops = programs(devices := jax.local_devices())
     for name, loop, (times, *arrays) in loops:
         a, b = (jax.jit(fill)(*placed([np.int32(largest)], most)) for largest in _stream.LARGEST)

@@ -19,8 +19,8 @@ LESSON = "jax/indexing"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 AFTER = ["jax.devices_visible"]
 
-ARRAY = "`x[np.array([0, 2])]` in place of `x[[0, 2]]`"
-SET = "`x = x.at[0].set(9)` gives a changed copy"
+ARRAY = "write `x[np.array([0, 2])]` instead of `x[[0, 2]]`"
+SET = "`x = x.at[0].set(9)` returns a changed copy"
 
 
 def pick(x, i):

@@ -18,7 +18,7 @@ AFTER = ["jax.devices_visible"]
 
 OPERATIONS = ("x + y", "x - y", "x * y", "-x", "x // y", "x % y", "x << n", "x >> n", "x ^ y", "~x")
 TYPES = ("int8", "uint8", "int32", "uint32")
-CLIP = "`jnp.clip(x, 0, 255).astype(jnp.uint8)` does the same on every backend"
+CLIP = "`jnp.clip(x, 0, 255).astype(jnp.uint8)` gives the same result on every backend"
 LEFT = (  # what `leave` returns
     ("JAX-INTEGER-DIVIDE", "7 / 0 and -2**31 / -1 in int32", "test `y == 0` before you divide"),
     ("JAX-INTEGER-SHIFT", "7 << 32 and -2**31 << 33 in int32", "shift by less than 32 bits"),
@@ -55,7 +55,7 @@ def programs(devices):
 
 
 def run():
-    """Compare every type at its ends with NumPy, then look at what is left to the backend."""
+    """Compare every dtype at its limits with NumPy, then report backend-dependent results."""
     device, sent = jax.local_devices()[0], [array for dtype in TYPES for array in ends(dtype)]
     results, lost = jax.jit(wrap)(*jax.device_put(sent, device)), {}
     for index, dtype in enumerate(TYPES):

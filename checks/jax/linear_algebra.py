@@ -50,7 +50,7 @@ def programs(devices):
 
 
 def run():
-    """Put factors and waves together again in float64, and judge what is left."""
+    """Reconstruct the inputs in float64, and judge the remaining error."""
     a, c, b = jax.device_put(_factors.matrices(), jax.local_devices()[0])
     results = jax.device_get({**jax.jit(factor)(a, c, b), **jax.jit(transform)(a)})
     results = {name: [np.float64(part) for part in parts] for name, parts in results.items()}

@@ -19,7 +19,7 @@ LESSON = "jax/precision"
 SOURCE = "https://docs.jax.dev/en/latest/accuracy.html"
 AFTER = ["jax.devices_visible"]
 
-TEACH = "`jax.lax.exp(x, accuracy=jax.lax.AccuracyMode.HIGHEST)` is off by 1.5 ULP at most, slower"
+TEACH = "`jax.lax.exp(x, accuracy=jax.lax.AccuracyMode.HIGHEST)` is within 1.5 ULP, but slower"
 
 
 def evaluate(x, b):

@@ -44,7 +44,7 @@ def programs(devices):
 
 
 def run():
-    """Measure each precision against float64, and say which arithmetic it was."""
+    """Measure each precision against float64, and name the arithmetic that it used."""
     setting = jax.config.values["jax_default_matmul_precision"]
     yield Finding("JAX-PRECISION-SETTING", "default precision", "info", setting or "not set")
     platform, device = target().platform, jax.local_devices()[0]

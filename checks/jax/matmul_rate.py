@@ -63,7 +63,7 @@ def programs(devices):
 
 @_defaults.with_defaults
 def run():
-    """Multiply once on the first device, then often: on each device alone, and on all."""
+    """Multiply once on the first device, then often on each device alone and on all."""
     devices, exact = jax.local_devices(), {}
     triples = zip(*[iter(programs(devices))] * 3, strict=True)
     for (name, make, start), (_, once, pair), (_, loop, (times, *_)) in triples:

@@ -52,7 +52,7 @@ def run():
     ratios = {}
     for name, kind, result, pair in results(outputs, operands):
         ratios[f"shape:{name}"] = _products.excess(result, kind, pair, rounding)
-    lost = {name: "" if ratio <= 1 else f"{ratio:.3g} times the error documented"
+    lost = {name: "" if ratio <= 1 else f"{ratio:.3g} times the documented error"
             for name, ratio in ratios.items()}  # fmt: skip
     yield from tally("JAX-SHAPES-ERROR", f"products as accurate as {documented}", lost)
     worst = max(ratios, key=lambda name: ratios[name])
@@ -72,7 +72,7 @@ def differences(outputs, operands):
     for name, kind, result, pair in results(outputs, operands):
         expected = np.asarray(kind.host(*pair))
         if result.shape != expected.shape:
-            yield name, f"{list(result.shape)} in place of {list(expected.shape)}"
+            yield name, f"{list(result.shape)} instead of {list(expected.shape)}"
         else:
             wrong = np.count_nonzero(np.asarray(result) != expected)
             yield name, f"{wrong} of {expected.size} numbers wrong" if wrong else ""

@@ -19,8 +19,8 @@ ESTIMATE_S = 0.2
 LESSON = "jax/64-bit"
 SOURCE = "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html"
 AFTER = ["jax.devices_visible"]
-X64 = "`JAX_ENABLE_X64=1` keeps 64 bits; on a TPU that is slow"
-FITS = "`assert np.abs(x).max() < 2**31` before converting, or run with `JAX_ENABLE_X64=1`"
+X64 = "`JAX_ENABLE_X64=1` keeps 64 bits, which is slow on a TPU"
+FITS = "use `assert np.abs(x).max() < 2**31` before converting, or run with `JAX_ENABLE_X64=1`"
 
 
 def add_one(x):

@@ -18,7 +18,7 @@ LESSON = "jax/indexing"
 SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.Array.at.html"
 AFTER = ["jax.devices_visible"]
 
-HINT = "`jnp.clip(i, 0, len(x) - 1)` before indexing, and report what this check prints to JAX"
+HINT = "use `jnp.clip(i, 0, len(x) - 1)` before indexing, and report this check's output to JAX"
 
 
 def read(x, i):
@@ -60,7 +60,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Read and write at places that are not there, and compare with the documented rules."""
+    """Read and write out of bounds, and compare with the documented rules."""
     x = np.arange(_indices.COUNT, dtype=np.int32) * 11
     yield from compare(read, _indices.reads, x, np.array(_indices.READ, np.int32))
     yield from compare(write, _indices.writes, x, np.array(_indices.WRITE, np.int32))

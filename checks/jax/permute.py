@@ -50,7 +50,7 @@ def programs(devices):
 
 
 def run():
-    """Compare what each device was sent with what the sender had."""
+    """Compare the rows that each device received with the rows of the sender."""
     devices = jax.local_devices()
     numbers = _collectives.blocks(len(devices))
     named = _collectives.owners(numbers, devices)

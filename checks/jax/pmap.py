@@ -20,7 +20,7 @@ LESSON = "jax/sharding"
 SOURCE = "https://docs.jax.dev/en/latest/migrate_pmap.html"
 AFTER = ["jax.devices_visible"]
 
-NEW = "new code: `jax.jit` with sharded arrays, or `jax.shard_map`"
+NEW = "in new code, use `jax.jit` with sharded arrays, or `jax.shard_map`"
 
 
 def own_row(x, y):
@@ -42,7 +42,7 @@ def programs(devices):
 
 
 def run():
-    """Compare both results with NumPy's, called plainly and from within another program."""
+    """Compare both results with NumPy's, called directly and from within another program."""
     devices = jax.local_devices()
     x = _collectives.blocks(len(devices))
     y = x[0]

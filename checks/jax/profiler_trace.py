@@ -20,7 +20,7 @@ SOURCE = "https://docs.jax.dev/en/latest/profiling.html"
 AFTER = ["jax.devices_visible"]
 
 MARK = "tpustarter marks this work"
-WAIT = "`jax.block_until_ready(result)` before the trace ends, or the work is not in it"
+WAIT = "call `jax.block_until_ready(result)` before the trace ends, or the work is missing"
 
 
 def profiled_work(x):
@@ -41,7 +41,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Trace a program that is compiled already, and look for it in what was written."""
+    """Trace a program that is already compiled, and look for it in the files."""
     [(_, function, (like,))] = programs(jax.local_devices())
     program, x = jax.jit(function), jax.device_put(np.ones(like.shape, like.dtype), like.sharding)
     jax.block_until_ready(program(x))

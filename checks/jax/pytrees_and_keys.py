@@ -23,7 +23,7 @@ SOURCE = "https://docs.jax.dev/en/latest/jep/9263-typed-keys.html"
 AFTER = ["jax.devices_visible"]
 
 IMPL = "threefry2x32"
-DATA = "`jax.random.key_data(key)` gives numbers, `jax.random.wrap_key_data` the key again"
+DATA = "`jax.random.wrap_key_data` turns the numbers of `jax.random.key_data(key)` into a key"
 
 
 def tree(weights, small, table, step, mask):

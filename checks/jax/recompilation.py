@@ -19,8 +19,8 @@ ESTIMATE_S = 0.1
 LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/tracing.html"
 AFTER = ["jax.devices_visible"]
-EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` says why JAX compiles again"
-SAME = "keep shapes and types of a training step the same, and pad smaller batches"
+EXPLAIN = "`JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py` shows why JAX compiles again"
+SAME = "keep the shapes and dtypes of a training step the same, and pad smaller batches"
 
 
 def twice(x):

@@ -47,7 +47,7 @@ def programs(devices):
 
 
 def run():
-    """Compare what each device kept with its rows of NumPy's sum."""
+    """Compare the shard that each device kept with its rows of NumPy's sum."""
     devices = jax.local_devices()
     numbers = _collectives.blocks(len(devices), ROWS * len(devices))
     sums = numbers.sum(0).reshape(len(devices), ROWS, -1)

@@ -49,7 +49,7 @@ def programs(devices):
 
 
 def run():
-    """Compare with NumPy what has one right answer, and the bits of the rest across devices."""
+    """Compare exact results with NumPy's, and the bits of the others across devices."""
     devices, numbers = jax.local_devices(), _reductions.draw()
     for _, function, _ in programs(devices):
         work = jax.jit(function)

@@ -25,7 +25,7 @@ AFTER = ["jax.devices_visible"]
 OWN_PROCESS = True
 
 STATE = ("weights", "momentum")
-VIEW = "save `x.view(np.uint16)`, and `.view(jnp.bfloat16)` what you load: that loses nothing"
+VIEW = "save `x.view(np.uint16)`, and apply `.view(jnp.bfloat16)` after loading"
 
 
 def next_step(weights, momentum):
@@ -57,7 +57,7 @@ def arrays(devices):
 
 @with_defaults
 def run():
-    """Write and read arrays with each library that is installed, then go on computing."""
+    """Write and read arrays with each installed library, then continue computing."""
     devices, step = jax.local_devices(), jax.jit(next_step)
     sent = arrays(devices)
     with tempfile.TemporaryDirectory() as folder:

@@ -34,7 +34,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Spread numbers in each way, and compare every part, the whole, and its transpose."""
+    """Shard an array in each way, and compare every shard, the whole, and its transpose."""
     devices, program = jax.local_devices(), jax.jit(turned)
     count, parts, back = len(devices), {}, {}
     numbers = np.arange(6 * count * count, dtype=np.int32).reshape(2 * count, 3 * count)

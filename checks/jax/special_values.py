@@ -46,7 +46,7 @@ def programs(devices):
 
 
 def run():
-    """Compare each operation with NumPy, then see that no product hides what is not finite."""
+    """Compare each operation with NumPy, then check that no product hides NaN or infinity."""
     x, device = _special.special(), jax.local_devices()[0]
     with np.errstate(all="ignore"):
         expected = _special.inside(np, x)

@@ -47,7 +47,7 @@ def library():
 
 @with_defaults
 def run():
-    """Let every chip work and send, then ask libtpu for links, throttling and memory."""
+    """Let every chip compute and send, then read links, throttling and memory from libtpu."""
     devices, sent = jax.local_devices(), _collectives.blocks(len(jax.local_devices()))
     rows = _collectives.shard_rows(_collectives.execute(programs(devices), sent), devices)
     lost = {label(device): "" if np.array_equal(got, own) else "other numbers"

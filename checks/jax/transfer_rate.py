@@ -22,12 +22,12 @@ AFTER = ["jax.devices_visible"]
 MIB = {"cpu": (4, 1)}
 """Size of the array for one device, and of each part of the array for all; elsewhere 256 and 64."""
 
-SHARED = "no transfer: NumPy and a CPU device use the same memory"
+SHARED = "no transfer, because NumPy and a CPU device use the same memory"
 
 HINTS = {
-    "tpu": "PCIe carries about 15 GB/s to and from a chip, 32 of a v6e"
-    " (https://jax-ml.github.io/scaling-book/tpus): keep arrays on the device between steps",
-    "cpu": "what is copied here stays in the host's memory: a TPU lies behind PCIe",
+    "tpu": "PCIe carries about 15 GB/s to and from a chip, 32 GB/s on v6e"
+    " (https://jax-ml.github.io/scaling-book/tpus), so keep arrays on the device between steps",
+    "cpu": "these copies stay in the host's memory, while a TPU is reached over PCIe",
 }
 
 
@@ -43,7 +43,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Send arrays to one device, then to all, look at them there, and fetch them back."""
+    """Send arrays to one device, then to all, check them there, and fetch them back."""
     devices = jax.local_devices()
     hint = HINTS.get(devices[0].platform)
     for name, function, (like,) in programs(devices):

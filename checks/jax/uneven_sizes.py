@@ -57,7 +57,7 @@ def attempt(action, expected):
 
 
 def run():
-    """Cut numbers unevenly as an argument, within a program and at its end."""
+    """Shard an array unevenly as an argument, within a program and as its result."""
     devices = jax.local_devices()
     count, sharding = len(devices), NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
     x = np.arange(count + 1, dtype=np.int32)

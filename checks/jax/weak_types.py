@@ -20,7 +20,7 @@ AFTER = ["jax.devices_visible"]
 
 DTYPES = ("int8", "uint8", "int32", "float16", "bfloat16", "float32")
 REPORT = "report it to JAX with the output of `jax.print_environment_info()`"
-WEAK = "write `x + 1.0`, or `x + scale.astype(x.dtype)`: a NumPy scalar has a dtype of its own"
+WEAK = "write `x + 1.0`, or `x + scale.astype(x.dtype)`, because a NumPy scalar has its own dtype"
 
 
 def with_python_numbers(*arrays):
@@ -61,7 +61,7 @@ def numbers():
 
 @with_defaults
 def run():
-    """Compute with numbers of Python, of NumPy and of other arrays, and look at the types."""
+    """Combine arrays with Python scalars, NumPy scalars and other arrays, and compare dtypes."""
     plain, arrays = np.arange(8), jax.device_put(numbers(), jax.local_devices()[0])
     lost = {f"sum:{name}": differs(x, name.split()[0], plain * 2.5 if "*" in name else plain + 1)
             for name, x in jax.jit(with_python_numbers)(*arrays).items()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""One small model and what a step of it should be, in float64 on the host.
+"""One small model, and the correct result of its training step, in float64 on the host.
 
 The rule to know: inputs, targets and weights are small whole numbers, so that the products of the
 first step are exact in bfloat16 and the sums in float32, whatever a TPU's matmul rounds to.

@@ -2,8 +2,7 @@
 
 from tpustarter.probe.finding import Finding, compare
 
-AGAIN = "`tpustarter check 'keras.*' --isolate -v` tries again; do not trust a machine that"
-AGAIN += " fails twice"
+AGAIN = "run `tpustarter check 'keras.*' --isolate -v`; do not trust a machine that fails twice"
 
 
 def tally(code, name, differences, hint=AGAIN):

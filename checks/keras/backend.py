@@ -15,8 +15,8 @@ LESSON = "setup/install-keras"
 SOURCE = "https://keras.io/getting_started/"
 AFTER = ["host.frameworks"]
 
-SET = "`export KERAS_BACKEND=jax` before Keras is imported: it can't be changed afterwards"
-REACH = "`tpustarter check jax.devices_visible -v` says what JAX sees"
+SET = "run `export KERAS_BACKEND=jax`, because the backend is fixed once Keras is imported"
+REACH = "`tpustarter check jax.devices_visible -v` shows what JAX sees"
 
 
 def backend():
@@ -30,7 +30,7 @@ def computed():
 
 
 def run():
-    """Ask Keras for its backend, then look at what an operation returns, and where it lies."""
+    """Read the backend from Keras, then check the type and the device of a result."""
     yield Finding("KERAS-BACKEND-VERSION", "keras", "info", keras.__version__)
     yield Finding("KERAS-BACKEND-JAX", "jax", "info", jax.__version__)
     name = "backend that computes for Keras"
@@ -42,8 +42,8 @@ def run():
     yield compare("KERAS-BACKEND-SUM", "sum of 0 to 127", int(result), 8128, hint=REACH)
     if is_jax:
         platform = next(iter(result.devices())).platform
-        yield compare("KERAS-BACKEND-PLATFORM", "they lie on", platform, target().platform,
-                      hint=REACH)  # fmt: skip
+        name = "platform of the results"
+        yield compare("KERAS-BACKEND-PLATFORM", name, platform, target().platform, hint=REACH)
     devices, expected = len(keras.distribution.list_devices()), target().devices
     if expected is None:
         yield Finding("KERAS-BACKEND-DEVICES", "devices that Keras lists", "info", devices)

@@ -1,4 +1,4 @@
-"""`DataParallel` trains on every device, as one would."""
+"""`DataParallel` on every device trains as one device would."""
 
 import jax
 import keras
@@ -17,7 +17,7 @@ LESSON = "jax/every-device"
 SOURCE = "https://keras.io/api/distribution/data_parallel/"
 AFTER = ["keras.backend"]
 
-ALL = "`keras.distribution.set_distribution(keras.distribution.DataParallel())` before the model"
+ALL = "call `keras.distribution.set_distribution(keras.distribution.DataParallel())` first"
 SAME = "run it again with `--isolate`; do not trust devices that disagree twice"
 ROWS = 16
 
@@ -35,7 +35,7 @@ def trained(x, y):
 
 
 def run(devices=None):
-    """Distribute a batch, train one step, and compare what each device then has."""
+    """Distribute a batch, train one step, and compare the weights of each device."""
     devices = devices or jax.local_devices()
     with distribution().scope():
         x, y = _model.batch(ROWS * len(devices))
@@ -48,12 +48,12 @@ def run(devices=None):
                   hint=ALL)  # fmt: skip
     lost = {f"device:{device.id}": "" if held.get(device) == ROWS else f"rows: {held.get(device)}"
             for device in devices}  # fmt: skip
-    yield from tally("KERAS-EVERY-ROWS", "devices with an equal part", lost, ALL)
+    yield from tally("KERAS-EVERY-ROWS", "devices with an equal shard", lost, ALL)
     expected_loss, reference = _model.reference(x, y)
     own = {shard.device: _model.off(shard.data, reference) for shard in weights.addressable_shards}
     lost = {f"device:{device.id}": "" if own.get(device, 1) <= _model.BOUND else
             f"off by {own.get(device, 1):.1e}" for device in devices}  # fmt: skip
-    yield from tally("KERAS-EVERY-WEIGHTS", "devices with the weights of one", lost, SAME)
+    yield from tally("KERAS-EVERY-WEIGHTS", "devices with the weights of one device", lost, SAME)
     same = abs(loss / expected_loss - 1) <= _model.BOUND
     yield Finding("KERAS-EVERY-LOSS", "loss of the whole batch", "ok" if same else "fail", loss,
                   expected_loss, hint=None if same else SAME)  # fmt: skip

@@ -15,8 +15,8 @@ LESSON = "jax/train-a-model"
 SOURCE = "https://keras.io/api/metrics/"
 AFTER = ["keras.backend"]
 
-WEIGHT = "`model.evaluate(x, y, sample_weight=...)` with `weighted_metrics=[...]` in `compile`:"
-WEIGHT += " those of `metrics=[...]` do not look at the weights"
+WEIGHT = "pass `sample_weight` to `model.evaluate`, and `weighted_metrics=[...]` to `compile`,"
+WEIGHT += " because `metrics=[...]` ignores the weights"
 ROWS, BATCH = 21, 8
 
 
@@ -49,7 +49,7 @@ def run():
         f"metric:{name}": "" if abs(found[name] - value) < 1e-6 else f"{found[name]} for {value}"
         for name, value in expected.items()
     }
-    yield from tally("KERAS-EXACT-METRICS", "metrics equal to those of NumPy", lost, WEIGHT)
+    yield from tally("KERAS-EXACT-METRICS", "metrics equal to NumPy's", lost, WEIGHT)
     plain = evaluated(rows[:, :1], rows[:, 1:], None)["binary_accuracy"]
     yield Finding("KERAS-EXACT-UNWEIGHTED", "accuracy if the padding counts", "info",
                   round(plain, 6), round(expected["binary_accuracy"], 6),

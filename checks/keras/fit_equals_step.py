@@ -1,4 +1,4 @@
-"""`fit` takes the step that JAX code written by hand takes."""
+"""`fit` takes the same step as hand-written JAX code."""
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +15,8 @@ LESSON = "jax/train-a-model"
 SOURCE = "https://keras.io/guides/custom_train_step_in_jax/"
 AFTER = ["keras.backend"]
 
-SAME = "compare loss, optimizer and order of the rows: `fit` shuffles unless told otherwise"
-STATE = "hand `stateless_call` all variables, and keep what it returns"
+SAME = "compare loss, optimizer and order of the rows, which `fit` shuffles by default"
+STATE = "pass all variables to `stateless_call`, and keep the ones that it returns"
 ROWS, STEPS = 32, 4
 
 
@@ -57,11 +57,11 @@ def run():
     x, y = _model.batch(ROWS * STEPS)
     first = fitted(_model.fresh(), x[:ROWS], y[:ROWS])
     off = _model.off(first, _model.reference(x[:ROWS], y[:ROWS])[1])
-    yield compare("KERAS-FIT-FIRST", "the first step of `fit` is that of float64",
+    yield compare("KERAS-FIT-FIRST", "the first step of `fit` equals the step in float64",
                   off <= _model.BOUND, expected=True, hint=SAME)  # fmt: skip
     weights, loss = by_hand(_model.fresh(), x, y)
     off = _model.off(weights, fitted(_model.fresh(), x, y))
     # The weights of later steps are no whole numbers: a TPU rounds them, in both ways alike.
     yield Finding("KERAS-FIT-LOSS", "loss of the last step by hand", "info", loss)
-    yield compare("KERAS-FIT-SAME", f"weights after {STEPS} steps are those of the loop",
+    yield compare("KERAS-FIT-SAME", f"weights after {STEPS} steps equal those of the loop",
                   off <= 10 * _model.BOUND, expected=True, hint=STATE)  # fmt: skip

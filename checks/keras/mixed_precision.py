@@ -15,7 +15,7 @@ LESSON = "jax/precision"
 SOURCE = "https://keras.io/api/mixed_precision/"
 AFTER = ["keras.backend"]
 
-POLICY = "`keras.mixed_precision.set_global_policy('mixed_bfloat16')` before the model is built"
+POLICY = "call `keras.mixed_precision.set_global_policy('mixed_bfloat16')` before the model"
 WIDTH, ROUNDED = 256, 9.4e-3
 """Numbers per row, and the most that a product of bfloat16 numbers is off by, relatively."""
 
@@ -33,17 +33,17 @@ def layer():
 
 
 def run():
-    """Look at the types that a layer keeps and computes with, and at its error."""
+    """Check the dtypes that a layer stores and computes with, and its error."""
     made = layer()
     draw = np.random.default_rng(0)
     x = draw.standard_normal((WIDTH, WIDTH), dtype=np.float32)
     diagonal = np.diag(draw.standard_normal(WIDTH)).astype(np.float32)
     made.kernel.assign(diagonal)
     result = made(x)
-    yield compare("KERAS-MIXED-VARIABLE", "weights are kept as",
+    yield compare("KERAS-MIXED-VARIABLE", "dtype of the weights",
                   keras.backend.standardize_dtype(made.kernel.dtype), "float32",
                   hint=POLICY)  # fmt: skip
-    yield compare("KERAS-MIXED-COMPUTE", "results come as",
+    yield compare("KERAS-MIXED-COMPUTE", "dtype of the results",
                   keras.backend.standardize_dtype(result.dtype), "bfloat16",
                   hint=POLICY)  # fmt: skip
     error = _error(keras.ops.convert_to_numpy(keras.ops.cast(result, "float32")), x @ diagonal)
@@ -55,10 +55,10 @@ def run():
     x, y = _model.batch(64)
     model.fit(x, y, batch_size=64, epochs=1, shuffle=False, verbose=0)
     off = _model.off(model.get_weights()[0], _model.reference(x, y)[1])
-    name = "weights move by less than bfloat16 could tell"
+    name = "a step changes weights by less than bfloat16 resolves"
     yield compare("KERAS-MIXED-STEP", name, off <= 2**-8, expected=True, hint=POLICY)
-    yield compare("KERAS-MIXED-KEPT", "weights after a step are", str(model.get_weights()[0].dtype),
-                  "float32", hint=POLICY)  # fmt: skip
+    yield compare("KERAS-MIXED-KEPT", "dtype of the weights after a step",
+                  str(model.get_weights()[0].dtype), "float32", hint=POLICY)  # fmt: skip
 
 
 def _error(actual, expected):

@@ -1,4 +1,4 @@
-"""A saved model gives the same under another backend."""
+"""A saved model gives the same outputs on another backend."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ LESSON = "jax/save-parameters"
 SOURCE = "https://keras.io/guides/serialization_and_saving/"
 AFTER = ["keras.backend"]
 
-SAVE = "save with `model.save('NAME.keras')`: it names layers and weights, and no backend"
+SAVE = "save with `model.save('NAME.keras')`, a format that is independent of the backend"
 READER = """import sys, keras, numpy
 model = keras.saving.load_model(f"{(folder := sys.argv[1])}/model.keras")
 x = numpy.load(f"{folder}/x.npy")
@@ -68,12 +68,12 @@ def run():
         done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=TIMEOUT_S / 2,
                               check=False)  # fmt: skip
         if done.returncode:
-            raise RuntimeError(f"under {name} it did not open: {done.stderr[-500:]}")
+            raise RuntimeError(f"the model did not open under {name}: {done.stderr[-500:]}")
         found, backend = np.load(Path(folder) / "y.npy"), done.stdout.split()[-1]
-    yield Finding("KERAS-SAVED-BACKEND", "it was opened again with", "info", backend)
-    yield compare("KERAS-SAVED-OTHER", "another backend than JAX", backend, name, hint=SAVE)
+    yield Finding("KERAS-SAVED-BACKEND", "backend that opened the model", "info", backend)
+    yield compare("KERAS-SAVED-OTHER", "a backend other than JAX", backend, name, hint=SAVE)
     off = _model.off(found, expected)
     yield Finding("KERAS-SAVED-ERROR", "largest relative difference", "info", float(f"{off:.2g}"))
     limit = 2**-7 if target().platform == "tpu" else 1e-5  # a TPU rounds products to bfloat16
-    yield compare("KERAS-SAVED-SAME", "outputs are the same", off <= limit, expected=True,
+    yield compare("KERAS-SAVED-SAME", "outputs of both are the same", off <= limit, expected=True,
                   hint=SAVE)  # fmt: skip

@@ -1,7 +1,7 @@
 """The strategy that runs one program on every device of this run: a TPU's, or CPU devices.
 
 The rule to know: `TPUClusterResolver(tpu="local")` means the chips of this machine. Without "local"
-the resolver looks for the name of a machine elsewhere, and says `Please provide a TPU Name`.
+the resolver needs the name of a TPU elsewhere, and raises `Please provide a TPU Name`.
 """
 
 import functools

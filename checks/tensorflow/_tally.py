@@ -2,8 +2,8 @@
 
 from tpustarter.probe.finding import Finding, compare
 
-AGAIN = "`tpustarter check 'tensorflow.*' --isolate -v` tries again; do not trust a machine that"
-AGAIN += " fails twice"
+AGAIN = "run `tpustarter check 'tensorflow.*' --isolate -v`; do not trust a machine that fails"
+AGAIN += " twice"
 
 
 def tally(code, name, differences, hint=AGAIN):

@@ -17,8 +17,8 @@ AFTER = ["tensorflow.devices_visible"]
 
 KINDS = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
          "complex64")  # fmt: skip
-NARROW = "name the type: `tf.constant(array, dtype=array.dtype)`"
-COPY = "`tensor.numpy()` may share the memory of the tensor: write into a copy of it"
+NARROW = "name the dtype, as in `tf.constant(array, dtype=array.dtype)`"
+COPY = "`tensor.numpy()` may share the tensor's memory, so write only into a copy"
 
 
 def to_tensor(array):

@@ -1,4 +1,4 @@
-"""A restored run goes on as if it had not been interrupted."""
+"""A restored run continues as if never interrupted."""
 
 import tempfile
 from pathlib import Path
@@ -19,7 +19,7 @@ LESSON = "jax/save-parameters"
 SOURCE = "https://www.tensorflow.org/guide/checkpoint"
 AFTER = ["tensorflow.devices_visible"]
 
-BOTH = "save the optimizer too: `tf.train.Checkpoint(weights=weights, optimizer=optimizer)`"
+BOTH = "save the optimizer too, with `tf.train.Checkpoint(weights=..., optimizer=...)`"
 WIDTH = 6
 
 
@@ -60,7 +60,7 @@ def run(strategy=None):
         other, other_optimizer = fresh(strategy)
         saved_parts(other, other_optimizer).read(path).assert_existing_objects_matched()
     restored = _strategy.local_results(strategy, other)
-    lost = {f"replica:{index}": "" if np.array_equal(one, at_save) else f"{one} for {at_save}"
+    lost = {f"replica:{index}": "" if np.array_equal(one, at_save) else f"{one}, expected {at_save}"
             for index, one in enumerate(restored)}  # fmt: skip
     yield from tally("TF-CHECKPOINT-SAME", "replicas with the saved weights", lost, BOTH)
     went_on = train(strategy, weights, optimizer, 2)

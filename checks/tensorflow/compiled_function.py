@@ -1,4 +1,4 @@
-"""`jit_compile=True` compiles, and gives what eager code gives."""
+"""`jit_compile=True` compiles, and matches eager execution."""
 
 import numpy as np
 import tensorflow as tf
@@ -10,12 +10,12 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/jit-and-recompilation"
+LESSON = "tensorflow/running-locally"
 SOURCE = "https://www.tensorflow.org/xla"
 AFTER = ["tensorflow.devices_visible"]
 
-EXACT = "whole numbers are exact in both: report it to tensorflow/tensorflow"
-WHOLE = "move what XLA cannot compile out of the function: `tf.where`, strings, `tf.unique`"
+EXACT = "report it to tensorflow/tensorflow, because whole numbers are exact in both"
+WHOLE = "move what XLA cannot compile (`tf.where`, `tf.unique`, strings) out of the function"
 WIDTH = 32
 
 

@@ -17,7 +17,7 @@ LESSON = "setup/install-tensorflow"
 SOURCE = "https://www.tensorflow.org/guide/tpu"
 AFTER = ["tensorflow.package"]
 
-HOLDER = "`tpustarter check host.chips host.holder host.device_nodes -v` shows who has the chips"
+HOLDER = "`tpustarter check host.chips host.holder host.device_nodes -v` shows what uses the chips"
 
 
 def answer(x):
@@ -35,7 +35,7 @@ def visible():
 
 
 def run():
-    """Compare their number with what this run asked for, then ask every one."""
+    """Compare their number with the target, then compute on every device."""
     devices, expected = visible(), target().devices
     yield Finding("TF-DEVICES-VERSION", "tensorflow", "info", tf.__version__)
     kind = devices[0].device_type if devices else "none"

@@ -1,4 +1,4 @@
-"""Every replica computes its share, and the total is exact."""
+"""Every replica computes, and the total is exact."""
 
 import numpy as np
 import tensorflow as tf
@@ -13,11 +13,11 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 1
-LESSON = "jax/every-device"
+LESSON = "tensorflow/running-locally"
 SOURCE = "https://www.tensorflow.org/guide/distributed_training"
 AFTER = ["tensorflow.devices_visible"]
 
-COUNT = "build the strategy over all devices: `TPUStrategy(resolver)` takes no list of them"
+COUNT = "build the strategy with `TPUStrategy(resolver)`, which uses all devices"
 WIDTH = 128
 
 
@@ -36,7 +36,7 @@ def total(strategy, shares):
 
 
 def run(strategy=None):
-    """Compare each share with NumPy's integers, then the total with what they had."""
+    """Compare each replica's result with NumPy's integers, then their total."""
     strategy = strategy or _strategy.on_all_devices()
     draw = np.random.default_rng(0)
     x = draw.integers(0, 16, (WIDTH, WIDTH)).astype(np.float32)
@@ -49,11 +49,13 @@ def run(strategy=None):
     shares = step()
     found = _strategy.local_results(strategy, shares)
     expected = target().devices or len(found)
-    yield compare("TF-EVERY-REPLICAS", "replicas that answered", len(found), expected, hint=COUNT)
+    yield compare(
+        "TF-EVERY-REPLICAS", "replicas that returned a result", len(found), expected, hint=COUNT
+    )
     yield compare("TF-EVERY-SYNC", "replicas that train in step", strategy.num_replicas_in_sync,
                   expected, hint=COUNT)  # fmt: skip
     lost = {f"replica:{index}": wrong(one, (x + index) @ y) for index, one in enumerate(found)}
-    yield from tally("TF-EVERY-SHARE", "replicas that computed their share", lost)
+    yield from tally("TF-EVERY-SHARE", "replicas with the correct result", lost)
     lost = {"total": wrong(total(strategy, shares).numpy(), sum(found))}
     yield from tally("TF-EVERY-TOTAL", "totals over all replicas that are exact", lost)
 

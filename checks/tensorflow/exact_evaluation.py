@@ -16,7 +16,7 @@ SOURCE = "https://keras.io/api/metrics/"
 AFTER = ["tensorflow.devices_visible"]
 
 PER_REPLICA, BATCHES = 8, 3
-WEIGHT = "hand the metric `sample_weight`, zero for the rows that were added: they must not count"
+WEIGHT = "pass `sample_weight` to the metric, with zero for the rows that are padding"
 
 
 def padded(rows, size):
@@ -63,5 +63,5 @@ def run(strategy=None):
     yield compare("TF-EXACT-METRIC", "accuracy with a padded last batch", round(found, 6),
                   round(expected, 6), hint=WEIGHT)  # fmt: skip
     plain = evaluated(strategy, pairs, size, weighted=False)
-    yield Finding("TF-EXACT-UNWEIGHTED", "the same without weights", "info", round(plain, 6),
+    yield Finding("TF-EXACT-UNWEIGHTED", "accuracy without weights", "info", round(plain, 6),
                   round(expected, 6), hint=WEIGHT)  # fmt: skip

@@ -14,12 +14,12 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 180
 ESTIMATE_S = 12
-LESSON = "jax/input-pipelines"
+LESSON = "tensorflow/input-pipelines"
 SOURCE = "https://www.tensorflow.org/api_docs/python/tf/data/Dataset#from_generator"
 AFTER = ["tensorflow.package"]
 
 ROWS = 5
-FILES = "read files with `tf.data.TFRecordDataset`: a worker has no Python function to call back"
+FILES = "read files with `tf.data.TFRecordDataset`, because a worker cannot call your Python"
 WORKER = (
     "import sys, tensorflow as tf; print('total', int(tf.saved_model.load(sys.argv[1]).total()))"
 )
@@ -69,8 +69,8 @@ def run():
     yield compare("TF-GENERATOR-OPERATIONS", "total elsewhere, from operations",
                   elsewhere(from_operations), f"total {expected}", hint=FILES)  # fmt: skip
     said = elsewhere(from_python)
-    words = next((line for line in said.splitlines() if "callback" in line), "nothing of it")
+    words = next((line for line in said.splitlines() if "callback" in line), "no such line")
     refused = "Could not find callback" in words
-    yield compare("TF-GENERATOR-REFUSED", "elsewhere the generator is missed", refused,
+    yield compare("TF-GENERATOR-REFUSED", "another process cannot find the generator", refused,
                   expected=True, hint=FILES)  # fmt: skip
-    yield Finding("TF-GENERATOR-WORDS", "what TensorFlow says there", "info", words[-90:])
+    yield Finding("TF-GENERATOR-WORDS", "TensorFlow's error there", "info", words[-90:])

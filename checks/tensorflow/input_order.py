@@ -11,13 +11,13 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 60
 ESTIMATE_S = 0.5
-LESSON = "jax/input-pipelines"
+LESSON = "tensorflow/input-pipelines"
 SOURCE = "https://www.tensorflow.org/guide/data_performance"
 AFTER = ["tensorflow.devices_visible"]
 
 ROWS, LATE_S = 16, 0.05
-KEEP = "leave `options.deterministic` unset or true where a run must be the same again"
-SEED = "`dataset.shuffle(size, seed=1, reshuffle_each_iteration=False)` gives one order for good"
+KEEP = "leave `options.deterministic` unset or true where a run must be repeatable"
+SEED = "`dataset.shuffle(size, seed=1, reshuffle_each_iteration=False)` gives every epoch one order"
 
 
 def slow_first(row):
@@ -55,7 +55,7 @@ def run():
     yield compare("TF-ORDER-PARALLEL", "rows of four threads come in order", found == expected,
                   expected=True, hint=KEEP)  # fmt: skip
     epochs = [order(shuffled(ROWS)) for _ in range(2)]
-    yield compare("TF-ORDER-SHUFFLED", "two epochs of one seed are alike", epochs[0] == epochs[1],
+    yield compare("TF-ORDER-SHUFFLED", "two epochs with one seed are equal", epochs[0] == epochs[1],
                   expected=True, hint=SEED)  # fmt: skip
     yield compare("TF-ORDER-ONCE", "shuffling keeps every row", sorted(epochs[0]) == expected,
                   expected=True, hint=SEED)  # fmt: skip

@@ -12,7 +12,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 0.5
-LESSON = "jax/input-pipelines"
+LESSON = "tensorflow/input-pipelines"
 SOURCE = "https://www.tensorflow.org/tutorials/distribute/input"
 AFTER = ["tensorflow.devices_visible"]
 
@@ -36,7 +36,7 @@ def rows_of(strategy, batch):
 
 
 def run(strategy=None):
-    """Go through numbered rows, and see which replica got which."""
+    """Iterate over numbered rows, and record which replica received which."""
     strategy = strategy or _strategy.on_all_devices()
     replicas = strategy.num_replicas_in_sync
     size = PER_REPLICA * replicas
@@ -47,10 +47,10 @@ def run(strategy=None):
     for index in range(replicas):
         counts = {len(batch[index]) for batch in parts if index < len(batch)}
         lost[f"replica:{index}"] = "" if counts == {PER_REPLICA} else f"rows: {sorted(counts)}"
-    yield from tally("TF-SHARDING-EVEN", "replicas with an equal part", lost, GLOBAL)
+    yield from tally("TF-SHARDING-EVEN", "replicas with an equal shard", lost, GLOBAL)
     seen = np.sort(np.concatenate([rows for batch in parts for rows in batch]))
     once = np.array_equal(seen, np.arange(BATCHES * size))
-    yield compare("TF-SHARDING-ONCE", "every row was seen, and once", once, expected=True,
+    yield compare("TF-SHARDING-ONCE", "every row was seen exactly once", once, expected=True,
                   hint=GLOBAL)  # fmt: skip
     first = [rows for batch in parts[:1] for rows in batch]
     order = np.array_equal(np.concatenate(first), np.arange(size)) if first else False

@@ -1,4 +1,4 @@
-"""`TPUClusterResolver(tpu="local")` needs no name of a TPU."""
+"""`TPUClusterResolver(tpu="local")` needs no TPU name."""
 
 import os
 
@@ -20,8 +20,8 @@ AFTER = ["tensorflow.package"]
 NAMES = ("TPU_NAME", "COLAB_TPU_ADDR", "CLOUD_TPU_NAME")
 """Variables from which it takes a name where none is given."""
 MESSAGE = "Please provide a TPU Name to connect to."
-LOCAL = 'on a TPU VM write `TPUClusterResolver(tpu="local")`: without "local" it looks elsewhere'
-UNSET = "`unset {}`: it names a TPU Node, which no longer exist"
+LOCAL = 'on a TPU VM write `TPUClusterResolver(tpu="local")`; without "local" it looks elsewhere'
+UNSET = "run `unset {}`, because it names a TPU Node, and TPU Nodes no longer exist"
 
 
 def local():
@@ -39,7 +39,7 @@ def nameless():
 
 
 def run():
-    """Ask the local resolver where it leads, then leave the name out, as old programs do."""
+    """Read the local resolver's address, then omit the name, as old programs do."""
     resolver = local()
     address = resolver.master()
     yield compare("TF-RESOLVER-ADDRESS", "address that `local` stands for",
@@ -51,5 +51,5 @@ def run():
         yield Finding("TF-RESOLVER-NAMED", "variable that names another TPU", "warn", name,
                       hint=UNSET.format(name))  # fmt: skip
     if not named:
-        yield compare("TF-RESOLVER-NAMELESS", "what a resolver without a name says", nameless(),
+        yield compare("TF-RESOLVER-NAMELESS", "error of a resolver without a name", nameless(),
                       MESSAGE, hint=LOCAL)  # fmt: skip

@@ -18,9 +18,9 @@ AFTER = ["tensorflow.devices_visible"]
 
 DEFAULT = {"tpu": "one bfloat16 pass", "gpu": "TensorFloat-32", "cpu": "float32"}
 """What a product of float32 matrices is where nothing was set."""
-AGAIN = "`env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check tensorflow.matmul_precision` tries"
-AGAIN += " again without compiler flags; do not trust a device that fails twice"
-HALF = "bfloat16 keeps 8 bits: keep variables and losses in float32 (`mixed_bfloat16` does)"
+AGAIN = "run `env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check tensorflow.matmul_precision`"
+AGAIN += " to test without compiler flags; do not trust a device that fails twice"
+HALF = "bfloat16 keeps 8 bits, so keep variables and losses in float32 (`mixed_bfloat16` does)"
 
 
 def product(x, y):
@@ -44,7 +44,7 @@ def judged(name, kind, expected):
 
 
 def run():
-    """Measure float32 with and without its short cut, and bfloat16, against float64."""
+    """Measure float32 with and without rounding, and bfloat16, against float64."""
     scattered, dense = _precision.scattered(), _precision.dense()
     allowed = tf.config.experimental.tensor_float_32_execution_enabled()
     yield Finding("TF-PRECISION-ALLOWED", "float32 may be rounded to multiply", "info", allowed)
@@ -58,7 +58,7 @@ def run():
     finally:
         tf.config.experimental.enable_tensor_float_32_execution(allowed)
     # The documentation speaks of GPUs alone: what a TPU makes of it is told, and not judged.
-    name, exact = "arithmetic without the short cut", kind == "float32"
+    name, exact = "arithmetic without rounding to bfloat16", kind == "float32"
     verdict = "ok" if exact else "info" if target().platform == "tpu" else "fail"
     yield Finding("TF-PRECISION-EXACT", name, verdict, kind, "float32",
                   hint=None if exact else AGAIN)  # fmt: skip

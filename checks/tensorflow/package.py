@@ -1,4 +1,4 @@
-"""The build of TensorFlow is the one for this machine."""
+"""The installed TensorFlow is the build for this machine."""
 
 import tensorflow as tf
 from tensorflow.python.framework import kernels
@@ -19,7 +19,7 @@ AFTER = ["host.frameworks"]
 BUILDS = ("tensorflow-tpu", "tensorflow", "tensorflow-cpu")
 EXECUTE = "TPUExecute"
 """The operation that runs a program on a TPU; builds without TPU support have no kernel for it."""
-SET_UP = "run `tpustarter setup tensorflow`: it makes an environment with the build that fits"
+SET_UP = "run `tpustarter setup tensorflow`, which installs the build that fits this machine"
 
 
 def can_use_a_tpu():

@@ -15,7 +15,7 @@ SOURCE = "https://www.tensorflow.org/guide/tpu"
 AFTER = ["tensorflow.devices_visible"]
 
 ROWS, BATCH = 38, 8
-DROP = "`dataset.batch(size, drop_remainder=True)`: a TPU compiles each shape, and each takes long"
+DROP = "use `dataset.batch(size, drop_remainder=True)`, because each new shape is compiled"
 PAD = "to evaluate exactly, pad the last batch and give its rows the weight zero"
 
 
@@ -38,11 +38,11 @@ def traces(dataset):
 
 
 def run():
-    """Look at the shape that the dataset promises, and count the traces of one epoch."""
+    """Check the shape that the dataset declares, and count the traces of one epoch."""
     rows = np.arange(ROWS * 3, dtype=np.float32).reshape(ROWS, 3)
     dataset = batches(rows)
     static = dataset.element_spec.shape.is_fully_defined()
-    yield compare("TF-STATIC-SPEC", "the shape of a batch is known beforehand", static,
+    yield compare("TF-STATIC-SPEC", "the shape of a batch is static", static,
                   expected=True, hint=DROP)  # fmt: skip
     shapes, total = traces(dataset)
     yield compare("TF-STATIC-TRACES", "compilations of one epoch", len(shapes), 1, hint=DROP)

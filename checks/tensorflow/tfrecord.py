@@ -1,4 +1,4 @@
-"""TFRecord files give back what was written, and find damage."""
+"""TFRecord files return what was written, and reveal damage."""
 
 import tempfile
 from pathlib import Path
@@ -13,7 +13,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 60
 ESTIMATE_S = 0.5
-LESSON = "jax/input-pipelines"
+LESSON = "tensorflow/tfrecord-files"
 SOURCE = "https://www.tensorflow.org/tutorials/load_data/tfrecord"
 AFTER = ["tensorflow.package"]
 
@@ -23,7 +23,7 @@ FEATURES = {
     "label": tf.io.FixedLenFeature([], tf.int64),
 }
 READ = "name shape and type of each feature as they were written, in `tf.io.parse_single_example`"
-COPY = "copy the file again: each record has a checksum, and one of them is wrong"
+COPY = "copy the file again, because the checksum of a record is wrong"
 
 
 def example(index):

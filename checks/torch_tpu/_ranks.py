@@ -1,7 +1,7 @@
-"""One process for each device, as TorchTPU wants it: a process is bound to one device.
+"""One process for each device, as TorchTPU requires, because a process is bound to one device.
 
 Only the standard spawn of torch is used, so on the CPU the same code runs with Gloo. The functions
-that do the work are arguments, because a spawned process knows nothing of the one that made it.
+that do the work are arguments, because a spawned process shares nothing with the one that made it.
 """
 
 import os

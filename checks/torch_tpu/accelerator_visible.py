@@ -14,7 +14,7 @@ LESSON = "pytorch/to-torchtpu"
 SOURCE = "https://docs.pytorch.org/docs/stable/accelerator.html"
 AFTER = ["torch_tpu.googles_package", "torch_tpu.versions_in_range"]
 
-HOLDER = "`tpustarter check host.chips host.holder host.device_nodes -v` shows who has the chips"
+HOLDER = "`tpustarter check host.chips host.holder host.device_nodes -v` shows what uses the chips"
 
 
 def kind():

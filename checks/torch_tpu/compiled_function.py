@@ -1,4 +1,4 @@
-"""`torch.compile` gives what eager execution gives."""
+"""`torch.compile` matches eager execution."""
 
 import numpy as np
 import torch
@@ -58,7 +58,7 @@ def run(device="tpu"):
         name="elements that differ from eager execution",
         found=wrong,
         expected=0,
-        hint="whole numbers are exact in both: report it to google-pytorch/torch_tpu",
+        hint="report it to google-pytorch/torch_tpu, because whole numbers are exact in both",
     )
     yield compare("TTPU-COMPILE-FIRST", "graphs compiled by the first call", counts[0], 1,
                   hint="`TORCH_LOGS=graph_breaks` shows where the function was split")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Operations run on the device at once, and are exact."""
+"""Operations run immediately on the device, and are exact."""
 
 import numpy as np
 import torch
@@ -42,7 +42,7 @@ def gradient(x):
 
 
 def run(device="tpu"):
-    """Compare four operations with NumPy's whole numbers, and say where each result lies."""
+    """Compare four operations with NumPy's whole numbers, and check each result's device."""
     draw = np.random.default_rng(0)
     x, y = draw.integers(-8, 9, (2, ROWS, ROWS)).astype(np.float32)
     x_device, y_device = (torch.from_numpy(array).to(device, copy=True) for array in (x, y))
@@ -65,9 +65,9 @@ def run(device="tpu"):
         )
         yield compare(
             code="TTPU-EAGER-DEVICE",
-            name=f"{name}: where the result lies",
+            name=f"{name}: device of the result",
             found=result.device.type,
             expected=torch.device(device).type,
             entity=name,
-            hint="this operation left the device: report it to google-pytorch/torch_tpu",
+            hint="report to google-pytorch/torch_tpu that this operation left the device",
         )

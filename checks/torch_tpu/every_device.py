@@ -1,4 +1,4 @@
-"""Every device computes its share, and the total is exact."""
+"""Every device computes, and the total is exact."""
 
 import numpy as np
 import torch
@@ -52,16 +52,19 @@ def operands(count):
 
 
 def run(device="tpu", count=None):
-    """Start one process for each device, and compare what they found with NumPy."""
+    """Start one process for each device, and compare their results with NumPy's."""
     count = count or target().devices or torch.accelerator.device_count()
     yield Finding("TTPU-EVERY-RANKS", "processes, one for each device", "info", count)
     results = _ranks.on_each_rank(work, count, device, share, total)
     shares = [(x + rank) @ y for rank, (x, y) in enumerate(operands(count))]
     expected = {"share": shares, "total": [sum(shares)] * count}
-    for key, name in (("share", "computed their share"), ("total", "have the exact all-reduce")):
+    for key, name in (
+        ("share", "computed the correct product"),
+        ("total", "have the exact all-reduce"),
+    ):
         pairs = zip(results, expected[key], strict=True)
         right = sum(bool((result[key] == value).all()) for result, value in pairs)
         yield compare(f"TTPU-EVERY-{key.upper()}", f"ranks that {name}", right, count, hint=AGAIN)
     kinds = sorted({str(result["kind"]) for result in results})
-    yield compare("TTPU-EVERY-KIND", "where they computed", ", ".join(kinds),
+    yield compare("TTPU-EVERY-KIND", "devices that they computed on", ", ".join(kinds),
                   torch.device(device).type, hint=AGAIN)  # fmt: skip

@@ -30,7 +30,7 @@ def entry_points(package):
 
 
 def run(package=None):
-    """Read what the installed distribution says of itself; nothing is imported."""
+    """Read the metadata of the installed distribution, without importing it."""
     package = package or metadata.distribution("torch_tpu")
     addresses = homes(package.metadata)
     yield compare(

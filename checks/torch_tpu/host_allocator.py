@@ -34,7 +34,7 @@ def on_disk(root):
 
 
 def run(maps=None):
-    """Look at the libraries of this process, which torch_tpu does too when it is imported."""
+    """Look at the libraries of this process, as torch_tpu does when it is imported."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8") if maps is None else maps
     library = loaded(maps)
     file = on_disk(target().root)

@@ -17,8 +17,8 @@ AFTER = ["torch_tpu.accelerator_visible"]
 DOCUMENTED = {"medium": "one bfloat16 pass", "high": "three bfloat16 passes", "highest": "float32"}
 """What torch_tpu 0.2.0 makes of each setting: StableHLO's DEFAULT, HIGH and HIGHEST."""
 ORDER = tuple(_precision.CLASSES)
-AGAIN = "`env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check torch_tpu.matmul_precision` tries"
-AGAIN += " again without compiler flags; do not trust a device that fails twice"
+AGAIN = "run `env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check torch_tpu.matmul_precision`"
+AGAIN += " to test without compiler flags; do not trust a device that fails twice"
 
 
 def multiply(x, y, setting):

@@ -37,14 +37,14 @@ def run(device="tpu"):
         first, again, other = draw(1, device), draw(1, device), draw(2, device)
     equal = bool((first == again).all())
     yield compare("TTPU-SEEDS-SAME", "one seed draws the same numbers again", equal,
-                  expected=True, hint="set the seed right before you draw")  # fmt: skip
+                  expected=True, hint="set the seed immediately before you draw")  # fmt: skip
     shared = int((first == other).sum())
     yield compare(
         code="TTPU-SEEDS-OTHER",
         name="another seed draws other numbers",
         found=shared < COUNT // 100,
         expected=True,
-        hint=f"{shared} of {COUNT} are equal: report it to google-pytorch/torch_tpu",
+        hint=f"{shared} of {COUNT} are equal; report it to google-pytorch/torch_tpu",
     )
     inside = bool(((first >= 0) & (first < 1)).all())
     yield compare("TTPU-SEEDS-RANGE", "all lie in [0, 1)", inside, expected=True,

@@ -1,4 +1,4 @@
-"""A training step gives the weights that NumPy gives."""
+"""A training step gives the same weights as NumPy."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Python, torch and libtpu are what torch_tpu was made for."""
+"""Python, torch and libtpu have versions that fit torch_tpu."""
 
 import platform
 from importlib import metadata
@@ -31,7 +31,7 @@ def judge(name, version, limits):
     fits = version is not None and _wheel.lies_within(version, limits)
     return Finding(
         code=f"TTPU-VERSIONS-{name.upper()}",
-        name=f"{name}, as torch_tpu asks for it",
+        name=f"{name} that torch_tpu requires",
         verdict="ok" if fits else "fail",
         found=version or "not installed",
         expected=limits,
@@ -40,7 +40,7 @@ def judge(name, version, limits):
 
 
 def run(package=None):
-    """Compare what is installed with the requirements in torch_tpu's own metadata."""
+    """Compare the installed versions with the requirements in torch_tpu's own metadata."""
     package = package or metadata.distribution("torch_tpu")
     python = package.metadata.get("Requires-Python") or ">=3.11"
     yield judge("Python", platform.python_version(), python)
@@ -55,7 +55,7 @@ def run(package=None):
         verdict="warn" if other else "ok",
         found=other or "none",
         expected="none",
-        hint="each needs a torch and a libtpu of its own: make one environment for each of them"
+        hint="make an environment for each, because each needs its own torch and libtpu"
         if other
         else None,
     )

@@ -26,7 +26,7 @@ of complex128 on the way to the host (measured 2026-11), and a TPU holds no whol
 
 KEEP = {
     "complex128": "`torch.view_as_complex(torch.view_as_real(x).cpu())` keeps the imaginary part",
-    "float64": "keep float64 on the CPU: a TPU computes with float32 and smaller types",
+    "float64": "keep float64 on the CPU, because a TPU computes with float32 and smaller types",
 }
 NOT_IN_NUMPY = ("bfloat16", "float8", "complex32")
 """Beginnings of the names of types that NumPy has no name for."""
@@ -93,7 +93,7 @@ def shapes():
     return {
         "scalar": torch.tensor(7, dtype=torch.int32),
         "empty": torch.zeros((0, 3), dtype=torch.int32),
-        "no multiple of a tile": plane,
+        "not a multiple of a tile": plane,
         "five axes": torch.arange(120, dtype=torch.int32).reshape(2, 3, 1, 4, 5),
         "transposed": plane.T,
         "every third": plane[::2, ::3],

@@ -1,6 +1,6 @@
 """A small program of a user's: prints, as JSON, what PyTorch/XLA made of its debug variables.
 
-The rule to know: it runs as a process of its own, which the variables have to be set for before
+The rule to know: it runs as a process of its own, because the variables must be set before
 torch_xla is imported, and imports nothing of this project.
 """
 

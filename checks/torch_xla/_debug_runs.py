@@ -1,4 +1,4 @@
-"""Runs the debug program under variables, and says what each of them did."""
+"""Runs the debug program under variables, and compares the effect of each."""
 
 import json
 import os

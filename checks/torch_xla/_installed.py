@@ -1,4 +1,4 @@
-"""What stands beside torch_xla in this Python and on this machine, and whether it fits."""
+"""Packages beside torch_xla in this Python, the chips of this machine, and whether they fit."""
 
 from torch_xla._internal import tpu
 
@@ -7,8 +7,8 @@ from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
 
-SHADOW = '`python -c "import torch_xla; print(torch_xla.__file__)"` shows which one is in the way'
-NEWER = "this chip is newer than torch_xla: `tpustarter setup torchtpu` makes an environment with"
+SHADOW = '`python -c "import torch_xla; print(torch_xla.__file__)"` shows which file it is'
+NEWER = "this chip is newer than torch_xla; `tpustarter setup torchtpu` makes an environment with"
 NEWER += " its successor"
 
 

@@ -26,15 +26,16 @@ DOCUMENTED = {
 https://docs.pytorch.org/xla/master/tutorials/precision_tutorial.html"""
 
 AGAIN = (
-    "`env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check torch_xla.matmul_precision --isolate`"
+    "run `env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check torch_xla.matmul_precision"
+    " --isolate`"
 )
-AGAIN += " tries again without compiler flags; do not trust a device that fails twice"
-WHO = "`env | grep -E 'XLA_FLAGS|LIBTPU_INIT'` shows what asks for that"
+AGAIN += " to test without compiler flags; do not trust a device that fails twice"
+WHO = "`env | grep -E 'XLA_FLAGS|LIBTPU_INIT'` shows what requests it"
 HALVES = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16")
-UNSET = "`unset {}`: it stores float32 tensors as bfloat16, and `tensor.dtype` does not say so"
+UNSET = "run `unset {}`, because it stores float32 as bfloat16 without changing `tensor.dtype`"
 TEACH = {
     "one bfloat16 pass": "`torch_xla.backends.set_mat_mul_precision('highest')`, before the first"
-    " matmul, gives float32 accuracy, slower",
+    " matmul, gives float32 accuracy but is slower",
     "float32": "on a TPU the default is off by about 2e-03: `tpustarter learn pytorch/precision`",
 }
 """What to know about the arithmetic that plain code gets."""

@@ -1,7 +1,7 @@
-"""Which dtype an operation gives on the CPU, on an XLA device, and in the graph that is compiled.
+"""The dtype that an operation returns on the CPU, on an XLA device, and in the compiled graph.
 
 The rule to know: torch promotes dtypes before an operation reaches a device, so the CPU's answer is
-the documented one for every device. PyTorch/XLA asks XLA's own rules for some operations instead.
+the documented one for every device. For some operations PyTorch/XLA uses XLA's own rules instead.
 Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch-dtype, "type promotion"
 """
 

@@ -1,4 +1,4 @@
-"""What no document promises of random numbers: other devices, `sync()`, and the CPU's generator.
+"""Undocumented effects on random numbers: other devices, `sync()`, and the CPU's generator.
 
 The rule to know: an XLA device has one number as its state. Each draw changes it in the graph, and
 each `torch_xla.sync()` changes it again, whether anything was drawn or not (measured with 2.9.0).
@@ -14,12 +14,12 @@ from tpustarter.probe.finding import Finding
 
 COUNT = 1000
 
-EACH = "`torch_xla.manual_seed(seed + device.index, device)` on each device, where dropout must"
-EACH += " differ between them"
+EACH = "call `torch_xla.manual_seed(seed + device.index, device)` for each device if dropout"
+EACH += " must differ between them"
 BOTH = (
-    "call `torch_xla.manual_seed(seed)` beside `torch.manual_seed(seed)`: each seeds its own side"
+    "call `torch_xla.manual_seed(seed)` beside `torch.manual_seed(seed)`; each seeds its own side"
 )
-SYNC = "call `torch_xla.sync()` at the same places in both runs: each call moves the generator on"
+SYNC = "call `torch_xla.sync()` at the same points in both runs, as it advances the generator"
 HOST = "draw on the CPU and `.to('xla')` where numbers must be the same as without XLA"
 
 

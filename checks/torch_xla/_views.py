@@ -1,4 +1,4 @@
-"""Operations that give a view of a tensor, operations that give memory of its own, and surprises.
+"""Operations that return a view of a tensor, operations that return a copy, and surprises.
 
 Source of the views: https://docs.pytorch.org/docs/stable/tensor_view.html
 Source of the surprises: https://docs.pytorch.org/xla/master/learn/troubleshoot.html, "XLA Tensor
@@ -33,9 +33,9 @@ COPIES = {
 }
 """What gives memory of its own."""
 
-TIE = "tie weights after `model.to('xla')`: `model.head.weight = model.embedding.weight`"
-SHALLOW = "use a view such as `x[:]` where both names must mean the same numbers"
-MOVE = "`x.to(y.device)` for every tensor: other operations raise RuntimeError, or end the process"
+TIE = "after `model.to('xla')`, tie weights with `model.head.weight = model.embedding.weight`"
+SHALLOW = "use a view such as `x[:]` where both names must refer to the same memory"
+MOVE = "call `x.to(y.device)`, because mixing devices raises RuntimeError or ends the process"
 
 
 def tied(device):

@@ -32,7 +32,7 @@ def to_cpu(tensor):
 
 
 def run():
-    """Send every dtype, bit pattern and kind of shape there and back."""
+    """Send every dtype, bit pattern and kind of shape to the device and back."""
     device, platform, lost, both = torch_xla.devices()[0], target().platform, {}, {}
     for name in _arrays.names():
         entity, (text, refusal) = f"dtype:{name}", attempt(name, device)

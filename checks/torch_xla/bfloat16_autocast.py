@@ -17,9 +17,9 @@ LESSON = "pytorch/precision"
 SOURCE = "https://docs.pytorch.org/xla/master/perf/amp.html"
 AFTER = ["torch_xla.devices_visible"]
 
-UPDATE = "update torch_xla, or cast by hand with `x.to(torch.bfloat16)` where it pays"
+UPDATE = "update torch_xla, or cast explicitly with `x.to(torch.bfloat16)` where it helps"
 CAST = "`x.float()` before the operation keeps it in float32 in any version"
-OUTSIDE = "leave `torch.autocast` before `loss.backward()`: it is on where a product is bf16"
+OUTSIDE = "leave `torch.autocast` before `loss.backward()`, because it is on if a product is bf16"
 ERROR = "`tpustarter check torch_xla.matmul_precision` shows whether plain products are as exact as"
 ERROR += " documented"
 
@@ -42,7 +42,7 @@ def programs(devices):
 
 
 def run():
-    """Look at the dtypes of documented operations, at the graph and at the error of a product."""
+    """Check the dtypes of documented operations, the graph and the error of a product."""
     device = torch_xla.devices()[0]
     with autocast():
         halves, floats = _autocast.halves(device), _autocast.floats(device)

@@ -15,7 +15,7 @@ LESSON = "pytorch/save-and-load"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/learn/pytorch-on-xla-devices.html"
 AFTER = ["torch_xla.devices_visible"]
 SAVE = "save `model.state_dict()` and `optimizer.state_dict()` with `xm.save`, after a sync"
-MOVE = "move them with `.cpu()` first: the file then loads on a machine without torch_xla"
+MOVE = "move tensors with `.cpu()` first, so that the file loads on a machine without torch_xla"
 
 
 def saved_and_loaded(save, state):
@@ -66,7 +66,7 @@ def run():
         _training.step(other, other_optimizer, x, y)
         continued[f"way:{way}"] = changed(model, other, x)
     yield from tally("XLA-CHECKPOINT-SAME", "ways to save that keep every bit", lost, SAVE)
-    name = "ways after which training goes on the same"
+    name = "ways after which training continues identically"
     yield from tally("XLA-CHECKPOINT-NEXT", name, continued, SAVE)
     text = ", ".join(f"{way}: {place}" for way, place in places.items())
     yield Finding("XLA-CHECKPOINT-PLACE", "where a file loads to", "info", text, hint=MOVE)

@@ -21,7 +21,7 @@ LESSON = "pytorch/save-and-load"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/perf/spmd_distributed_checkpoint.html"
 AFTER = ["torch_xla.devices_visible"]
 OWN_PROCESS = True
-PLAN = "give `SPMDSavePlanner()` and `SPMDLoadPlanner()` to `dcp.save` and `dcp.load`"
+PLAN = "pass `SPMDSavePlanner()` to `dcp.save` and `SPMDLoadPlanner()` to `dcp.load`"
 
 
 def save(state, folder):
@@ -51,7 +51,7 @@ def shard_differences(model, other):
 
 
 def run():
-    """Save a model that has trained, restore it into one that is all zeros, compare the shards."""
+    """Save a trained model, restore it into one of zeros, and compare the shards."""
     with _spmd.all_devices("fsdp") as (device, mesh), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that one process saves alone, and of types of storage
         model = sharded_model(device, mesh)

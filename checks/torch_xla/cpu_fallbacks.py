@@ -16,7 +16,7 @@ ESTIMATE_S = 1.5
 LESSON = "pytorch/why-is-it-slow"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/learn/troubleshoot.html"
 AFTER = ["torch_xla.devices_visible"]
-REPLACE = "replace it by operations that XLA has, or move it out of the training step"
+REPLACE = "replace it with operations that XLA supports, or move it out of the training step"
 REPORT = "`torch_xla.debug.metrics.executed_fallback_ops()` at the end of your program lists them"
 
 

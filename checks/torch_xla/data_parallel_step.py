@@ -15,8 +15,8 @@ LESSON = "pytorch/train-on-every-device"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/perf/spmd_basic.html"
 AFTER = ["torch_xla.devices_visible"]
 OWN_PROCESS = True
-MEAN = "average the loss over the global batch: a sum over devices multiplies the learning rate"
-SHARD = "`xs.mark_sharding(batch, mesh, ('data', None))` before the step, as in the lesson"
+MEAN = "average the loss over the global batch, because a sum over devices scales the learning rate"
+SHARD = "call `xs.mark_sharding(batch, mesh, ('data', None))` before the step"
 
 
 def loss_of(outputs, targets):

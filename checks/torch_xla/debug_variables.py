@@ -18,11 +18,11 @@ LESSON = "pytorch/debug-and-profile"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/learn/troubleshoot.html"
 AFTER = ["torch_xla.devices_visible"]
 OWN_PROCESS = True  # the processes that it starts need the device
-OTHER = "`python -m pip show torch_xla`: the lessons describe 2.9.0, where this is different"
+OTHER = "see `python -m pip show torch_xla`; the lessons describe 2.9.0, which behaves differently"
 ADVICE = {
     "bfloat16": "convert the model with `.to(torch.bfloat16)`, or use `torch.autocast('xla')`",
-    "int32": "ask for `dtype=torch.int32` where 32 bits are enough",
-    "eager": "`torch_xla.experimental.eager_mode(True)` runs each operation at once",
+    "int32": "use `dtype=torch.int32` where 32 bits are enough",
+    "eager": "`torch_xla.experimental.eager_mode(True)` runs each operation immediately",
 }
 """What to use in place of a variable."""
 WAIT = "`xm.wait_device_ops()` waits until the device has finished"
@@ -48,7 +48,7 @@ def variables():
 
 
 def run():
-    """Run a small program under each set of variables, and compare what it and its files say."""
+    """Run a small program under each set of variables, and compare its output and files."""
     source, facts = inspect.getsource(_debug_program), {}
     for name, values in variables().items():
         with tempfile.TemporaryDirectory(prefix="tpustarter-debug-") as folder:

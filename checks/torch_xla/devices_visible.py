@@ -19,10 +19,10 @@ ESTIMATE_S = 7
 LESSON = "pytorch/first-tensors"
 SOURCE = "https://docs.pytorch.org/xla/master/learn/pytorch-on-xla-devices.html"
 AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
-NAMES = "`export PJRT_DEVICE={}`, in capitals: TPU, CPU and CUDA are the names it knows"
-WHY = '`PJRT_DEVICE={} python -c "import torch_xla; print(torch_xla.devices())"` says why'
+NAMES = "run `export PJRT_DEVICE={}`; the names that it knows are TPU, CPU and CUDA, in capitals"
+WHY = '`PJRT_DEVICE={} python -c "import torch_xla; print(torch_xla.devices())"` shows why'
 LIMITS = "`env | grep -E 'PJRT_|TPU_|CPU_NUM_DEVICES|XLA_USE_SPMD'` shows what limits the devices"
-CHIPS = "`tpustarter check 'host.*' -v` lists the chips this machine shows"
+CHIPS = "`tpustarter check 'host.*' -v` lists the chips of this machine"
 ALONE = "`tpustarter check torch_xla.devices_visible --isolate -v` tests it in its own process"
 
 
@@ -37,7 +37,7 @@ def programs(devices):
 
 
 def run():
-    """Compare platform, count and kind with what this run asked for, then ask every device."""
+    """Compare platform, count and kind with the target, then compute on every device."""
     requested, asked = target(), os.environ.get("PJRT_DEVICE", "")
     expected = {"gpu": "CUDA"}.get(requested.platform, requested.platform.upper())
     names, why = NAMES.format(expected), WHY.format(expected)

@@ -54,16 +54,18 @@ def programs(devices):
 
 
 def run():
-    """Compare each share with NumPy's integers, then the total with what they had."""
+    """Compare each rank's result with NumPy's integers, then their total."""
     draw = np.random.default_rng(0)
     x = draw.integers(0, 16, (WIDTH, WIDTH)).astype(np.float32)
     y = draw.integers(-8, 9, (WIDTH, WIDTH)).astype(np.float32)
     results = _launch.on_every_device(compute, own_share, x, y)
     world = int(results[min(results)]["world"]) if results else 0
-    yield compare("XLA-EVERY-RANKS", "devices that answered", len(results), world, hint=COUNT)
+    yield compare(
+        "XLA-EVERY-RANKS", "devices that returned a result", len(results), world, hint=COUNT
+    )
 
     lost = {f"device:{rank}": wrong(one["share"], (x + rank) @ y) for rank, one in results.items()}
-    yield from tally("XLA-EVERY-SHARE", "devices that computed their share", lost)
+    yield from tally("XLA-EVERY-SHARE", "devices with the correct result", lost)
     whole = sum(one["share"] for one in results.values())  # of what the devices had
     lost = {f"device:{rank}": wrong(one["total"], whole) for rank, one in results.items()}
     yield from tally("XLA-EVERY-TOTAL", "devices with the exact all-reduce", lost)

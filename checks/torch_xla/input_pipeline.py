@@ -1,4 +1,4 @@
-"""The loader hands on each batch once, in order."""
+"""The loader returns each batch once, in order."""
 
 import os
 
@@ -19,8 +19,8 @@ ESTIMATE_S = 0.5
 LESSON = "pytorch/train-on-every-device"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/learn/pytorch-on-xla-devices.html"
 AFTER = ["torch_xla.devices_visible"]
-WRAP = "`MpDeviceLoader(loader, torch_xla.device())` round a DataLoader whose order you know"
-SYNC = "iterate over the MpDeviceLoader itself: its `next` calls `torch_xla.sync()`"
+WRAP = "put `MpDeviceLoader(loader, torch_xla.device())` around a DataLoader with a known order"
+SYNC = "iterate over the MpDeviceLoader itself, because its `next` calls `torch_xla.sync()`"
 
 RACED = "SKIP_MEGASCALE_PJRT_CLIENT"
 """A variable that both threads of the loader set and restore, so that it may stay set (2.9.0)."""
@@ -43,7 +43,7 @@ def epoch(loader):
 
 
 def run():
-    """Go through 38 numbered rows twice, and leave the environment as it was."""
+    """Iterate over 38 numbered rows twice, and leave the environment unchanged."""
     before = {name: os.environ[name] for name in (RACED,) if name in os.environ}
     yield from epochs()
     os.environ.pop(RACED, None)

@@ -56,7 +56,7 @@ def run():
     yield Finding("XLA-ITEM-FALLS", name, verdict, text, hint=hint)
     executed = counts[_counters.EXECUTED]
     _, counts = _counters.counted(lambda: train(log_each_step, device))
-    name = f"the same with `.item()` in each of {STEPS} steps"
+    name = f"transfers with `.item()` in each of {STEPS} steps"
     text = f"{counts[_counters.FETCHED]} transfers, {counts[_counters.EXECUTED]} executions"
     yield Finding("XLA-ITEM-EACH", name, "info", text, hint=KEEP)
     yield Finding("XLA-ITEM-EXECUTED", "executions without it", "info", executed)

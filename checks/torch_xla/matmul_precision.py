@@ -18,7 +18,7 @@ LESSON = "pytorch/precision"
 SOURCE = "https://docs.pytorch.org/xla/master/tutorials/precision_tutorial.html"
 AFTER = ["torch_xla.devices_visible"]
 
-LATE = "set the precision once, before the first matmul: it counts when a graph is compiled, at"
+LATE = "set the precision before the first matmul, because it applies when a graph is compiled, at"
 LATE += " `torch_xla.sync()`, not where the operation is written"
 IGNORED = "this torch_xla does not pass the precision on; update it, and compare results with the"
 IGNORED += " CPU until then"
@@ -38,7 +38,7 @@ def programs(devices):
 
 
 def run():
-    """Measure each precision against float64, and say which arithmetic it was."""
+    """Measure each precision against float64, and name the arithmetic that it used."""
     before, device = backends.get_mat_mul_precision(), torch_xla.devices()[0]
     yield Finding("XLA-PRECISION-SETTING", "precision in force", "info", before)
     documented = _precision.DOCUMENTED[target().platform]

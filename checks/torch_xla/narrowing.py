@@ -23,10 +23,10 @@ TYPES = {"int64": "s64", "float64": "f64", "uint64": "u64", "complex128": "c128"
 """Types of PyTorch, and what XLA calls them."""
 
 VARIABLES = ("XLA_USE_32BIT_LONG", "XLA_USE_BF16", "XLA_DOWNCAST_BF16")
-UNSET = "`unset {}`: it narrows tensors on the device, and `tensor.dtype` does not say so"
-WIDE = "`x.to(torch.float32)` or `x.to(torch.int32)` on purpose: a TPU computes 64 bits in parts"
-AGAIN = "`tpustarter check torch_xla.narrowing --isolate -v` tries again, in its own process"
-FITS = "`x.clamp(-2**31, 2**31 - 128)` before `.to(torch.int32)` gives the same on every device"
+UNSET = "run `unset {}`, because it narrows tensors without changing `tensor.dtype`"
+WIDE = "use `x.to(torch.float32)` or `x.to(torch.int32)`, because a TPU emulates 64 bits"
+AGAIN = "`tpustarter check torch_xla.narrowing --isolate -v` tests again in a process of its own"
+FITS = "`x.clamp(-2**31, 2**31 - 128)` before `.to(torch.int32)` gives the same result everywhere"
 
 INTEGERS = (2**62, -(2**63), 2**53 + 1, 2**40 + 7, -1)
 FLOATS = (1 / 3, 1 + 2**-52, 1e300, -1e-300)

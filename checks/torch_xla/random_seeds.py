@@ -31,7 +31,7 @@ def seeded(seed, device):
 
 
 def run():
-    """Draw twice after one seed, after another seed and after a state was set back."""
+    """Draw twice after one seed, after another seed and after a state was restored."""
     devices, again, others, back = torch_xla.devices(), {}, {}, {}
     with _seeds.kept(devices):
         drawn = {device: seeded(SEED, device) for device in devices}
@@ -46,7 +46,7 @@ def run():
             others[entity] = "equal numbers" if any(alike) else ""
         yield from tally("XLA-SEEDS-AGAIN", "devices that repeat their numbers", again)
         yield from tally("XLA-SEEDS-DIFFER", "devices where draws and seeds differ", others)
-        yield from tally("XLA-SEEDS-STATE", "devices that go on from a saved state", back)
+        yield from tally("XLA-SEEDS-STATE", "devices that continue from a saved state", back)
         yield from _seeds.surroundings(SEED, drawn, draw)
 
 

@@ -17,7 +17,7 @@ LESSON = "pytorch/lazy-tensors"
 SOURCE = "https://docs.pytorch.org/xla/release/r2.9/perf/recompilation.html"
 AFTER = ["torch_xla.devices_visible"]
 PAD = "pad each batch to one of a few lengths, and set `drop_last=True` in the DataLoader"
-EXPLAIN = "`PT_XLA_DEBUG_LEVEL=2 python your_program.py` says for each compilation what caused it"
+EXPLAIN = "`PT_XLA_DEBUG_LEVEL=2 python your_program.py` shows the cause of each compilation"
 
 WIDTH = 24
 LONGEST = 32

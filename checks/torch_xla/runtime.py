@@ -1,4 +1,4 @@
-"""PJRT is the runtime in use, on the platform asked for."""
+"""PJRT is the runtime in use, on the requested platform."""
 
 import os
 
@@ -20,10 +20,10 @@ LESSON = "pytorch/first-tensors"
 SOURCE = "https://docs.pytorch.org/xla/master/learn/pjrt.html"
 AFTER = ["torch_xla.devices_visible"]
 
-NAMES = "`export PJRT_DEVICE=TPU`, in capitals: TPU, CPU and CUDA are the names it knows"
-UNSET = "`unset {}`: XRT is gone since PyTorch/XLA 2.1, and `PJRT_DEVICE` chooses the device"
-ONE = "`unset XLA_USE_SPMD` where your program does not use SPMD: it shows one virtual device"
-MASK = "`env | grep -E 'TPU_|PJRT_'` shows what says which chips belong to this process"
+NAMES = "run `export PJRT_DEVICE=TPU`; the names that it knows are TPU, CPU and CUDA, in capitals"
+UNSET = "run `unset {}`, because PyTorch/XLA 2.1 removed XRT; `PJRT_DEVICE` chooses the device"
+ONE = "run `unset XLA_USE_SPMD`, unless your program uses SPMD, which shows one virtual device"
+MASK = "`env | grep -E 'TPU_|PJRT_'` shows which settings assign chips to this process"
 
 
 def taken():

@@ -18,7 +18,7 @@ AFTER = ["torch_xla.devices_visible"]
 
 CAST = "`x.to(torch.float32)` before the operation gives the same dtype on every device"
 
-COUNT = "pass `dtype=torch.int64` to `torch.cumsum`: sums of int32 and of masks overflow otherwise"
+COUNT = "pass `dtype=torch.int64` to `torch.cumsum`, or sums of int32 and of masks overflow"
 INVERT = "`x * torch.reciprocal(y)` keeps the imaginary part, which this division drops"
 
 ALONE = [(name,) for name in _promotion.REAL]

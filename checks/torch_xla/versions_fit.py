@@ -1,4 +1,4 @@
-"""torch, torch_xla and libtpu were made for each other."""
+"""torch, torch_xla and libtpu fit each other."""
 
 import torch
 import torch_xla
@@ -26,14 +26,14 @@ def versions():
 
 
 def run():
-    """Compare the imported pair, then the installed libtpu with what torch_xla asks for."""
+    """Compare the imported pair, then the installed libtpu with what torch_xla requires."""
     actual, own = versions()
     release = ".".join(own.split("+")[0].split(".")[:2])
     tpu = target().platform == "tpu"
     pair = (f"torch=={release}.*", f"torch_xla{'[tpu]' * tpu}=={own}")
     yield compare(
         "XLA-VERSIONS-PAIR",
-        f"torch, as torch_xla {own} was built for it",
+        f"torch that torch_xla {own} was built for",
         ".".join(actual.split(".")[:2]),
         release,
         hint=f"run `{_install.into_this_python(*pair)}`",

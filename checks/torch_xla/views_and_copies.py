@@ -16,7 +16,7 @@ LESSON = "pytorch/numpy-and-torch"
 SOURCE = "https://docs.pytorch.org/docs/stable/tensor_view.html"
 AFTER = ["torch_xla.devices_visible"]
 
-CLONE = "`x.clone()` before an in-place operation, until views can be trusted here"
+CLONE = "call `x.clone()` before an in-place operation, until views can be trusted here"
 HOST = "`x.clone()` or `array.copy()` before the conversion keeps both sides apart"
 
 
@@ -70,7 +70,7 @@ def crossings(device):
     free = not bool(moved.any())
     return {
         "way:torch.from_numpy": "" if seen else "made a copy, expected shared memory",
-        "way:cpu to xla": "" if apart else "the device saw a later write of the host",
+        "way:cpu to xla": "" if apart else "a later write on the host reached the device",
         "way:a view to xla": "" if free else "the view still belongs to its base",
         "way:xla to its own device": "" if same else "made a copy, expected the same tensor",
     }

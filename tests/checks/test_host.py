@@ -387,7 +387,7 @@ def test_a_limit_of_locked_memory_matters_in_containers_with_vfio(
         (0o755, {"TPU_LOG_DIR": "disabled"}, "info", "logs are disabled"),
         (0o755, {"TPU_LOG_DIR": "logs"}, "info", "a relative path"),
         (0o755, {"TPU_LOG_DIR": "/tmp/mine"}, "ok", "not there yet"),
-        (0o755, {"TPU_LOG_DIR": "/tmp/mine/deeper"}, "info", "nothing above it"),
+        (0o755, {"TPU_LOG_DIR": "/tmp/mine/deeper"}, "info", "no parent folder"),
         (0o755, {"TPU_LOG_DIR": "/home/alice"}, "warn", None),
         (0o755, {"TPU_LOG_DIR": "/tmp"}, "ok", "writable"),
     ],

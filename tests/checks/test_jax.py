@@ -345,11 +345,11 @@ def test_a_device_that_does_anothers_share_is_named(monkeypatch: pytest.MonkeyPa
 
     _, device = broken(monkeypatch, "own_shard", swapped)
 
-    assert (device.entity, device.found) == ("device:2", "the share of device:3")
+    assert (device.entity, device.found) == ("device:2", "the shard of device:3")
 
 
 def test_a_total_without_one_share_names_whose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All eight copies of the total lack the share of device 3."""
+    """All eight copies of the total lack the shard of device 3."""
 
     def without_three(shard: jax.Array) -> jax.Array:
         return jax.lax.psum(jnp.where(jax.lax.axis_index("d") == 3, 0, shard), "d")
@@ -357,7 +357,7 @@ def test_a_total_without_one_share_names_whose(monkeypatch: pytest.MonkeyPatch) 
     count, *devices = broken(monkeypatch, "total", without_three)
 
     assert (count.code, count.found, count.expected) == ("JAX-EVERY-TOTAL", 0, 8)
-    assert [device.found for device in devices] == ["lacks the share of device:3"] * 8
+    assert [device.found for device in devices] == ["lacks the shard of device:3"] * 8
 
 
 def test_one_wrong_copy_of_the_total_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,4 +381,4 @@ def test_the_wrong_neighbour_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     count, first, *_ = broken(monkeypatch, "from_left", two_on)
 
     assert (count.code, count.found) == ("JAX-EVERY-NEIGHBOUR", 0)
-    assert (first.entity, first.found) == ("device:0", "the share of device:6")
+    assert (first.entity, first.found) == ("device:0", "the shard of device:6")

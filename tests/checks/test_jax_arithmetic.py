@@ -223,7 +223,7 @@ def test_a_result_of_the_wrong_shape_is_named(monkeypatch: pytest.MonkeyPatch) -
     sabotage.trace_again(monkeypatch, check("matmul_shapes"), "multiply_all")
     [exact, _] = failed("matmul_shapes")
 
-    assert exact == ("JAX-SHAPES-EXACT", "shape:outer", "[257, 129] in place of [129, 257]")
+    assert exact == ("JAX-SHAPES-EXACT", "shape:outer", "[257, 129] instead of [129, 257]")
 
 
 # jax.asked_precision
@@ -288,7 +288,7 @@ def test_an_ignored_context_manager_is_named_twice(monkeypatch: pytest.MonkeyPat
     results = emulate_requests(monkeypatch)
     way = "way:context 'highest'"
 
-    assert named(results, "JAX-REQUEST-ASKED") == {way: "asks for nothing, not HIGHEST"}
+    assert named(results, "JAX-REQUEST-ASKED") == {way: "requests nothing, not HIGHEST"}
     assert named(results, "JAX-REQUEST-DONE") == {way: "one bfloat16 pass, not float32"}
 
 
@@ -301,7 +301,7 @@ def test_a_call_that_loses_to_its_context_is_named(monkeypatch: pytest.MonkeyPat
     [(code, entity, text)] = failed("asked_precision")
 
     assert (code, entity) == ("JAX-REQUEST-ASKED", "way:call inside a context")
-    assert text == "asks for HIGHEST, not DEFAULT"
+    assert text == "requests HIGHEST, not DEFAULT"
 
 
 def test_what_a_program_asks_for_is_found_inside_inner_programs() -> None:

@@ -82,7 +82,7 @@ def test_a_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -
     """Rows two and three stand in each other's place, on every device."""
     faults = failed("all_gather", monkeypatch)
 
-    assert ("JAX-GATHER-STACKED", "device:0", "place 2: device:3 (2 of 8)") in faults
+    assert ("JAX-GATHER-STACKED", "device:0", "index 2: device:3 (2 of 8)") in faults
 
 
 def test_a_tiled_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,15 +90,15 @@ def test_a_tiled_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPa
     faults = failed("all_gather", monkeypatch, after("joined", lambda row, _: jnp.roll(row, 128)))
 
     assert ("JAX-GATHER-TILED", None, 0) == faults[0]
-    assert ("JAX-GATHER-TILED", "device:5", "place 0: device:7 (8 of 8)") in faults
+    assert ("JAX-GATHER-TILED", "device:5", "index 0: device:7 (8 of 8)") in faults
 
 
 def test_parts_of_a_sum_on_swapped_devices_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two devices keep each other's part, and the others are not blamed."""
     assert [
         ("JAX-SCATTER-STACKED", None, 6),
-        ("JAX-SCATTER-STACKED", "device:2", "place 0: block 0 of device:3 (2 of 2)"),
-        ("JAX-SCATTER-STACKED", "device:3", "place 0: block 0 of device:2 (2 of 2)"),
+        ("JAX-SCATTER-STACKED", "device:2", "index 0: block 0 of device:3 (2 of 2)"),
+        ("JAX-SCATTER-STACKED", "device:3", "index 0: block 0 of device:2 (2 of 2)"),
     ] == failed("reduce_scatter", monkeypatch)
 
 
@@ -139,8 +139,8 @@ def test_two_swapped_devices_are_named_by_every_exchange(monkeypatch: pytest.Mon
 
     assert [
         ("JAX-EXCHANGE-TILED", None, 6),
-        ("JAX-EXCHANGE-TILED", "device:2", "place 0: block 3 of device:0 (8 of 8)"),
-        ("JAX-EXCHANGE-TILED", "device:3", "place 0: block 2 of device:0 (8 of 8)"),
+        ("JAX-EXCHANGE-TILED", "device:2", "index 0: block 3 of device:0 (8 of 8)"),
+        ("JAX-EXCHANGE-TILED", "device:3", "index 0: block 2 of device:0 (8 of 8)"),
     ] == faults
 
 
@@ -148,7 +148,7 @@ def test_blocks_in_the_wrong_order_are_named(monkeypatch: pytest.MonkeyPatch) ->
     """Each device has the right blocks, from the wrong senders."""
     faults = failed("all_to_all", monkeypatch, after("stacked", exchange_rows))
 
-    assert ("JAX-EXCHANGE-STACKED", "device:1", "place 2: block 1 of device:3 (2 of 8)") in faults
+    assert ("JAX-EXCHANGE-STACKED", "device:1", "index 2: block 1 of device:3 (2 of 8)") in faults
 
 
 def test_a_result_of_another_shape_is_told() -> None:
@@ -163,9 +163,9 @@ def test_a_result_of_another_shape_is_told() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda sheet: sheet * 0, "place 0: zeros (8 of 8)"),
-        (lambda sheet: sheet + [[1]] * 8, "place 0: 128 of 128 numbers wrong (8 of 8)"),
-        (lambda sheet: sheet * 2, "place 0: block 0 of device:1 twice (8 of 8)"),
+        (lambda sheet: sheet * 0, "index 0: zeros (8 of 8)"),
+        (lambda sheet: sheet + [[1]] * 8, "index 0: 128 of 128 numbers wrong (8 of 8)"),
+        (lambda sheet: sheet * 2, "index 0: block 0 of device:1 twice (8 of 8)"),
         (lambda sheet: sheet, ""),
     ],
 )

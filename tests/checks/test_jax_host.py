@@ -492,7 +492,7 @@ def libtpu(folder: Path, version: str, sdk: str | None) -> None:
 @pytest.mark.parametrize(
     ("version", "sdk", "expected"),
     [
-        ("0.0.20", "raise SystemExit", "libtpu 0.0.20, too old to be asked"),
+        ("0.0.20", "raise SystemExit", "libtpu 0.0.20, too old to report metrics"),
         ("0.0.21", None, "libtpu 0.0.21, without an sdk"),
         ("0.0.21", "", "libtpu 0.0.21, without tpumonitoring"),
         ("0.0.50.1", "tpumonitoring = 7", "libtpu 0.0.50.1"),

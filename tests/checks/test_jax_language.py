@@ -131,7 +131,7 @@ def test_the_device_that_holds_other_numbers_is_named(monkeypatch: pytest.Monkey
         for finding in findings("sharded_to_numpy", "JAX-SHARDED-PARTS")
     }
 
-    assert texts["sharding:rows, parts"] == "other numbers on device:2"
+    assert texts["sharding:rows, parts"] == "wrong numbers on device:2"
     assert 8 == texts[None]
 
 
@@ -473,7 +473,7 @@ def test_a_tpu_that_refuses_dlpack_is_a_fact_with_a_way_out(
 
     assert device.verdict == "info"
     assert str(device.found).startswith("refused: __dlpack__ device only supported")
-    assert "go through the host" in str(device.hint)
+    assert "copy through the host" in str(device.hint)
 
 
 def test_without_a_cpu_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:

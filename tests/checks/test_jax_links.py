@@ -190,7 +190,7 @@ def test_the_links_of_a_chip_are_told_as_documented() -> None:
     finding = check("_bus").links(device("TPU v5 lite"))
 
     assert ("info", 400, "GB/s") == (finding.verdict, finding.found, finding.unit)
-    assert "half of this at most" in str(finding.hint)
+    assert "at most half of this" in str(finding.hint)
     assert "share" not in str(finding.hint)
 
 
@@ -209,7 +209,7 @@ def test_a_chip_without_a_documented_figure_has_no_reference(kind: str) -> None:
 
 def test_virtual_devices_are_said_to_have_no_links() -> None:
     """A figure of copies in one memory must not be taken for one of a link."""
-    assert "say nothing of any link" in str(check("_bus").links(device("cpu", "cpu")).hint)
+    assert "say nothing about links" in str(check("_bus").links(device("cpu", "cpu")).hint)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_virtual_devices_are_said_to_have_no_links() -> None:
     [
         ("ppermute", "TPU v6 lite", "86 GB/s"),
         ("psum_small", "TPU v5", "5 us"),
-        ("psum_scatter", "TPU v3", "whole psum"),
+        ("psum_scatter", "TPU v3", "full psum"),
         ("psum", "TPU v3", "None"),
         ("psum_scatter", "TPU v5 lite", "None"),
         ("ppermute", "cpu", "None"),
@@ -319,7 +319,7 @@ def test_no_rate_is_told_of_what_was_not_copied() -> None:
     """Sharing memory takes no time: a rate of it would be a lie."""
     [finding] = findings("transfer_rate", "JAX-TRANSFER-ONE-THERE")
 
-    assert "no transfer: NumPy and a CPU device use the same memory" == finding.found
+    assert "no transfer, because NumPy and a CPU device use the same memory" == finding.found
     assert finding.unit is None
 
 

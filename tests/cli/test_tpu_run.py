@@ -178,7 +178,7 @@ def test_the_worst_exit_code_is_ours_and_each_failure_is_named(
     for line in (
         "w1, w3 ended with 3",
         "w5 was ended by SIGKILL",
-        "w4 was not reached: the SSH agent does not hold the key of gcloud",
+        "w4 was not reached: the SSH agent does not hold gcloud's key",
         "  $ ssh-add ~/.ssh/google_compute_engine",
     ):
         assert f"{line}\n" in done.stderr, done.stderr  # fmt: skip
