@@ -22,7 +22,7 @@ LEVELS = ("static", "quick", "full", "soak")
 MOST_ID, MOST_TITLE = 32, 60
 """Characters of a check's id and of its title at most: 80 columns show id and seconds, and a title
 where it fits."""
-TRACKS = ("start", "setup", "jax", "pytorch", "slices", "trouble")
+TRACKS = ("start", "setup", "jax", "pytorch", "tensorflow", "slices", "trouble")
 """Folders of lessons, in the order in which a newcomer meets them."""
 
 

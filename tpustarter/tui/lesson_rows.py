@@ -25,6 +25,7 @@ TRACKS = {
     "setup": "Set up a machine",
     "jax": "JAX",
     "pytorch": "PyTorch",
+    "tensorflow": "TensorFlow and Keras",
     "slices": "Slices of several hosts",
     "trouble": "When something goes wrong",
 }
