@@ -47,6 +47,11 @@ def test_every_answer_leads_somewhere_and_what_proves_it_exists() -> None:
     assert [] == list(then_now.complaints(then_now.read(), content.read_lessons(), check_ids))
 
 
+def test_every_answer_has_a_lesson_that_explains_it() -> None:
+    """Whoever looks a claim up can read on."""
+    assert [] == [one.id for one in then_now.read() if one.lesson is None]
+
+
 @pytest.mark.parametrize(
     ("typed", "found"),
     [("XRT_TPU_CONFIG localservice", "002-12"), ("setup_tpu", "001-26"), ("xmap", "001-05"),
