@@ -15,7 +15,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 2
-LESSON = "jax/save-parameters"
+LESSON = "tensorflow/saving"
 SOURCE = "https://www.tensorflow.org/guide/checkpoint"
 AFTER = ["tensorflow.devices_visible"]
 

@@ -11,7 +11,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 4
-LESSON = "jax/train-a-model"
+LESSON = "tensorflow/static-shapes"
 SOURCE = "https://keras.io/api/metrics/"
 AFTER = ["tensorflow.devices_visible"]
 

@@ -11,7 +11,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 60
 ESTIMATE_S = 0.1
-LESSON = "setup/install-tensorflow"
+LESSON = "tensorflow/run-config"
 SOURCE = (
     "https://www.tensorflow.org/api_docs/python/tf/distribute/cluster_resolver/TPUClusterResolver"
 )

@@ -12,7 +12,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 2
-LESSON = "jax/train-a-model"
+LESSON = "tensorflow/all-reduce"
 SOURCE = "https://www.tensorflow.org/tutorials/distribute/custom_training"
 AFTER = ["tensorflow.devices_visible"]
 

@@ -10,7 +10,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 120
 ESTIMATE_S = 1
-LESSON = "jax/jit-and-recompilation"
+LESSON = "tensorflow/static-shapes"
 SOURCE = "https://www.tensorflow.org/guide/tpu"
 AFTER = ["tensorflow.devices_visible"]
 
