@@ -106,11 +106,12 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
         (len(names) > 1, "HOST-FRAMEWORKS-TENSORFLOW-TWICE",
          "comes from several packages that overwrite each other's files",
          "tensorflow-tpu alone", anew),
-        (generation is not None and alone, "HOST-FRAMEWORKS-TENSORFLOW-CPU",
+        (generation not in (None, "tpu7x") and alone, "HOST-FRAMEWORKS-TENSORFLOW-CPU",
          "has no TPU support and uses the CPU",
          "tensorflow-tpu", "run `tpustarter setup tensorflow`, or `tpustarter setup keras`"),
-        (generation == "tpu7x" and "tensorflow-tpu" in packages, "HOST-FRAMEWORKS-TENSORFLOW-TPU7X",
-         "is not supported on TPU7x", "JAX or PyTorch", f"run `{_install.SET_UP}`"),
+        (generation == "tpu7x" and (alone or "tensorflow-tpu" in packages),
+         "HOST-FRAMEWORKS-TENSORFLOW-TPU7X", "is not supported on TPU7x", "JAX or PyTorch",
+         f"run `{_install.SET_UP}`, or `tpustarter setup keras` for Keras on JAX"),
     ]  # fmt: skip
     for applies, code, says, expected, hint in rows:
         if names and applies:

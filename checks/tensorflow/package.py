@@ -20,6 +20,7 @@ BUILDS = ("tensorflow-tpu", "tensorflow", "tensorflow-cpu")
 EXECUTE = "TPUExecute"
 """The operation that runs a program on a TPU; builds without TPU support have no kernel for it."""
 SET_UP = "run `tpustarter setup tensorflow`, which installs the build that fits this machine"
+MOVE = "run `tpustarter setup keras` for Keras on JAX, because no TensorFlow runs on TPU7x"
 
 
 def can_use_a_tpu():
@@ -54,5 +55,6 @@ def run(packages=None):
         yield compare("TF-PACKAGE-ONE", "builds of TensorFlow installed", len(builds), 1,
                       hint=SET_UP)  # fmt: skip
     if on_tpu:
-        yield compare("TF-PACKAGE-TPU", "this build can use the TPU of this machine", able,
-                      expected=True, hint=SET_UP)  # fmt: skip
+        name = f"{named if builds else 'this build'} can use the TPU of this machine"
+        hint = MOVE if target().generation == "tpu7x" else SET_UP
+        yield compare("TF-PACKAGE-TPU", name, able, expected=True, hint=hint)

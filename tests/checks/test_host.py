@@ -439,6 +439,18 @@ def test_a_libtpu_with_which_tensorflow_ends_is_named(
     assert (verdict == "ok") == (codes["HOST-FRAMEWORKS-TENSORFLOW-LIBTPU"].hint is None)
 
 
+@pytest.mark.parametrize("build", ["tensorflow", "tensorflow-cpu", "tensorflow-tpu"])
+def test_no_tensorflow_is_advised_on_tpu7x(build: str, tmp_path: Path) -> None:
+    """None runs there, so the hint leads to a library that does."""
+    packages = installed(tmp_path / "site", (build, "2.20.0", []))
+    found = run("frameworks", lay_out(tmp_path / "machine", "tpu7x"), path=packages)
+    [told] = [one for one in found if one.code.startswith("HOST-FRAMEWORKS-TENSORFLOW")]
+
+    assert "HOST-FRAMEWORKS-TENSORFLOW-TPU7X" == told.code
+    assert "setup jax" in (told.hint or "")
+    assert "setup tensorflow" not in (told.hint or "")
+
+
 def test_tensorflow_for_input_is_no_mistake_beside_jax(tmp_path: Path) -> None:
     """Many read their data with it; the TPU is JAX's."""
     results = frameworks(tmp_path, JAX, JAXLIB, LIBTPU, ("tensorflow", "2.21.0", []))

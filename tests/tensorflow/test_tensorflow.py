@@ -66,16 +66,20 @@ def test_the_probe_says_that_it_ran_on_logical_devices() -> None:
     )
 
 
-def test_on_a_tpu_a_build_without_tpu_support_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commonest mistake: `pip install tensorflow` on a TPU VM."""
+@pytest.mark.parametrize(("generation", "profile"), [("v5e", "tensorflow"), ("tpu7x", "keras")])
+def test_on_a_tpu_a_build_without_tpu_support_fails(
+    generation: str, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commonest mistake: `pip install tensorflow` on a TPU VM. No build runs on TPU7x."""
     module = judging.module_of("tensorflow", "package")
-    monkeypatch.setattr(module, "target", lambda: Target("tpu", 8, "v5e"))
+    monkeypatch.setattr(module, "target", lambda: Target("tpu", 8, generation))
     failed: dict[str, Any] = {
-        one["code"]: one["hint"] for one in judging.findings(module) if one["verdict"] == "fail"
+        one["code"]: one for one in judging.findings(module) if one["verdict"] == "fail"
     }
 
     assert ["TF-PACKAGE-TPU"] == [*failed]
-    assert "tpustarter setup tensorflow" in failed["TF-PACKAGE-TPU"]
+    assert failed["TF-PACKAGE-TPU"]["name"].startswith("tensorflow")
+    assert f"tpustarter setup {profile}" in failed["TF-PACKAGE-TPU"]["hint"]
     assert "CPU" == tf.config.list_logical_devices()[0].device_type
 
 
