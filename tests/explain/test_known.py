@@ -63,6 +63,14 @@ def test_a_row_can_be_used_and_followed(row: Failure) -> None:
         assert ends or known.is_command(fix), fix
 
 
+def test_whatever_the_host_checks_find_about_tensorflow_confirms_a_failure() -> None:
+    """The build, its libtpu, a second build, and a TPU that no TensorFlow runs on can be seen."""
+    found = {code for code in CODES if code.startswith("HOST-FRAMEWORKS-TENSORFLOW")}
+
+    assert len(found) >= 5
+    assert set() == found - {code for row in ROWS for code in row.confirm}
+
+
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)
 def test_a_row_finds_its_own_examples(row: Failure, example: str, scanner: Scanner) -> None:
     """As they were met, first or with a cause that explains it."""
