@@ -32,6 +32,8 @@ from tpustarter.problem import ExitCode
 
 GOLDEN = TESTS / "golden"
 SAMPLES = TESTS / "samples" / "machine_checks"
+WITH_TENSORFLOW = TESTS / "samples" / "machine_checks_tensorflow"
+"""Checks of TensorFlow and Keras, for the rows whose Python has TensorFlow."""
 
 
 @dataclass
@@ -68,6 +70,9 @@ V6E_8 = tpu("v6e", 8, "TPU v6 lite", 8)
 V6E_1 = tpu("v6e", 1, "TPU v6 lite", 1)
 V5E_1 = tpu("v5e", 1, "TPU v5 lite", 1)
 V5E_8 = tpu("v5e", 8, "TPU v5 lite", 8)
+TPU7X_8 = tpu("tpu7x", 4, "TPU7x", 8)
+TPU_TENSORFLOW = {"tensorflow": "2.20.0", "build": "tensorflow-tpu", "kind": "TPU v5 lite",
+                  "count": 8}  # fmt: skip
 UNKNOWN = {"google_device": "0x0099", "google": True}
 """A Google device on PCI that may be a TPU of a later generation."""
 
@@ -97,7 +102,7 @@ ROWS: dict[str, Row] = {
     "v3-8": tpu("v3", 4, "TPU v3", 8),
     "v4-8": tpu("v4", 4, "TPU v4", 4),
     "v5p-8": tpu("v5p", 4, "TPU v5", 4),
-    "tpu7x-8": tpu("tpu7x", 4, "TPU7x", 8),
+    "tpu7x-8": TPU7X_8,
     "v6e-8-too-few-devices": Row(1, V6E_8.machine, {**V6E_8.python, "count": 7}, (),
                                  V6E_8.metadata),
     "v6e-8-asked-for-cpu": changed(V6E_8, 0, env={"JAX_PLATFORMS": "cpu"}),
@@ -155,6 +160,18 @@ ROWS: dict[str, Row] = {
     "v6e-8-with-torch-xla": Row(0, V6E_8.machine, {"torch_xla": "2.9.0", "libtpu": "0.0.21",
                                                    "kind": "TPU v6 lite", "count": 8}, (),
                                 V6E_8.metadata),
+    "laptop-with-tensorflow": Row(0, {}, {"tensorflow": "2.20.0", "build": "tensorflow-cpu"}),
+    "v5e-8-with-plain-tensorflow": Row(1, V5E_8.machine, {"tensorflow": "2.20.0"}, (),
+                                       V5E_8.metadata),
+    "v5e-8-with-tensorflow-tpu": Row(0, V5E_8.machine, {**TPU_TENSORFLOW, "libtpu": "0.0.31"}, (),
+                                     V5E_8.metadata),
+    "v5e-8-with-a-libtpu-too-new": Row(1, V5E_8.machine, {**TPU_TENSORFLOW, "libtpu": "0.0.52"},
+                                       (), V5E_8.metadata),
+    "v5e-8-held-from-tensorflow": Row(75, {**V5E_8.machine,
+                                           "holder": {"pid": 4242, "command": "python train.py"}},
+                                      {**TPU_TENSORFLOW, "libtpu": "0.0.31"}, (), V5E_8.metadata),
+    "tpu7x-8-with-tensorflow": Row(1, TPU7X_8.machine, {"tensorflow": "2.20.0"}, (),
+                                   TPU7X_8.metadata),
     "gpu-with-torch-xla": Row(0, {"nvidia": True}, {"jax": "0.12.0.1", "kind": "NVIDIA H200",
                                                     "count": 1, "gpu": True,
                                                     "torch_xla": "2.9.0"}),
@@ -181,8 +198,21 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def checks_of_tensorflow(checks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same with TensorFlow's and Keras', among them the real one of the build."""
+    folder = tmp_path_factory.mktemp("checks") / "all"
+    shutil.copytree(checks, folder)
+    shutil.copytree(WITH_TENSORFLOW, folder, dirs_exist_ok=True)
+    package = locations.content("checks") / "tensorflow" / "package.py"
+    shutil.copy(package, folder / "tensorflow")
+    return folder
+
+
 @pytest.fixture
-def play(tmp_path: Path, checks: Path) -> Iterator[Callable[[Row], tuple[int, str]]]:
+def play(
+    tmp_path: Path, checks: Path, checks_of_tensorflow: Path
+) -> Iterator[Callable[[Row], tuple[int, str]]]:
     """Return a function that plays a row and returns exit code and text."""
     with ExitStack() as stack:
 
@@ -191,7 +221,8 @@ def play(tmp_path: Path, checks: Path) -> Iterator[Callable[[Row], tuple[int, st
             make_python(tmp_path / "env", **row.python)
             arguments = ["check", "--python", "env", *row.arguments]
             env = {**machine.env, "PATH": "/usr/bin:/bin"}
-            words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), str(machine.root)]
+            own = checks_of_tensorflow if "tensorflow" in row.python else checks
+            words = [sys.executable, str(SUPPORT / "drive.py"), str(own), str(machine.root)]
             done = subprocess.run(
                 [*words, json.dumps(env), str(machine.uid or "-"), *arguments],
                 capture_output=True,
@@ -325,10 +356,10 @@ def test_a_forced_device_count_in_xla_flags_is_taken_out(tmp_path: Path) -> None
     assert plan.make(machine).env["XLA_FLAGS"] == "--xla_dump_to=/x"
 
 
-def test_every_real_jax_check_waits_for_the_same_host_checks() -> None:
+def test_every_real_check_waits_for_the_same_host_checks() -> None:
     """The stub's checks are gated as the real ones are."""
     real = {one.id: one.after for one in content.read_checks()}
-    for stub in content.read_checks(SAMPLES):
+    for stub in [*content.read_checks(SAMPLES), *content.read_checks(WITH_TENSORFLOW)]:
         assert real.get(stub.id, ()) == stub.after
 
 

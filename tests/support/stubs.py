@@ -71,6 +71,40 @@ xla_device_kind = lambda device: "cpu" if runtime.device_type() == "CPU" else "{
 }
 """Stands in for PyTorch/XLA: devices of the platform that PJRT_DEVICE names."""
 
+TENSORFLOW = {
+    "__init__.py": """from types import SimpleNamespace
+
+__version__ = "{version}"
+_cpus = [SimpleNamespace(device_type="CPU")]
+
+
+def _split(cpu, configurations):
+    _cpus[:] = [cpu] * len(configurations)
+
+
+def _devices(kind):
+    tpus = [SimpleNamespace(device_type="TPU")] * {count} if {can_use_a_tpu} else []
+    return {"TPU": tpus, "CPU": _cpus}.get(kind, [])
+
+
+config = SimpleNamespace(
+    experimental=SimpleNamespace(tensor_float_32_execution_enabled=lambda: True),
+    functions_run_eagerly=lambda: False,
+    get_soft_device_placement=lambda: True,
+    optimizer=SimpleNamespace(get_jit=lambda: ""),
+    set_visible_devices=lambda devices, kind: None,
+    list_physical_devices=_devices,
+    list_logical_devices=_devices,
+    LogicalDeviceConfiguration=lambda: None,
+    set_logical_device_configuration=_split,
+)
+""",
+    "python/framework/kernels.py": """from types import SimpleNamespace
+get_registered_kernels_for_op = lambda name: SimpleNamespace(kernel=[name] * {can_use_a_tpu})
+""",
+}
+"""Stands in for TensorFlow: a TPU's devices where its build is tensorflow-tpu, else the CPU's."""
+
 REFUSAL = 'raise ImportError("_XLAC.so: undefined symbol: _ZNK3c1010TensorImpl")'
 
 
@@ -84,6 +118,8 @@ def make_python(
     gpu: bool = False,
     torch: str | None = None,
     torch_xla: str | None = None,
+    tensorflow: str | None = None,
+    build: str = "tensorflow",
 ) -> Path:
     """Make a virtual environment without pip and return its Python.
 
@@ -96,6 +132,8 @@ def make_python(
         gpu: Claim JAX's NVIDIA plugin is installed.
         torch: Version of torch its metadata claims; that of `torch_xla` unless it is given.
         torch_xla: Version the stub of PyTorch/XLA claims; it refuses a torch of another release.
+        tensorflow: Version the stub of TensorFlow claims; its metadata claims a Keras beside it.
+        build: The distribution that it claims to be, such as `tensorflow-tpu`.
     """
     venv.create(folder, with_pip=False, symlinks=True)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -120,6 +158,15 @@ def make_python(
             file.parent.mkdir(parents=True, exist_ok=True)
             told = text.replace("{refusal}", refusal).replace("{count}", str(count))
             file.write_text(told.replace("{kind}", kind))
+    if tensorflow:
+        _claim(packages, build.replace("-", "_"), tensorflow)
+        _claim(packages, "keras", "3.15.1")
+        on_tpu = build == "tensorflow-tpu" and kind != "cpu"
+        for name, text in TENSORFLOW.items():
+            file = packages / "tensorflow" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            told = text.replace("{version}", tensorflow).replace("{count}", str(count))
+            file.write_text(told.replace("{can_use_a_tpu}", str(on_tpu)))
     return folder / "bin" / "python"
 
 

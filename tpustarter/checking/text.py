@@ -99,9 +99,22 @@ def opening(run: Run) -> str:
     if target["others"] and not names:
         lines += [f"also   {visible(interpreter)}" for interpreter in target["others"]]
     if names and target.get("left_out") and run.level != "static":
-        text = f"not    {', '.join(target['left_out'])}: not installed in this Python"
-        lines += wrap(text, "", hang=" " * 7)
+        why = _why_left_out(target["left_out"], target["frameworks"])
+        lines += wrap(f"not    {why}", "", hang=" " * 7)
     return "\n".join(lines)
+
+
+def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
+    """Say what is not installed, and what is but has not what it computes with."""
+    absent = [name for name in left_out if name not in installed]
+    alone = {
+        name: " and ".join(frameworks.lacking(name, installed))
+        for name in left_out
+        if name in installed
+    }
+    said = [f"{', '.join(absent)}: not installed in this Python"] if absent else []
+    said += [f"{name}: its checks need {beside} beside it" for name, beside in alone.items()]
+    return "; ".join(said)
 
 
 def about(seconds: float) -> str:
