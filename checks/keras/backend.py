@@ -13,7 +13,7 @@ TIMEOUT_S = 240
 ESTIMATE_S = 3
 LESSON = "setup/install-keras"
 SOURCE = "https://keras.io/getting_started/"
-AFTER = ["host.frameworks"]
+AFTER = ["host.frameworks", "host.device_nodes", "host.holder"]
 
 SET = "run `export KERAS_BACKEND=jax`, because the backend is fixed once Keras is imported"
 REACH = "`tpustarter check jax.devices_visible -v` shows what JAX sees"

@@ -15,7 +15,7 @@ TIMEOUT_S = 240
 ESTIMATE_S = 1
 LESSON = "setup/install-tensorflow"
 SOURCE = "https://www.tensorflow.org/guide/tpu"
-AFTER = ["tensorflow.package"]
+AFTER = ["tensorflow.package", "host.device_nodes", "host.holder"]
 
 HOLDER = "`tpustarter check host.chips host.holder host.device_nodes -v` shows what uses the chips"
 
