@@ -72,6 +72,35 @@ def test_types_and_zones_are_completed_from_what_google_offers(
     run(journey)
 
 
+def test_without_a_project_the_form_still_names_what_there_is(
+    cloud: FakeCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documented types, an example of a zone, the choices, and a key for help while one types."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            monkeypatch.delenv("CLOUDSDK_CORE_PROJECT")
+            monkeypatch.delenv("CLOUDSDK_COMPUTE_ZONE")
+            seen = await press(pilot, "u", "n", *"bert", "tab")
+            assert "Documented types: v2-8, v3-8, v4-8, v5e-1, v5p-8" in text_of(seen)
+            seen = await press(pilot, *"v6e-25")
+            assert "Documented types: v6e-256. No zone has them all." in text_of(seen)
+            seen = await press(pilot, "right", "tab")
+            assert "v6e-256" == field(pilot, "type").value
+            assert "Such as us-central1-a." in text_of(seen)
+            assert "Documented types" not in text_of(seen)
+            seen = await press(pilot, "tab")
+            assert "One of: on-demand, spot, reserved." in text_of(seen)
+            assert "? help" in seen
+            seen = await press(pilot, "shift+tab")
+            assert "F1 help" in seen
+            assert "? help" not in seen
+            assert "Fill in what you want." in text_of(await press(pilot, "f1"))
+            assert isinstance((await press(pilot, "escape")) and pilot.app.screen, CreateForm)
+
+    run(journey)
+
+
 def test_lists_are_kept_with_their_date(cloud: FakeCloud, tmp_path: Path) -> None:
     """Where Google does not answer, what was read last is offered, and how old it is."""
 

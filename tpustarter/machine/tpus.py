@@ -167,6 +167,23 @@ def parse_type(text: str) -> TpuType:
     _refuse("unknown TPU type", text, example, matches)
 
 
+def type_names() -> list[str]:
+    """Return the types that are documented, the smallest of each generation first.
+
+    A generation whose slices have any multiple of 4 chips is there with those of one host alone.
+    """
+    sizes = {row: row.slice_chips or row.chips_per_host for row in GENERATIONS if row.counts}
+    first = [_slice(row, min(chips)).name for row, chips in sizes.items()]
+    return list(
+        dict.fromkeys(
+            [
+                *first,
+                *(_slice(row, size).name for row, chips in sizes.items() for size in chips),
+            ]
+        )
+    )
+
+
 def topology(text: str) -> Topology:
     """Return how to rehearse the TPU meant by a type name, or raise LookupError."""
     tpu = parse_type(text)

@@ -35,6 +35,7 @@ class Starter(Tutor, inherit_bindings=False):
         Binding("slash", "search", "search", key_display="/", tooltip="tpustarter learn --search"),
         Binding("colon", "command_palette", "more", key_display=":", tooltip="every command"),
         Binding("question_mark", "help", "help", key_display="?", tooltip="tpustarter --help"),
+        Binding("f1", "help", "help", key_display="F1", tooltip="where ? is a letter of a text"),
         Binding("q", "leave(0)", "quit", tooltip="progress is kept"),
         Binding(
             "ctrl+c",

@@ -27,7 +27,7 @@ CHOSEN = {"tier": ("tier", TIERS), "addresses": ("addresses", ADDRESSES)}
 """Fields that are chosen."""
 ORDER = ("name", "type", "zones", "tier", "version", "addresses")
 NOTES = {
-    "on-demand": "yours until you delete it; Space changes it",
+    "on-demand": "yours until you delete it",
     "spot": "cheaper, but Google may take it back at any time",
     "reserved": "from a reservation of your project",
     ADDRESSES[0]: "the workers reach the internet",

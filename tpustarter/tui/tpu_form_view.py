@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tpustarter.machine import tpus
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_offers
 from tpustarter.tui.lines import Hanging, prose
@@ -20,6 +21,7 @@ from tpustarter.tui.tpu_offers import Offered
 
 NARROW = 80
 """Columns below which what a field is for stands below it."""
+NO_ZONES = "Such as us-central1-a. Google's list appears here once it is read, with a project."
 OF_GRANT = "from your TRC grant, in its order"
 
 
@@ -94,8 +96,9 @@ class FormView(VerticalScroll, can_focus=False):
             error = self.query_one(f"#error-{field}", Static)
             error.update(Hanging(" " * 10 + "! ", prose(errors.get(field, ""))))
             error.display = field in errors
-        for field in CHOSEN:
+        for field, (_, values) in CHOSEN.items():
             self._note(field, NOTES[getattr(draft, field)])
+            self._offer(field, f"One of: {', '.join(values)}. Space takes the next one.")
         for field in ("name", "version"):
             self._note(field, TYPED[field][1])
         if tpu := draft.tpu:
@@ -119,12 +122,22 @@ class FormView(VerticalScroll, can_focus=False):
     def show_offers(self, field: str, known: Offered | None, now: datetime) -> None:
         """Complete what is typed from what Google offers, and show that below the field in use."""
         line = self.typed(field)
+        typed = last_word(line.value)
+        parts = list(tpu_offers.describe(known, typed, now)) if known else []
+        words = known.words if known else ()
+        if field == "type" and not words:
+            parts.append(tpu_offers.describe_documented(typed))
+            words = tpus.type_names()
+        elif field == "zones" and not parts:
+            parts.append(NO_ZONES)
+        self._offer(field, " ".join(parts))
+        line.offer(words)
+
+    def _offer(self, field: str, text: str) -> None:
+        """Say below the field in use what it may hold."""
         shown = self.query_one(f"#offer-{field}", Static)
-        shown.display = bool(known) and line.has_focus
-        if known and shown.display:
-            text = " ".join(tpu_offers.describe(known, last_word(line.value), now))
-            shown.update(Hanging(" " * 11, Content.styled(visible(text), "$muted")))
-        line.offer(known.words if known else ())
+        shown.display = bool(text) and self.query_one(f"#field-{field}").has_focus
+        shown.update(Hanging(" " * 11, Content.styled(visible(text), "$muted")))
 
     def move(self, by: int) -> None:
         """Go to another field."""

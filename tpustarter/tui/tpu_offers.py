@@ -91,11 +91,18 @@ def describe(offered: Offered, typed: str, now: datetime) -> Iterator[str]:
         what = f"the types of {visible(offered.zone)}" if offered.zone else "the zones"
         yield f"Google's list of {what} is not known here: {offered.trouble}"
         return
-    words = offered.words
+    yield f"{subject} {listed(_fitting(offered.words, typed))}{_age(offered, now)}"
+
+
+def describe_documented(typed: str) -> str:
+    """Return which types there are at all, as long as no list of Google's is known."""
+    return f"Documented types: {listed(_fitting(tpus.type_names(), typed))}. No zone has them all."
+
+
+def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
+    """Return the words that begin as it is typed; all where one is typed already, or none fits."""
     fitting = [word for word in words if word.startswith(typed)]
-    if typed in words or not fitting:
-        fitting = [*words]
-    yield f"{subject} {listed(fitting)}{_age(offered, now)}"
+    return words if typed in words or not fitting else fitting
 
 
 def listed(words: Sequence[str]) -> str:
