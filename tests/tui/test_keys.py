@@ -104,9 +104,12 @@ def test_enter_waits_for_the_search_that_was_typed(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons=lessons) as pilot:
             await press(pilot, "slash")
-            await burst(pilot, "sleep\r\r")
-            await press(pilot, "enter", "enter")
+            await burst(pilot, "sleep\r")
+            await press(pilot, "enter")
             assert "Other" in on_screen(pilot.app).splitlines()[0]
+            await press(pilot, "escape", "slash", *"hello", "enter")
+            assert "Other" not in on_screen(pilot.app).splitlines()[0]  # typed over what was there
+            assert isinstance(pilot.app.screen, Reader)
 
     run(journey)
 

@@ -41,7 +41,10 @@ class SearchLine(Input):
     """Where one types what is looked for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "submit", "to the list", key_display="Down", tooltip="choose among them"),
+        Binding("enter", "submit", "open the first", key_display="Enter"),
+        Binding(
+            "down", "screen.to_list", "to the list", key_display="Down", tooltip="choose among them"
+        ),
     ]
 
 
@@ -178,17 +181,25 @@ opens the marked one.
             self._show()
 
     @on(Input.Submitted)
-    def to_list(self) -> None:
-        """Choose among what was found; what is on show may be older than what was typed."""
+    def open_first(self) -> None:
+        """Open the best of what was found."""
+        if self.action_to_list() and self._found:
+            self.query_one(Rows).action_select()
+
+    def action_to_list(self) -> bool:
+        """Choose among what was found, unless that is older than what was typed; returns which."""
         text = self.query_one(Input).value.strip()
-        if text == (self._found.text if self._found else ""):
+        is_found = text == (self._found.text if self._found else "")
+        if is_found:
             self.set_focus(self.query_one(Rows))
+        return is_found
 
     def action_find(self) -> None:
         """Show the search line."""
         line = self.query_one(Input)
         line.display = True
         self.set_focus(line)
+        line.select_all()
 
     def action_filter(self, kind: str) -> None:
         """Show another kind of lessons."""
