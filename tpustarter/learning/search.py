@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from tpustarter import cache, content, locations
 from tpustarter.learning import glossary, index, then_now
+from tpustarter.learning.excerpts import sentence
 from tpustarter.learning.passages import BEGIN, END, Kind, Match, Searchable, Shelf, Terms
 
 MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
@@ -45,19 +46,16 @@ Parts = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True)
 class Spot:
-    """A line of a lesson that holds what was looked for."""
+    """A line of a lesson that holds what was looked for, and its sentence."""
 
     number: int
     """Where it stands in the file."""
     heading: str
     """The section it stands in."""
+    line: str
     parts: Parts
+    """The sentence to show, of which the line holds at least a part; of code the line."""
     is_code: bool
-
-    @property
-    def line(self) -> str:
-        """Return the line as it is read."""
-        return "".join(text for text, _ in self.parts)
 
 
 @dataclass(frozen=True)
@@ -203,7 +201,11 @@ def _spots(sections: Sequence[Match]) -> Iterator[Spot]:
         best = next((n for n in ranked if _found(spread[n])), None)
         if best is None:
             continue
-        yield Spot(section.numbers[best], heading, _parts_of(spread[best].strip()), best > n_prose)
+        is_code, line = best > n_prose, spread[best].strip()
+        shown = (
+            line if is_code else sentence(spread[1 : n_prose + 1], section.numbers[1:], best - 1)
+        )
+        yield Spot(section.numbers[best], heading, _plain(line), _parts_of(shown), is_code)
         left -= 1
         if not left:
             return
