@@ -63,7 +63,7 @@ def main() -> None:
         "a minimal Textual app": ([sys.executable, "-c", MINIMAL], b"This machine", "home"),
         "tpustarter, first paint": (program, b"This machine", "home"),
         "tpustarter, all known": (program, b"Path: ", "home"),
-        "first start, first paint": (program, b"Which of these is you", "new"),
+        "first start, first paint": (program, b"Which of these describes you", "new"),
         "first start, all known": (program, b"I only have a laptop", "new"),
     }
     seconds: dict[str, list[float]] = {name: [] for name in programs}
