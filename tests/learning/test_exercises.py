@@ -105,17 +105,28 @@ def test_as_shipped_it_fails_and_the_solution_passes(exercise: Exercise) -> None
 
 
 def test_of_a_wrong_answer_no_traceback_is_shown_of_a_broken_one_it_is(exercise: Exercise) -> None:
-    """The verdict says what was found; where a program broke, only the traceback says it."""
+    """The error itself is told once, by the verdict; lines that only the traceback has stay."""
     session = make_session(exercise.lesson)
-    told = []
-    for answer in (exercise.gap + "print('here')\n", "print('here')\n1 / 0\n"):
-        *shown, _ = exercises.judge(exercise, session.run, answer)
+    told, why = [], []
+    for answer in (
+        exercise.gap + "print('here')\n",
+        "print('here')\n1 / 0\n",
+        "double = (4]\n",
+        "raise ValueError('one\\ntwo')\n",
+    ):
+        *shown, judged = exercises.judge(exercise, session.run, answer)
         told.append("".join(one.text for one in shown if isinstance(one, Output)))
+        why.append(judged.why if isinstance(judged, exercises.Judged) else "")
     session.close()
 
     assert told[0] == "here\n"
     assert told[1].startswith("here\nTraceback")
-    assert "ZeroDivisionError" in told[1]
+    assert told[1].endswith("    1 / 0\n    ~~^~~\n" if sys.version_info > (3, 11) else "1 / 0\n")
+    assert "ZeroDivisionError: division by zero" == why[1]
+    assert "    double = (4]\n" in told[2]
+    assert "SyntaxError" not in told[2]
+    assert why[2].startswith("SyntaxError: ")
+    assert told[3].endswith("\nValueError: one\ntwo\n")
 
 
 def test_names_of_an_earlier_answer_do_not_help_a_later_one(exercise: Exercise) -> None:

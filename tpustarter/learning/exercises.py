@@ -9,6 +9,7 @@ down to the mark, with the shipped part below: editing that helps nobody.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +30,9 @@ MARK = "# Judged below: leave this part as it is."
 _QUOTES = '"""'
 TIMEOUT_S = 60.0
 """Seconds an answer may take, the start of JAX included."""
-_TRACEBACK = "Traceback (most recent call last):"
+_TRACEBACK = re.compile(r'^(?:Traceback \(most recent call last\):| {2}File ")', re.MULTILINE)
+"""Begins what Python says of an error; one of syntax begins with its file."""
+_JAX_NOTE = re.compile(r"\n-{20}\nFor simplicity, JAX has removed .*", re.DOTALL)
 LOOK_S = 0.3
 """Seconds between two looks at whether a file was saved."""
 
@@ -179,17 +182,26 @@ def judge(
     file = str(learner_file(exercise)) if text is None else f"{exercise.name}.py"
     for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True, file=file)):
         if isinstance(item, Output):
-            before, mark, after = (traceback + item.text).partition(_TRACEBACK)
-            traceback = mark + after
-            yield Output(before)
+            printed = traceback + item.text
+            begin = found.start() if (found := _TRACEBACK.search(printed)) else len(printed)
+            traceback = printed[begin:]
+            yield Output(printed[:begin])
         elif isinstance(item, BlockResult):
             judged = _judge_result(item)
             if judged.result.status != "fail":  # of a wrong answer the verdict says it all
-                yield Output(traceback)
+                yield Output(_without(judged.why, traceback))
             if text is None and item.status in ("pass", "error"):
                 key = exercise.lesson.id, exercise.name
                 progress.exercise_judged(*key, is_right=judged.is_right)
             yield judged
+
+
+def _without(why: str, traceback: str) -> str:
+    """Return a traceback without its last line, where that is what the verdict says."""
+    lines = _JAX_NOTE.sub("", traceback).rstrip("\n").split("\n")
+    if lines[-1] and why.startswith(lines[-1]):
+        lines.pop()
+    return "".join(f"{line}\n" for line in lines) if any(lines) else ""
 
 
 def own_code(exercise: Exercise) -> str:
