@@ -22,7 +22,7 @@ LEVELS = ("static", "quick", "full", "soak")
 MOST_ID, MOST_TITLE = 32, 60
 """Characters of a check's id and of its title at most: 80 columns show id and seconds, and a title
 where it fits."""
-TRACKS = ("start", "setup", "jax", "pytorch", "tensorflow", "slices", "trouble")
+TRACKS = ("start", "setup", "jax", "project", "pytorch", "tensorflow", "slices", "trouble")
 """Folders of lessons, in the order in which a newcomer meets them."""
 
 
@@ -205,7 +205,7 @@ def is_glob(pattern: str) -> bool:
 
 HEADER: dict[str, type] = {
     "title": str, "minutes": int, "needs": dict, "checks": list, "sources": list,
-    "profile": str, "steps": list, "exercises": list,
+    "profile": str, "steps": list, "exercises": list, "code": list,
 }  # fmt: skip
 """Keys of a lesson's header, and what each holds; a list holds texts, steps aside."""
 MAX_DEPTH = 20

@@ -77,6 +77,11 @@ from tpustarter.terminal import visible
     metavar="FILE",
     help="Write the lesson as a Jupyter notebook, which Colab opens too.",
 )
+@click.option(
+    "--code",
+    metavar="FILE",
+    help="Print a file that the lesson's code imports or reads, such as transformer.py.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the notebook if the file exists.")
 @click.option(
     "--path",
@@ -138,6 +143,10 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
         from tpustarter.cli import learn_read
 
         learn_read.write_notebook(chosen[0], Path(options.notebook), force=options.force)
+    elif options.code is not None:
+        from tpustarter.cli import learn_read
+
+        learn_read.print_code(chosen[0], options.code)
     elif options.as_json:
         from tpustarter.cli import learn_list
 
@@ -156,7 +165,10 @@ def _names_track(options: SimpleNamespace, lessons: list[Lesson]) -> bool:
     """Return whether a track is named, such as `jax`, and nothing is to be done with a lesson."""
     tracks = {lesson.id.partition("/")[0] for lesson in lessons}
     return options.lesson in tracks and not (
-        options.running or options.as_json or options.notebook is not None
+        options.running
+        or options.as_json
+        or options.notebook is not None
+        or options.code is not None
     )
 
 
@@ -165,6 +177,7 @@ def _refuse_empty(options: SimpleNamespace) -> None:
     examples = {
         "lesson": "a lesson needs a name, such as `tpustarter learn jax/precision`",
         "notebook": "--notebook needs a file, such as `--notebook precision.ipynb`",
+        "code": "--code needs the name of a file, such as `--code transformer.py`",
         "search": "--search needs a text, such as `--search shard_map`",
         "old": "--old needs some words of an older tutorial, such as `--old pmap`",
     }
@@ -182,6 +195,10 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     notebook = options.notebook is not None
     if notebook and (not options.lesson or options.running or options.as_json):
         raise click.UsageError("--notebook needs a lesson, and only --force can be added to it")
+    if options.code is not None and (
+        not options.lesson or options.running or options.as_json or notebook
+    ):
+        raise click.UsageError("--code needs a lesson, and nothing else can be added to it")
     if options.verbose and (options.lesson or options.every or options.running):
         raise click.UsageError("-v only works with the list of lessons: `tpustarter learn -v`")
     if options.force and not notebook:

@@ -53,6 +53,13 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
     click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 
+def print_code(lesson: Lesson, name: str) -> None:
+    """Print a file that the blocks of a lesson import or read, as it is."""
+    from tpustarter.learning import code_files
+
+    click.echo(code_files.text(lesson, name), nl=False)
+
+
 def lint() -> None:
     """Say what is wrong with the lessons; exit 78 where something is."""
     from tpustarter.learning import lint as linter

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from tpustarter import locations, short_ids
 from tpustarter.content import Lesson
-from tpustarter.learning import progress
+from tpustarter.learning import code_files, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.output import Output
@@ -150,6 +150,7 @@ def open_file(exercise: Exercise, *, anew: bool = False) -> Path:
         with locations.writing(path):
             path.write_text(exercise.gap + exercise.judged, encoding="utf-8")
         locations.give_to_caller(path)
+    code_files.place(exercise.lesson, path.parent)  # so that an editor finds what it imports
     return path
 
 

@@ -20,7 +20,7 @@ from tpustarter.checking.outcomes import process_ending
 from tpustarter.checking.results import Blocked, Reason
 from tpustarter.checking.session import Session, python_problem, start
 from tpustarter.content import Lesson
-from tpustarter.learning import where
+from tpustarter.learning import code_files, where
 from tpustarter.learning.block_results import BlockResult, Status, judged, printed, skipped
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drawings import Drawing
@@ -84,6 +84,8 @@ class LessonSession:
         self.blocked: Blocked | None = self._placement.blocked
         """Why no block of this lesson is run; that something of ours has the TPU may pass."""
         self._session: Session | None = None
+        self._folder = ""
+        """Where the lesson's files are, and its blocks work; empty for a lesson without any."""
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
         self._lease_stack = contextlib.ExitStack()
@@ -220,7 +222,8 @@ class LessonSession:
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
                     "alone": block.alone, "file": name,
                     "plot": block.plot, "x": block.x, "show": block.show,
-                    "growing": self._growing, "framework": self.lesson.framework})  # fmt: skip
+                    "growing": self._growing, "framework": self.lesson.framework,
+                    "folder": self._folder})  # fmt: skip
         if self._stopped:  # stop() came before there was a process to stop
             probe.interrupt()
         while True:
@@ -328,6 +331,7 @@ class LessonSession:
 
     def _make_session(self) -> Session:
         folder = run_folder.make()
+        self._folder = str(code_files.place(self.lesson, folder / "code") or "")
         # A lesson without a framework sees the environment as it is: it may be about that.
         env = {**self._placement.machine.env, **plan.own_folders(folder)}
         if self.lesson.framework:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tpustarter import locations
 from tpustarter.content import Lesson
+from tpustarter.learning import code_files
 from tpustarter.learning.blocks import Block, Figure, Part, parse
 from tpustarter.learning.expected import Expected
 from tpustarter.learning.markdown import anchor, tokens
@@ -35,6 +36,7 @@ class _RenderState:
     """Where the rendering of one lesson is: in which list or table, and what it has linked."""
 
     folder: Path
+    lesson: Lesson | None = None
     markers: list[str] = field(default_factory=list[str])
     """The sign of each list it is in; the innermost one last."""
     is_new_item: bool = False
@@ -49,8 +51,8 @@ class _RenderState:
 
 def render(lesson: Lesson, progress: LessonProgress, following: str | None = None) -> Iterator[str]:
     """Yield the lines of a lesson, with what the learner did so far, and the lesson after it."""
-    state = _RenderState(lesson.path.parent)
-    yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
+    state = _RenderState(lesson.path.parent, lesson)
+    yield from _render_head(lesson)
     parts, fold = parse(lesson), ""
     folded_answers = _answers(parts)
     for part in parts:
@@ -82,6 +84,13 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
         yield from ("", f"Exercise: tpustarter learn --exercise {track}/{name}")
     if following:
         yield from ("", f"Next: tpustarter learn {following}")
+
+
+def _render_head(lesson: Lesson) -> Iterator[str]:
+    """Yield which lesson it is, and the files that its code uses."""
+    yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
+    for line in code_files.note(lesson):
+        yield from wrap(line, "", "  ")
 
 
 def _answers(parts: list[Part]) -> list[tuple[str, Part]]:
@@ -224,6 +233,8 @@ def _link_target(address: str, state: _RenderState) -> str:
         return f" ({address})"
     if name.startswith("exercises/"):
         return f" (tpustarter learn --exercise {state.folder.name}/{Path(name).stem})"
+    if name.startswith("code/") and state.lesson:
+        return f" ({code_files.command(state.lesson, name.removeprefix('code/'))})"
     if name.endswith("glossary.md"):
         state.linked_words[heading] = name
         return ""

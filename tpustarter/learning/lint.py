@@ -17,6 +17,7 @@ from tpustarter import content, locations
 from tpustarter.checking import interpreters
 from tpustarter.content import Lesson
 from tpustarter.learning import (
+    code_files,
     documented,
     exercises,
     lint_synonyms,
@@ -84,6 +85,7 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
         rules: list[Callable[[], Complaints]] = [
             lambda lesson=lesson: _lint_header(lesson, check_ids),
             lambda lesson=lesson: _lint_blocks(lesson),
+            lambda lesson=lesson: _lint_code(lesson),
             lambda lesson=lesson: _lint_links(lesson.path, lesson.text, lesson.first_line),
             lambda lesson=lesson: _lint_prose(lesson),
             lambda lesson=lesson: _lint_check_commands(lesson, check_ids),
@@ -177,11 +179,24 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
             if expected.on in ("tpu", "gpu") and not expected.label.startswith(prefix):
                 message = f"an output of `{block.id}` holds on {expected.on} alone"
                 yield expected.line, f"{message}, expected `*{prefix}:*`, or more words, above it"
-        for name, module in interpreters.PACKAGES.items():
-            import_pattern = rf"^\s*(import|from) {module}\b"
-            if name not in lesson.packages and re.search(import_pattern, block.code, re.MULTILINE):
-                message = f"the block `{block.id}` imports `{module}`"
-                yield block.line, f"{message}, expected `{name}` in the `packages` of `needs`"
+        for what in _lint_imports(lesson, block.code):
+            yield block.line, f"the block `{block.id}` {what}"
+
+
+def _lint_code(lesson: Lesson) -> Complaints:
+    for what in code_files.complaints(lesson):
+        yield 1, what
+    for name in code_files.names(lesson):
+        text = _read_text(lesson.path.parent / "code" / name) or ""
+        for what in _lint_imports(lesson, text) if name.endswith(".py") else ():
+            yield 1, f"`{name}` {what}"
+
+
+def _lint_imports(lesson: Lesson, code: str) -> Iterator[str]:
+    for name, module in interpreters.PACKAGES.items():
+        import_pattern = rf"^\s*(import|from) {module}\b"
+        if name not in lesson.packages and re.search(import_pattern, code, re.MULTILINE):
+            yield f"imports `{module}`, expected `{name}` in the `packages` of `needs`"
 
 
 def _lint_links(path: Path, text: str, first_line: int) -> Complaints:

@@ -17,7 +17,7 @@ from typing import Any
 
 from tpustarter import locations
 from tpustarter.content import Lesson
-from tpustarter.learning import drawings, exercises
+from tpustarter.learning import code_files, drawings, exercises
 from tpustarter.learning.blocks import Block, Figure, Part, parse
 from tpustarter.learning.quiz import Quiz
 from tpustarter.machine import frameworks
@@ -76,6 +76,10 @@ def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
     if known and known.counts:
         lines = [f'os.environ.setdefault("{name}", "8")\n' for name in known.counts]
         yield _code_cell(DEVICES + "".join(lines))
+    for name, content in code_files.read(lesson).items():
+        cell = _code_cell(f"%%writefile {name}\n{content}")
+        cell["source"] += "\n"  # the file is what stands here, to its last line end
+        yield {**cell, "metadata": {"jupyter": {"source_hidden": name.endswith(".txt")}}}
     for fold, parts in groupby(parse(lesson), lambda part: part.fold):
         cells = [cell for part in parts for cell in _part_cells(part, track, lesson.path.parent)]
         if not fold:
@@ -142,6 +146,8 @@ def _unlink(match: re.Match[str], track: str) -> str:
     words, target = match[1], _LESSON.fullmatch(match[2])
     if match[2].startswith("exercises/"):
         return f"**{words}** (at the end of this notebook)"
+    if match[2].startswith("code/"):
+        return f"{words} (at the beginning of this notebook)"
     return f"{words} (`tpustarter learn {target[1] or track}/{target[2]}`)" if target else words
 
 

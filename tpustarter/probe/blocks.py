@@ -26,6 +26,7 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """Run one block; whatever it raises is left to the caller."""
     name, code = command["file"], command["code"]
+    _work_in(command.get("folder", ""))
     program = types.ModuleType("__main__") if command.get("alone") else _program
     sys.modules["__main__"] = program
     # Without a time of change the entry stays: tracebacks show the lesson's own lines.
@@ -39,6 +40,13 @@ def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
         _restore_streams()
     ran_on = adapters.started()
     return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
+
+
+def _work_in(folder: str) -> None:
+    """Find the files of a lesson there, by import and by name; an empty name changes nothing."""
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+        os.chdir(folder)
 
 
 def _restore_streams() -> None:

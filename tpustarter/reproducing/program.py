@@ -11,7 +11,7 @@ from typing import Any
 
 from tpustarter.content import Check, Lesson
 from tpustarter.learning.blocks import Block
-from tpustarter.reproducing import names_in, standalone
+from tpustarter.reproducing import lesson_files, names_in, standalone
 from tpustarter.terminal import visible
 
 WIDTH = 98
@@ -74,6 +74,8 @@ class Program:
     limit_s: float = 120.0
     block: Block | None = None
     """The block of a lesson that it is of; null for a check."""
+    beside: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Texts that it reads, which have to lie beside it, by name."""
 
     @property
     def command(self) -> str:
@@ -124,19 +126,21 @@ def of_block(
 ) -> Program:
     """Return the file of a block: those above it whose names it needs, then itself."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
+    above = _needed(blocks, block)
+    files = lesson_files.needed(lesson, [one.code for one in (*above, block)])
     program = Program(name, f"{lesson.id}:{block.id}", f"{lesson.title}, block {block.id}",
                       lesson.framework or "", "", dict(place.env), {}, (), place.platform,
-                      block.timeout_s, block)  # fmt: skip
+                      block.timeout_s, block, files.beside)  # fmt: skip
     expected = block.expected_on(place.platform)
     note = (
         f"It is the block `{block.id}` of the lesson {lesson.id}, as the lesson has it, with the "
     )
-    notes = [f"{note}blocks above it that it needs."]
+    notes = [f"{note}blocks above it that it needs.", *files.notes]
     if expected:
         notes.append("It should end without an error, and print:")
     head = _head(program, failure, place, notes, expected.text if expected else "")
-    text = [head, ""]
-    for one in _needed(blocks, block):
+    text = [head, "", *([files.code] if files.code else [])]
+    for one in above:
         text += [f"# Block {one.id} of the lesson.", one.code.strip("\n"), ""]
     text += ["# The block that fails.", f'print("{MARK} {block.id}", flush=True)',
              block.code.strip("\n"), ""]  # fmt: skip

@@ -69,7 +69,9 @@ def run(program: Program, bench: Bench, env: Mapping[str, str], limit_s: float) 
     place.mkdir()
     file = place / f"{program.name}.py"
     file.write_text(program.text, encoding="utf-8")
-    for path in (place, file):
+    for name, text in program.beside.items():
+        (place / name).write_text(text, encoding="utf-8")
+    for path in (place, *place.iterdir()):
         locations.give_to_caller(path)
     words = [str(bench.python), "-I", "-u", str(file)]
     log = CappedLog(place / "probe-tried.log")

@@ -24,6 +24,7 @@ TRACKS = {
     "start": "Begin",
     "setup": "Set up a machine",
     "jax": "JAX",
+    "project": "A language model, step by step",
     "pytorch": "PyTorch",
     "tensorflow": "TensorFlow and Keras",
     "slices": "Slices of several hosts",

@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 
 from tpustarter import content
 from tpustarter.content import Lesson
-from tpustarter.learning import blocks, bookmarks, drafts, exercises, lesson_end, progress
+from tpustarter.invocation import as_typed
+from tpustarter.learning import (
+    blocks,
+    bookmarks,
+    code_files,
+    drafts,
+    exercises,
+    lesson_end,
+    progress,
+)
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.exercises import Exercise
@@ -64,7 +73,11 @@ class Opened:
 
     def pieces(self) -> Iterator[Part]:
         """Yield its parts, with what to press where it asks to try something."""
+        note = as_typed("\n".join(code_files.note(self.lesson)))
         for part in self.parts:
+            if note and part.block:
+                yield replace(part, kind="hint", text=note, block=None)
+                note = ""
             match = _TRY_IT.search(part.text) if part.kind == "markdown" else None
             if match is None:
                 yield part

@@ -1,0 +1,181 @@
+"""Files of a lesson: its blocks and exercises import and read them, and so do people."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.learning.test_exercises import lesson_with, shipped
+from tests.report.test_reproducing import ON_CPU, undefined
+from tests.support.made_lessons import fence, make_lesson, run_lesson
+from tests.support.places import REPOSITORY
+from tpustarter import content
+from tpustarter.content import Lesson
+from tpustarter.learning import code_files, exercises, lesson_text, lint, notebook
+from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.progress import LessonProgress
+from tpustarter.problem import Problem
+from tpustarter.reproducing import program, trying
+from tpustarter.reproducing.trying import Bench
+
+DOUBLE = '"""Doubles."""\n\nimport words\n\n\ndef double(x):\n    return 2 * x * words.COUNT\n'
+WORDS = "from pathlib import Path\n\nCOUNT = len(Path('two.txt').read_text().split())\n"
+FILES = {"double.py": DOUBLE, "words.py": WORDS, "two.txt": "tea pot\n", "unused.py": "X = 1\n"}
+USES = fence("import double\n\nprint(double.double(4))", "16") + fence("print(1)", "1", name="b")
+
+
+def with_files(folder: Path, text: str = USES, files: dict[str, str] | None = None) -> Lesson:
+    """Write a lesson of the track `made` with files in its folder `code`."""
+    lesson = make_lesson(folder, text)
+    files = FILES if files is None else files
+    (folder / "made/code").mkdir(exist_ok=True)
+    for name, one in files.items():
+        if "/" not in name:
+            (folder / "made/code" / name).write_bytes(one.encode())
+    return replace(lesson, header={**lesson.header, "code": [*files]})
+
+
+def test_blocks_import_and_read_the_files_of_their_lesson(tmp_path: Path) -> None:
+    """They work in a folder that has them, and so does a process after a crash."""
+    crash = fence("import os\nos._exit(1)", name="crash")
+    where = fence(
+        "import os\nprint(sorted({*os.listdir()} - {'__pycache__'}))",
+        str(sorted(FILES)),
+        name="where",
+    )
+    results = run_lesson(with_files(tmp_path, USES + crash + where))
+
+    assert ["pass", "pass", "error", "pass"] == [one.status for one in results.values()]
+
+
+def test_a_lesson_without_files_works_where_one_stands(tmp_path: Path) -> None:
+    """Its folder and the places that Python looks into stay as they were."""
+    text = fence("import os\nprint(os.getcwd())", str(Path.cwd()))
+
+    assert "pass" == run_lesson(make_lesson(tmp_path, text))["one"].status
+    assert "error" == run_lesson(make_lesson(tmp_path, USES))["one"].status
+
+
+@pytest.mark.parametrize("name", ["../secret.py", "/etc/passwd", "a/b.py", "Up.py", "x.sh", ".py"])
+def test_a_header_names_files_and_no_paths(name: str, tmp_path: Path) -> None:
+    """Nothing is read or run for a name that leads elsewhere."""
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made/secret.py").write_text("X = 1\n")
+    lesson = with_files(tmp_path, files={name: ""})
+
+    with pytest.raises(Problem, match="is not the name of"):
+        code_files.read(lesson)
+    [result, _] = run_lesson(lesson).values()
+    assert ("error", "load") == (result.status, result.reason)
+    assert "is not the name of" in result.detail
+
+
+def test_the_linter_says_what_is_wrong_with_files(tmp_path: Path) -> None:
+    """A missing file, line ends of another system, broken code, a package that is not named."""
+    files = {"a.py": "import optax\n", "b.txt": "one\r\ntwo\r\n", "c.py": "x = (\n"}
+    lesson = with_files(tmp_path, files=files)
+    lesson = replace(lesson, header={**lesson.header, "code": [*files, "a.py", "gone.txt"]})
+    told = "\n".join(lint.lint([lesson], set()))
+
+    assert "`a.py` imports `optax`, expected `optax` in the `packages`" in told
+    assert "`b.txt` has other line ends" in told
+    assert "`c.py` is no Python" in told
+    assert "`code` names `a.py` twice" in told
+    assert "cannot read `gone.txt`" in told
+    assert 5 == len({*told.split("\n")})
+
+
+def test_an_exercise_imports_them_too_also_in_an_editor(tmp_path: Path) -> None:
+    """They lie beside the learner's file; one that has the name of such a file is refused."""
+    shipped(tmp_path)
+    made = lesson_with(tmp_path, "double")
+    lesson = with_files(tmp_path, files={"words.py": "COUNT = 2\n"})
+    lesson = replace(lesson, header={**made.header, "code": ["words.py"]})
+    [exercise] = exercises.read(lesson)
+    path = exercises.open_file(exercise)
+
+    assert "COUNT = 2\n" == path.with_name("words.py").read_text()
+    assert [] == [*code_files.complaints(lesson)]
+    clash = replace(lesson, header={**lesson.header, "exercises": ["words"]})
+    assert ["the exercise `words` has the name of a file of `code`"] == [
+        *code_files.complaints(clash)
+    ]
+
+
+def test_a_notebook_writes_them_first_byte_for_byte(tmp_path: Path) -> None:
+    """Jupyter's own magic does it, in a real kernel; a long text is hidden."""
+    lesson = with_files(tmp_path)
+    file = tmp_path / "lesson.ipynb"
+    file.write_text(notebook.text(lesson))
+    run = "import sys, nbformat\nfrom nbclient import NotebookClient\n"
+    run += "book = nbformat.read(sys.argv[1], as_version=4)\n"
+    run += "NotebookClient(book, timeout=60, kernel_name='python3').execute()\n"
+    run += "nbformat.write(book, sys.argv[1])\n"
+    subprocess.run([sys.executable, "-c", run, file], check=True, cwd=tmp_path)
+    cells = json.loads(file.read_text())["cells"]
+    nbformat.validate(nbformat.read(file, as_version=4))
+
+    assert FILES == {name: (tmp_path / name).read_text() for name in FILES}
+    assert [f"%%writefile {name}\n" for name in FILES] == [cell["source"][0] for cell in cells[:4]]
+    assert [False, False, True, False] == [
+        cell["metadata"]["jupyter"]["source_hidden"] for cell in cells[:4]
+    ]
+    printed = ["".join(cell["outputs"][0]["text"]) for cell in cells if cell.get("outputs")]
+    assert "16\n" in printed
+
+
+def test_the_text_of_a_lesson_says_how_to_read_them(tmp_path: Path) -> None:
+    """Before anything that uses them; a link to one becomes the command."""
+    lesson = with_files(tmp_path, "See [it](code/words.py).\n\n" + USES)
+    told = "\n".join(lesson_text.render(lesson, LessonProgress()))
+
+    assert "\nIts code uses double.py, words.py, two.txt and unused.py, each of which" in told
+    assert "\ntpustarter learn made/sample --code unused.py\n" in told
+    assert "See it (tpustarter learn made/sample --code words.py)." in told
+
+
+def test_a_block_that_failed_becomes_a_file_with_what_it_needs(tmp_path: Path) -> None:
+    """Modules are in it, texts beside it; it runs in isolation as the lesson did."""
+    lesson = with_files(tmp_path)
+    first, second = blocks_of(lesson)
+    made = program.of_block(lesson, [first, second], first, None, ON_CPU)
+    alone = program.of_block(lesson, [first, second], second, None, ON_CPU)
+    place = tmp_path / "run"
+    place.mkdir()
+    bench = Bench(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
+
+    assert set() == undefined(made.text) - {"__file__"}
+    assert {"two.txt": "tea pot\n"} == made.beside
+    assert "unused" not in made.text
+    assert "--code two.txt > two.txt" in " ".join(made.text.split())
+    assert "_folder" not in alone.text
+    outcome = trying.run(made, bench, {}, 20)
+    assert "holds" == outcome.kind, outcome.output
+
+
+def learn(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in this repository."""
+    command = [sys.executable, "-m", "tpustarter", "learn", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+
+
+def test_the_command_line_prints_a_file_as_it_is() -> None:
+    """And says which there are where another one is named."""
+    file = content.read_lessons()[0].path.parents[1] / "project/code/corpus.py"
+    printed, other = (
+        learn("project/the-project", "--code", "corpus.py"),
+        learn("project/the-project", "--code", "../corpus.py"),
+    )
+
+    assert file.read_text() == printed.stdout
+    assert (2, "") == (other.returncode, other.stdout)
+    assert "uses no file `../corpus.py`" in other.stderr
+    assert "alice.txt" in other.stderr
+    assert 2 == learn("--code", "corpus.py").returncode
+    assert "its header names no files" in learn("jax/precision", "--code", "a.py").stderr

@@ -1,0 +1,195 @@
+"""The model of the track `project`: what every later lesson relies on."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tpustarter import locations
+
+FOLDER = locations.content("lessons") / "project" / "code"
+NAMES = ("configs", "corpus", "transformer", "training", "sampling")
+
+
+@pytest.fixture(scope="module")
+def project() -> Iterator[Any]:
+    """Return JAX and the modules of the project, which no other test sees."""
+    jax = pytest.importorskip("jax")
+    if not hasattr(jax, "P"):
+        pytest.skip(f"the project needs JAX 0.10, and this is JAX {jax.__version__}")
+    sys.path.insert(0, str(FOLDER))
+    modules: dict[str, ModuleType] = {name: __import__(name) for name in NAMES}
+    yield SimpleNamespace(jax=jax, jnp=jax.numpy, **modules)
+    sys.path.remove(str(FOLDER))
+    for name in NAMES:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def small(project: Any) -> Any:
+    """Return a config that compiles fast, with parameters and a batch of it."""
+    config = project.configs.tiny(layers=2, length=16)
+    params = project.transformer.init(config, project.jax.random.key(0))
+    train, _ = project.corpus.load()
+    rng = __import__("numpy").random.default_rng(0)
+    batch = project.corpus.sample(rng, train, 8, config.length)
+    return SimpleNamespace(config=config, params=params, batch=batch)
+
+
+def close(project: Any, a: Any, b: Any, limit: float = 1e-5) -> bool:
+    """Return whether two trees hold about the same numbers."""
+    differences = project.jax.tree.map(lambda x, y: float(abs(x - y).max()), *map(
+        project.jax.device_get, (a, b)))  # fmt: skip
+    return max(project.jax.tree.leaves(differences)) < limit
+
+
+def test_the_text_is_plain_and_comes_back(project: Any) -> None:
+    """Every character is one token of the vocabulary; validation is not trained on."""
+    train, validation = project.corpus.load()
+    text = (FOLDER / "alice.txt").read_bytes()
+
+    assert text == project.corpus.decode([*train, *validation]).encode()
+    assert text.isascii()
+    assert b"\r" not in text
+    assert max(train.max(), validation.max()) < project.configs.tiny().vocab
+    assert 0.09 < len(validation) / len(text) < 0.11
+
+
+def test_a_position_sees_no_later_token(project: Any, small: Any) -> None:
+    """Another token at 9 changes the logits from there on, and none before."""
+    tokens = small.batch[:, :-1]
+    changed = tokens.copy()
+    changed[:, 9] = (changed[:, 9] + 1) % small.config.vocab
+    before, after = (project.transformer.forward(small.config, small.params, one)
+                     for one in (tokens, changed))  # fmt: skip
+    difference = abs(before - after).max(axis=(0, 2))
+
+    assert float(difference[:9].max()) == 0.0
+    assert float(difference[9:].min()) > 1e-4
+
+
+def test_the_cache_changes_no_logits(project: Any, small: Any) -> None:
+    """A prefill of 10 tokens and a step for each other give what one pass gives."""
+    tokens = small.batch[:, :-1]
+    cache = project.sampling.init_cache(small.config, len(tokens))
+    logits, cache = project.sampling.prefill(small.config, small.params, tokens[:, :10], cache)
+    found = [logits]
+    for position in range(10, 16):
+        token = tokens[:, position]
+        logits, cache = project.sampling.decode(small.config, small.params, token, position, cache)
+        found.append(logits)
+    whole = project.transformer.forward(small.config, small.params, tokens)[:, 9:]
+
+    assert close(project, project.jnp.stack(found, axis=1), whole)
+
+
+def test_greedy_text_is_what_a_loop_without_a_cache_gives(project: Any, small: Any) -> None:
+    """`generate` at temperature 0 takes the most likely token each time."""
+    key = project.jax.random.key(0)
+    tokens = small.batch[:2, :6]
+    found = project.sampling.generate(small.config, small.params, tokens, 5, key, temperature=0.0)
+    for _ in range(5):
+        logits = project.transformer.forward(small.config, small.params, tokens)
+        following = logits[:, -1].argmax(axis=-1)
+        tokens = project.jnp.concatenate([tokens, following[:, None]], axis=1)
+
+    assert found.tolist() == tokens[:, 6:].tolist()
+
+
+def test_the_loss_is_the_cross_entropy_and_falls(project: Any, small: Any) -> None:
+    """It begins near that of a guess, which is the logarithm of the vocabulary."""
+    config, optimizer = small.config, project.training.adamw(warmup=5, steps=60)
+    state = project.training.init_state(config, optimizer, project.jax.random.key(0))
+    logits = project.transformer.forward(config, state["params"], small.batch[:, :-1])
+    chosen = project.jnp.take_along_axis(
+        project.jax.nn.log_softmax(logits), small.batch[:, 1:, None], axis=-1
+    )
+    first = float(project.training.evaluate(config, state["params"], small.batch))
+    for _ in range(40):
+        state, metrics = project.training.train_step(config, optimizer, state, small.batch)
+
+    assert first == pytest.approx(-float(chosen.mean()), rel=1e-5)
+    assert first == pytest.approx(math.log(config.vocab), rel=0.05)
+    assert float(metrics["loss"]) < 0.6 * first
+    assert int(state["step"]) == 40
+
+
+@pytest.mark.parametrize("name", ["tiny", "base", "large"])
+def test_parameters_are_counted_without_making_them(name: str, project: Any) -> None:
+    """By the formula of the lesson, and by the shapes that `init` has."""
+    config = getattr(project.configs, name)()
+    attention, mlp = 4 * config.embed**2, 3 * config.embed * config.mlp
+    blocks = config.layers * (attention + mlp + 2 * config.embed)
+    shapes = project.jax.eval_shape(
+        lambda: project.transformer.init(config, project.jax.random.key(0))
+    )
+    counted = sum(math.prod(leaf.shape) for leaf in project.jax.tree.leaves(shapes))
+
+    assert config.vocab * config.embed + blocks + config.embed == counted
+    assert counted == project.transformer.param_count(config)
+    assert {"tiny": 0.2, "base": 124, "large": 992}[name] == pytest.approx(counted / 1e6, abs=0.5)
+
+
+def rules(project: Any) -> dict[str, Any]:
+    """Return the rules that lessons use, on a mesh of 2 by 4."""
+    make, both = project.configs.Rules, ("data", "model")
+    return {
+        "one device": make(),
+        "data parallel": make(batch=both),
+        "FSDP": make(batch=both, embed=both),
+        "tensor parallel": make(heads="model", mlp="model", vocab="model"),
+        "both": make(batch="data", embed="data", heads="model", mlp="model", vocab="model"),
+    }
+
+
+@pytest.mark.parametrize("remat", [False, True])
+@pytest.mark.parametrize("name", ["data parallel", "FSDP", "tensor parallel", "both"])
+def test_every_sharding_gives_the_same_step(
+    name: str, remat: bool, project: Any, small: Any
+) -> None:
+    """And the same text; parameters and optimizer state are sharded as the rules say."""
+    jax, optimizer = project.jax, project.training.adamw()
+    found = {}
+    for one, remat_here in {"one device": False, name: remat}.items():
+        config = replace(small.config, rules=rules(project)[one], remat=remat_here)
+        with jax.set_mesh(jax.make_mesh((2, 4), ("data", "model"))):
+            spec = config.spec("batch", None) or jax.P()
+            batch = jax.device_put(small.batch, spec)
+            state = project.training.init_state(config, optimizer, jax.random.key(0))
+            specs = project.transformer.param_specs(config)
+            expected = specs["blocks"]["query"] or jax.P(None, None, None, None)
+            for tree in (state["params"], state["opt"][1][0].mu):
+                assert expected == jax.typeof(tree["blocks"]["query"]).sharding.spec
+            text = project.sampling.generate(
+                config, state["params"], batch[:, :6], 4, jax.random.key(1), temperature=0.0
+            )
+            state, metrics = project.training.train_step(config, optimizer, state, batch)
+            found[one] = (state["params"], metrics, text)
+
+    assert close(project, found["one device"], found[name], 1e-4)
+
+
+def test_matmuls_in_bfloat16_keep_parameters_and_logits_in_float32(
+    project: Any, small: Any
+) -> None:
+    """The loss is about the same, and the gradients are those of the parameters."""
+    config = replace(small.config, dtype=project.jnp.bfloat16)
+    logits = project.transformer.forward(config, small.params, small.batch[:, :-1])
+    loss, grads = project.jax.value_and_grad(
+        lambda params: project.transformer.loss(config, params, small.batch)
+    )(small.params)
+    traced = str(project.jax.make_jaxpr(project.transformer.forward, static_argnums=0)(
+        config, small.params, small.batch[:, :-1]))  # fmt: skip
+
+    assert logits.dtype == project.jnp.float32
+    assert {project.jnp.dtype("float32")} == {leaf.dtype for leaf in project.jax.tree.leaves(grads)}
+    expected = project.transformer.loss(small.config, small.params, small.batch)
+    assert float(loss) == pytest.approx(float(expected), rel=0.02)
+    products = [line for line in traced.split("\n") if "dot_general" in line]
+    assert len([line for line in products if ":bf16" in line]) >= 7
