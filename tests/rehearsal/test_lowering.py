@@ -108,6 +108,16 @@ def test_a_mesh_round_a_yield_is_in_force_and_titles_are_unique(stub: str) -> No
     ]
 
 
+@pytest.mark.skipif(not hasattr(jax, "P"), reason="this JAX has no explicit axes by default")
+def test_a_mesh_with_explicit_axes_is_one_of_the_tpu_everywhere(stub: str) -> None:
+    """JAX compares the mesh of each argument, real or abstract, with the one in force."""
+    found = lower(stub, "explicit")
+
+    assert [None] * 3 == [exported.error for exported in found]
+    assert ["first", "second", "its own mesh"] == [exported.program for exported in found]
+    assert [8] * 3 == [exported.source["lowered"]["devices"] for exported in found]
+
+
 def test_a_tpu_named_twice_is_one(stub: str) -> None:
     """Two names of one TPU are asked for once, in the order they came."""
     names = ("v6e-8", "v5litepod-8", "V5E-8", "v6e-8")

@@ -20,6 +20,8 @@ _ANSWERED = ("jax.experimental.mosaic", "jax.experimental.pallas", "jax._src.pal
              "jax._src.tpu_info")  # fmt: skip
 """Parts of JAX that are asked by programs, for kernels, and never for what JAX itself does."""
 _TRUTH = ("jax", "jaxlib", "tpustarter")
+_MAIN_MEMORY = (None, "device", "unpinned_host")
+"""Kinds of memory that a type does not name."""
 MOST_PLACES = 100
 MOST_NAMED = 3
 
@@ -125,8 +127,49 @@ class Answers:
             mesh = sharding.AbstractMesh((), (), abstract_device=abstract)
         else:
             mesh = mesh.update(abstract_device=abstract)
-        with sharding.use_abstract_mesh(mesh):
+        with sharding.use_abstract_mesh(mesh), self._in_meshes(abstract):
             yield
+
+    @contextlib.contextmanager
+    def _in_meshes(self, abstract: Any) -> Generator[None]:
+        """Have meshes of real devices say so too: JAX compares theirs with the mesh in force."""
+        kind = self._jax.sharding.Mesh
+        original: Any = kind.__dict__["abstract_mesh"]
+
+        def abstract_mesh(mesh: Any) -> Any:
+            own = original.__get__(mesh, kind)
+            return own if own.empty else own.update(abstract_device=abstract)
+
+        kind.abstract_mesh = property(abstract_mesh)
+        try:
+            yield
+        finally:
+            kind.abstract_mesh = original
+
+    def of_tpu(self, arguments: Any) -> Any:
+        """Return a pytree in which what is sharded over the mesh in force is on the TPU, as types.
+
+        With explicit axes a mesh is part of the type, and JAX compares it with the mesh in force.
+        """
+        sharding = self._jax.sharding
+        if not can_separate(self._jax) or (mesh := sharding.get_abstract_mesh()).empty:
+            return arguments
+
+        def one(value: Any) -> Any:
+            own = getattr(value, "sharding", None)
+            if not isinstance(own, sharding.NamedSharding) or own.memory_kind not in _MAIN_MEMORY:
+                return value
+            if mesh != getattr(own.mesh, "abstract_mesh", own.mesh).update(
+                abstract_device=mesh.abstract_device
+            ):
+                return value  # of another mesh
+            on_tpu = sharding.NamedSharding(mesh, own.spec)
+            return self._jax.ShapeDtypeStruct(
+                value.shape, value.dtype, sharding=on_tpu,
+                weak_type=getattr(value, "weak_type", False),
+            )  # fmt: skip
+
+        return self._jax.tree_util.tree_map(one, arguments)
 
     def _set(self, owner: Any, name: str, value: Any) -> None:
         own: Any = owner.__dict__

@@ -95,6 +95,7 @@ def write(
     jitted, values, by_name, notes = arrays.jitted(jax, function, arguments, named)
     answers = answers or Answers(jax)
     with refusals.whole_tracebacks(jax), answers.abstractly():
+        values, by_name = answers.of_tpu((tuple(values), by_name))
         texts = constants.notes(jax, function, jitted.trace(*values, **by_name))
         if warn is not None:
             for text in texts:

@@ -24,8 +24,7 @@ def init_state(config, optimizer, key):
     return {"params": params, "opt": opt, "step": jnp.zeros((), jnp.int32)}
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
-def train_step(config, optimizer, state, batch):
+def step(config, optimizer, state, batch):
     """Return the state after one step, and what to log of the step."""
 
     def loss_fn(params):
@@ -36,6 +35,9 @@ def train_step(config, optimizer, state, batch):
     params = optax.apply_updates(state["params"], updates)
     state = {"params": params, "opt": opt, "step": state["step"] + 1}
     return state, {"loss": loss, "grad_norm": optax.tree.norm(grads)}
+
+
+train_step = jax.jit(step, static_argnums=(0, 1), donate_argnums=2)
 
 
 @partial(jax.jit, static_argnums=0)
