@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -18,11 +19,12 @@ from tests.support.places import REPOSITORY
 from tpustarter import content
 from tpustarter.content import Lesson
 from tpustarter.learning import code_files, exercises, lesson_text, lint, notebook
-from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.blocks import blocks_of, parse
 from tpustarter.learning.progress import LessonProgress
 from tpustarter.problem import Problem
 from tpustarter.reproducing import program, trying
 from tpustarter.reproducing.trying import Bench
+from tpustarter.tui.opened import Opened
 
 DOUBLE = '"""Doubles."""\n\nimport words\n\n\ndef double(x):\n    return 2 * x * words.COUNT\n'
 WORDS = "from pathlib import Path\n\nCOUNT = len(Path('two.txt').read_text().split())\n"
@@ -140,6 +142,21 @@ def test_the_text_of_a_lesson_says_how_to_read_them(tmp_path: Path) -> None:
     assert "See it (tpustarter learn made/sample --code words.py)." in told
 
 
+def test_the_reader_says_so_above_the_first_block(tmp_path: Path) -> None:
+    """And once; a lesson without files has no such line."""
+    for lesson, count in ((with_files(tmp_path), 1), (make_lesson(tmp_path, USES), 0)):
+        unread: Any = None
+        opened = Opened(lesson, parse(lesson), None, LessonProgress(), [], [], unread, unread,
+                        None, {})  # fmt: skip
+        pieces = [*opened.pieces()]
+        kinds = [piece.kind for piece in pieces]
+        hints = [piece.text for piece in pieces if piece.kind == "hint"]
+
+        assert count == len(hints)
+        assert all("tpustarter learn made/sample --code unused.py" in hint for hint in hints)
+        assert kinds[kinds.index("block") - 1] == ("hint" if count else "markdown")
+
+
 def test_a_block_that_failed_becomes_a_file_with_what_it_needs(tmp_path: Path) -> None:
     """Modules are in it, texts beside it; it runs in isolation as the lesson did."""
     lesson = with_files(tmp_path)
@@ -163,6 +180,21 @@ def learn(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in this repository."""
     command = [sys.executable, "-m", "tpustarter", "learn", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+
+
+def test_the_command_line_copies_all_files_into_a_folder(tmp_path: Path) -> None:
+    """One that is there may hold somebody's work."""
+    copied = learn("project/the-project", "--code", str(tmp_path))
+    (tmp_path / "corpus.py").write_text("mine\n")
+    again = learn("project/the-project", "--code", str(tmp_path))
+
+    assert 0 == copied.returncode
+    assert {"alice.txt", "corpus.py"} <= {path.name for path in tmp_path.iterdir()}
+    assert 2 == again.returncode
+    assert "already exists" in again.stderr
+    assert "mine\n" == (tmp_path / "corpus.py").read_text()
+    assert 0 == learn("project/the-project", "--code", str(tmp_path), "--force").returncode
+    assert "mine\n" != (tmp_path / "corpus.py").read_text()
 
 
 def test_the_command_line_prints_a_file_as_it_is() -> None:

@@ -80,9 +80,10 @@ from tpustarter.terminal import visible
 @click.option(
     "--code",
     metavar="FILE",
-    help="Print a file that the lesson's code imports or reads, such as transformer.py.",
+    help="Print a file that the lesson's code imports or reads, such as transformer.py. With a "
+    "folder, copy all of them there.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the notebook if the file exists.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist already.")
 @click.option(
     "--path",
     metavar="ID",
@@ -146,7 +147,7 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
     elif options.code is not None:
         from tpustarter.cli import learn_read
 
-        learn_read.print_code(chosen[0], options.code)
+        learn_read.show_code(chosen[0], options.code, force=options.force)
     elif options.as_json:
         from tpustarter.cli import learn_list
 
@@ -177,7 +178,7 @@ def _refuse_empty(options: SimpleNamespace) -> None:
     examples = {
         "lesson": "a lesson needs a name, such as `tpustarter learn jax/precision`",
         "notebook": "--notebook needs a file, such as `--notebook precision.ipynb`",
-        "code": "--code needs the name of a file, such as `--code transformer.py`",
+        "code": "--code needs a file, such as `--code transformer.py`, or a folder",
         "search": "--search needs a text, such as `--search shard_map`",
         "old": "--old needs some words of an older tutorial, such as `--old pmap`",
     }
@@ -195,14 +196,13 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     notebook = options.notebook is not None
     if notebook and (not options.lesson or options.running or options.as_json):
         raise click.UsageError("--notebook needs a lesson, and only --force can be added to it")
-    if options.code is not None and (
-        not options.lesson or options.running or options.as_json or notebook
-    ):
-        raise click.UsageError("--code needs a lesson, and nothing else can be added to it")
+    code = options.code is not None
+    if code and (not options.lesson or options.running or options.as_json or notebook):
+        raise click.UsageError("--code needs a lesson, and only --force can be added to it")
     if options.verbose and (options.lesson or options.every or options.running):
         raise click.UsageError("-v only works with the list of lessons: `tpustarter learn -v`")
-    if options.force and not notebook:
-        raise click.UsageError("--force only works with --notebook")
+    if options.force and not (notebook or code):
+        raise click.UsageError("--force only works with --notebook and --code")
     modes = (options.watch, options.hint, options.solution, options.reset)
     if sum(modes) > bool(options.exercise):
         raise click.UsageError(

@@ -53,11 +53,25 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
     click.echo(visible(f"{lesson.title}: written to {file}; open it in Jupyter or Colab"))
 
 
-def print_code(lesson: Lesson, name: str) -> None:
-    """Print a file that the blocks of a lesson import or read, as it is."""
+def show_code(lesson: Lesson, name: str, *, force: bool) -> None:
+    """Print a file that the blocks of a lesson use, or copy all of them into a folder."""
     from tpustarter.learning import code_files
 
-    click.echo(code_files.text(lesson, name), nl=False)
+    folder = Path(name)
+    if not folder.is_dir():
+        click.echo(code_files.text(lesson, name), nl=False)
+        return
+    texts = code_files.read(lesson)
+    existing = [one for one in texts if (folder / one).exists()]
+    if existing and not force:
+        raise Problem(
+            f"`{folder / existing[0]}` already exists, and may contain your work",
+            hint="name another folder, or add `--force` to overwrite its files",
+            code=ExitCode.USAGE,
+        )
+    code_files.place(lesson, folder)
+    names = code_files.listed([*texts]) if texts else "it uses no files"
+    click.echo(visible(f"{lesson.title}: {names}"))
 
 
 def lint() -> None:
