@@ -149,6 +149,8 @@ def _tensorflow_devices() -> tuple[str, str, int]:
             if (devices := config.list_logical_devices(kind))
         ),
     )
+    if found[0].device_type == "CPU":  # a program may have connected to CPUs of other processes
+        found = [device for device in found if "/job:" not in device.name]
     platform = found[0].device_type.lower()
     kind = target().generation if platform == "tpu" else None
     return platform, kind or platform, len(found)
