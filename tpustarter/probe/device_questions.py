@@ -156,7 +156,7 @@ class Answers:
             return arguments
 
         def one(value: Any) -> Any:
-            own = getattr(value, "sharding", None)
+            own: Any = getattr(value, "sharding", None)
             if not isinstance(own, sharding.NamedSharding) or own.memory_kind not in _MAIN_MEMORY:
                 return value
             if mesh != getattr(own.mesh, "abstract_mesh", own.mesh).update(
