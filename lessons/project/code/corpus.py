@@ -34,9 +34,9 @@ def load():
 
 
 def sample(rng, tokens, batch, length):
-    """Return random pieces of the text: int32[batch, length + 1].
+    """Return random windows of the text: int32[batch, length + 1].
 
-    The model reads all tokens but the last of a piece, and predicts all
+    The model reads all tokens of a window but the last, and predicts all
     but the first.
     """
     starts = rng.integers(0, len(tokens) - length, batch)

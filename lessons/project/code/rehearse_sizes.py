@@ -16,15 +16,16 @@ SEQUENCES = 8
 
 def programs(devices):
     """Yield training steps of the base and of the large model."""
-    replicated = configs.Rules(batch="data")
-    fsdp = configs.Rules(batch="data", embed="data")
+    rules = {"": configs.Rules(batch="data")}
+    if len(devices) > 1:
+        rules[" FSDP"] = configs.Rules(batch="data", embed="data")
     mesh = jax.make_mesh((len(devices),), ("data",), devices=devices)
     with jax.set_mesh(mesh):  # in force while each step is lowered
         for size in (configs.base, configs.large):
-            name = size.__name__
-            yield f"{name} replicated", *step_of(size(rules=replicated))
-            yield f"{name} FSDP", *step_of(size(rules=fsdp))
-            yield f"{name} FSDP remat", *step_of(size(rules=fsdp, remat=True))
+            for how, rule in rules.items():
+                name = size.__name__ + how
+                yield name, *step_of(size(rules=rule))
+                yield f"{name} remat", *step_of(size(rules=rule, remat=True))
 
 
 def step_of(config):

@@ -2,13 +2,15 @@
 
 from functools import partial
 
+import corpus
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import transformer
 
 
-def adamw(peak=3e-3, warmup=20, steps=300, clip=1.0, weight_decay=0.1):
+def adamw(peak=6e-3, warmup=20, steps=300, clip=1.0, weight_decay=0.1):
     """Return AdamW with clipped gradients, a warm-up and a cosine decay."""
     rate = optax.warmup_cosine_decay_schedule(0.0, peak, warmup, steps)
     return optax.chain(
@@ -38,6 +40,17 @@ def step(config, optimizer, state, batch):
 
 
 train_step = jax.jit(step, static_argnums=(0, 1), donate_argnums=2)
+
+
+def fit(config, optimizer, state, tokens, steps, *, batch=16, seed=0):
+    """Train on random windows of `tokens`; return the state and losses."""
+    rng = np.random.default_rng(seed)
+    losses = []
+    for _ in range(steps):
+        windows = corpus.sample(rng, tokens, batch, config.length)
+        state, metrics = train_step(config, optimizer, state, windows)
+        losses.append(metrics["loss"])
+    return state, [float(loss) for loss in losses]
 
 
 @partial(jax.jit, static_argnums=0)

@@ -125,9 +125,10 @@ def rotate(x, positions):
 
 
 def attention(config, weights, x, positions, *, cache=None, layer=0):
-    """Return what each position takes from the past, and the cache.
+    """Attend from each position to itself and earlier ones.
 
-    With a cache it also looks at the keys and values of earlier calls.
+    Returns the output and the cache. With a cache, the keys and values of
+    earlier calls are attended to as well.
     """
     query = jnp.einsum("btd,dhk->bthk", x, weights["query"])
     key = jnp.einsum("btd,dhk->bthk", x, weights["key"])
@@ -144,10 +145,10 @@ def attention(config, weights, x, positions, *, cache=None, layer=0):
     scores = jnp.einsum(
         "bthk,bshk->bhts", query, key, preferred_element_type=jnp.float32
     )
-    is_past = jnp.arange(key.shape[1]) <= positions[:, None]
-    scores = jnp.where(is_past, scores * config.head_dim**-0.5, -jnp.inf)
-    share = jax.nn.softmax(scores, axis=-1).astype(x.dtype)
-    mixed = jnp.einsum("bhts,bshk->bthk", share, value)
+    is_visible = jnp.arange(key.shape[1]) <= positions[:, None]
+    scores = jnp.where(is_visible, scores * config.head_dim**-0.5, -jnp.inf)
+    probs = jax.nn.softmax(scores, axis=-1).astype(x.dtype)
+    mixed = jnp.einsum("bhts,bshk->bthk", probs, value)
     spec = config.spec("batch", None, None)
     out = jnp.einsum(
         "bthk,hkd->btd", mixed, weights["output"], out_sharding=spec
