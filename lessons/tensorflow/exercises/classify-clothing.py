@@ -5,12 +5,12 @@ to TPUs. Below the mark, NumPy draws the images, 28 x 28 pixels of ten kinds of
 clothing, sorted by kind. Complete the three functions for any number of
 replicas.
 
-* `training_batches`: shuffled batches of one static shape, without an end. Each
-  replica gets `ROWS_PER_REPLICA` rows of a batch.
-* `evaluation_batches`: batches of the same shape with each image once. Weights
-  mark the rows that you add to the last batch.
-* `compiled_model`: the model must live on every replica, and its accuracy must
-  ignore the rows that you added.
+* `training_batches`: shuffled batches of one static shape, without an end.
+  Each replica gets `ROWS_PER_REPLICA` rows of a batch.
+* `evaluation_batches`: batches of the same shape with each image once.
+  Weights mark the rows that you add to the last batch.
+* `compiled_model`: the model must live on every replica, and its accuracy
+  must ignore the rows that you added.
 """
 
 import numpy as np

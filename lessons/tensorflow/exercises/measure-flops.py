@@ -1,7 +1,8 @@
 """Measure the FLOPS of all replicas.
 
-FLOPS are floating-point operations per second, and a chain of matrix products
-is the usual way to measure them. The two functions below report a wrong number.
+FLOPS are floating-point operations per second, and a chain of matrix
+products is the usual way to measure them. The two functions below report a
+wrong number.
 
 * `work` runs on each replica. A compiler computes a product once if nothing
   changes from one turn of the loop to the next, so every product has to need

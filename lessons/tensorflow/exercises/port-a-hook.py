@@ -11,10 +11,11 @@ and 300:
             if run_values.results % self.n == 0:
                 self.act(run_values.results)
 
-Complete the callback that replaces it. With `steps_per_execution=4` Keras calls
-a callback once for four steps. So it may act late, with the step that it sees
-then, but no multiple of `n` may be lost. If a call has passed several of them,
-act once. Also count on where a training goes on in a second `fit`.
+Complete the callback that replaces it. With `steps_per_execution=4` Keras
+calls a callback once for four steps. So it may act late, with the step that
+it sees then, but no multiple of `n` may be lost. If a call has passed
+several of them, act once. Also count on where a training goes on in a
+second `fit`.
 """
 
 import numpy as np

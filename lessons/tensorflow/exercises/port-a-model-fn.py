@@ -10,9 +10,9 @@ These lines trained a classifier with TPUEstimator:
     optimizer = tf.contrib.tpu.CrossShardOptimizer(optimizer)
     train_op = optimizer.minimize(loss, step)
 
-The layer is a Keras model already. Complete `compile_model`, so that every step
-changes the weights as the old program did. The defaults of Keras won't do that:
-one of them makes the loss wrong, and nothing fails.
+The layer is a Keras model already. Complete `compile_model`, so that every
+step changes the weights as the old program did. The defaults of Keras won't
+do that: one of them makes the loss wrong, and nothing fails.
 """
 
 import numpy as np

@@ -1,16 +1,16 @@
 """Predict Shakespeare, one character at a time.
 
 The model trains on eight replicas, on windows of three sonnets. Then its
-weights move to one device, where a model with a state continues a text. It sees
-each character once, and whatever it knows of the text before is in the state of
-its LSTM. The original notebook did the same, with a TPU and a CPU.
+weights move to one device, where a model with a state continues a text. It
+sees each character once, and whatever it knows of the text before is in the
+state of its LSTM. The original notebook did the same, with a TPU and a CPU.
 
 * `windows`: the target of each character is the character that follows it.
 * `predictor`: a model for one text, with the weights of the trained one, that
   keeps its state from one call to the next.
-* `continued`: begins from an empty state, reads all of `start`, and then draws
-  `count` characters. Give the predictor each character once, in an array of the
-  shape (1, 1), because another shape would be another program.
+* `continued`: begins from an empty state, reads all of `start`, and then
+  draws `count` characters. Give the predictor each character once, in an
+  array of the shape (1, 1), because another shape would be another program.
 """
 
 import numpy as np

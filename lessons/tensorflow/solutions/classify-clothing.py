@@ -1,6 +1,6 @@
 """The dataset is batched by the global size, which is `ROWS_PER_REPLICA *
-replicas`. Before that, `shuffle` needs a buffer as large as the data, since they
-are sorted, and `repeat()` takes away the end.
+replicas`. Before that, `shuffle` needs a buffer as large as the data, since
+they are sorted, and `repeat()` takes away the end.
 
 For the evaluation, add `-len(labels) % batch` rows of any content, and give
 them the weight 0. `np.pad` takes a pair for each axis: `[(0, missing), (0, 0),

@@ -4,8 +4,9 @@
 The mean is a sum divided by the number of words, `tf.reduce_sum(tf.cast(valid,
 tf.float32))`. `tf.math.divide_no_nan` returns 0 where the divisor is 0.
 
-With the label -1 the loss is nan. `tf.where` hides it from the sum but not from
-the gradient, so give the padding the label 0 before you compute the losses.
+With the label -1 the loss is nan. `tf.where` hides it from the sum but not
+from the gradient, so give the padding the label 0 before you compute the
+losses.
 
 Learned: A mask keeps every shape static, and what it hides must be finite,
 because the gradient passes through it.

@@ -7,8 +7,9 @@ still compute it while you measure the second one.
 `run` only dispatches the work. Read its result with `float` before you look at
 the clock again.
 
-A product of two n x n matrices takes 2 * n**3 operations, since each of its n *
-n entries is the sum of n products. Every replica makes all `products` of them.
+A product of two n x n matrices takes 2 * n**3 operations, since each of its
+n * n entries is the sum of n products. Every replica makes all `products`
+of them.
 
 Learned: Warm up, wait for the result, and count a multiplication and an
 addition on every replica, and the FLOPS are those of the devices.

@@ -1,5 +1,6 @@
-"""A window needs one more character than its inputs, so take rows of `LENGTH + 1`.
-All but the last are the inputs, all but the first are the targets.
+"""A window needs one more character than its inputs, so take rows of
+`LENGTH + 1`. All but the last are the inputs, all but the first are the
+targets.
 
 `make_model` has the argument `stateful`, and `set_weights` takes what
 `get_weights` of the trained model returns. The number of replicas doesn't
@@ -12,8 +13,8 @@ Give the predictor the characters of `start` one by one, and keep the logits of
 the last one. Then draw a character, add it to the text and give it to the
 predictor, which returns the logits for the next one.
 
-Learned: The targets are the inputs shifted by one, and a state that is reset for
-each text and kept within it gives the logits of the whole text.
+Learned: The targets are the inputs shifted by one, and a state that is
+reset for each text and kept within it gives the logits of the whole text.
 """
 
 import numpy as np

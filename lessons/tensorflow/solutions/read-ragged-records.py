@@ -1,6 +1,6 @@
 """`FixedLenFeature([12])` raises an error for a record that has another number
-of values. `tf.io.RaggedFeature(tf.int64)` takes any number, and the result is a
-ragged tensor, whose rows have lengths of their own.
+of values. `tf.io.RaggedFeature(tf.int64)` takes any number, and the result
+is a ragged tensor, whose rows have lengths of their own.
 
 `ragged.to_tensor(shape=(BATCH, LENGTH))` cuts off the long rows, fills the
 short ones with zeros, and makes the shape static. `tf.reshape` does the last
