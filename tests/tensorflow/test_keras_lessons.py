@@ -1,0 +1,23 @@
+"""The lesson on Keras with JAX holds on CPU devices; it was not tried on a TPU."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("jax", reason="This Python has no JAX beside Keras; another environment has.")
+pytest.importorskip("keras", reason="This Python has no Keras; the lane's has.")
+
+from tests.support import shipped
+from tests.support.places import REPOSITORY
+from tpustarter.content import Lesson
+
+LESSONS = shipped.lessons("keras")
+ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY), "KERAS_BACKEND": "jax"}
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
+def test_every_block_of_a_lesson_does_what_it_says(lesson: Lesson) -> None:
+    """As the lesson stands, in one process with 8 devices."""
+    shipped.every_block_holds(lesson, ENV, devices=8)
