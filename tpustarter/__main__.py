@@ -45,6 +45,10 @@ def _run() -> Any:
 
         print(f"tpustarter {__version__}")  # noqa: T201  the answer
         return None
+    if not sys.argv[1:] and os.environ.get("TEXTUAL_DRIVER"):  # `tpustarter serve` started it
+        from tpustarter.tui.browser import run
+
+        return run()
     if not sys.argv[1:] and _wants_screen():
         from tpustarter.tui.launch import run
 

@@ -15,7 +15,18 @@ from tpustarter.problem import ExitCode, Problem, schema_of, wants_json
 from tpustarter.terminal import coded
 from tpustarter.version import __version__
 
-COMMANDS = ("check", "explain", "learn", "rehearse", "report", "run", "setup", "tpu", "trc")
+COMMANDS = (
+    "check",
+    "explain",
+    "learn",
+    "rehearse",
+    "report",
+    "run",
+    "serve",
+    "setup",
+    "tpu",
+    "trc",
+)
 """Each is a function in the module of its name, which is loaded when it is asked for: all of them
 take longer than what most commands do."""
 

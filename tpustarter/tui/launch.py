@@ -23,8 +23,11 @@ _CODES = {
 }
 
 
-def run(app: TerminalApp | None = None) -> int:
-    """Run the app; returns its exit code. Raises what broke it, with the terminal restored."""
+def run(app: TerminalApp | None = None, *, mouse: bool = False) -> int:
+    """Run the app; returns its exit code. Raises what broke it, with the terminal restored.
+
+    With the mouse the app gets its clicks, and the terminal no longer selects text with it.
+    """
     app = app or TerminalApp()
     handlers = {number: signal.getsignal(number) for number in _CODES}
     for number, handler in handlers.items():
@@ -32,7 +35,7 @@ def run(app: TerminalApp | None = None) -> int:
             signal.signal(number, app.leave_by_signal)
     threading.excepthook = lambda broken: app.end_as_bug(broken.exc_value or Exception("unknown"))
     try:
-        app.run(mouse=False)
+        app.run(mouse=mouse)
     finally:
         app.live.release()
         threading.excepthook = threading.__excepthook__

@@ -1,0 +1,124 @@
+"""The tutor in a real browser: Home, a lesson, a block that runs, and a page of a stranger."""
+
+from __future__ import annotations
+
+import asyncio
+import http.server
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.serving.test_server import START_S, Server, serving
+from tests.support import browser
+from tests.support.browser import Page
+
+pytestmark = pytest.mark.skipif(browser.program() is None, reason=browser.MISSING)
+
+SHOWN = "document.body?.classList.contains('-first-byte')"
+ENDED = "document.body.classList.contains('-closed')"
+HOOK = "document.querySelector('.xterm-helper-textarea') === document.activeElement"
+
+
+def in_a_browser(test: Callable[[Server, Page], Awaitable[None]]) -> None:
+    """Run a test with a server and a page."""
+
+    async def whole() -> None:
+        async with serving() as server, browser.browser() as page:
+            await test(server, page)
+
+    asyncio.run(whole())
+
+
+async def sent(page: Page, wanted: str) -> None:
+    """Wait until the app has sent some words to the page, which draws them on a canvas."""
+    await page.until(f"(window.words ?? '').includes({wanted!r})", START_S)
+
+
+LISTEN = """
+const Before = window.WebSocket;
+window.WebSocket = class extends Before {
+  constructor(...words) {
+    super(...words);
+    const text = new TextDecoder();
+    this.addEventListener("message", (event) => {
+      if (typeof event.data === "string") return;
+      const said = text.decode(event.data).replace(/\\x1b\\[[0-9;?]*[a-zA-Z]/g, "");
+      window.words = (window.words ?? "") + said;
+    });
+  }
+};
+"""
+"""Keeps what the app sends, as text."""
+
+
+def test_a_newcomer_reads_a_lesson_and_runs_its_block_in_the_browser() -> None:
+    """From the address to a result: by keys alone, and no other host is asked for anything."""
+
+    async def body(server: Server, page: Page) -> None:
+        await page.do("Page.enable")
+        await page.do("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
+        await page.open(server.url)
+        await page.until(SHOWN, START_S)
+        await sent(page, "Suits this machine")  # the whole of it is known, and drawn
+        assert await page.value(HOOK)
+        await page.press("3")
+        await sent(page, "This machine")
+        await page.press("Enter")
+        await sent(page, "Press r to run it")
+        await page.press("r")
+        await sent(page, "processor cores: ")
+        await sent(page, "pass")
+        await page.press("q")
+        await page.until(ENDED, START_S)
+
+        assert f"{server.origin}/" == await page.value("location.href")
+        assert {f"127.0.0.1:{server.port}"} == {urlsplit(url).netloc for url in page.requested}
+        assert await page.value("document.fonts.check('16px \"Roboto Mono\"')")
+
+    in_a_browser(body)
+
+
+@contextmanager
+def stranger(target: str) -> Iterator[str]:
+    """Serve a page on another port of this machine, which tries to open the tutor."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(
+                f"""<script>
+                const socket = new WebSocket("ws://{target}/ws?width=80&height=24");
+                socket.onopen = () => document.title = "opened";
+                socket.onclose = () => document.title ||= "refused";
+                </script>""".encode()
+            )
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{page.server_port}/"
+        page.shutdown()
+
+
+def test_a_page_of_a_stranger_does_not_open_the_tutor() -> None:
+    """Also in the browser that has the cookie, and from this machine's own address."""
+
+    async def body(server: Server, page: Page) -> None:
+        await page.open(server.url)
+        await page.until(SHOWN, START_S)
+        [own] = server.apps()
+        with stranger(f"127.0.0.1:{server.port}") as url:
+            await page.open(url)
+            await page.until("document.title", START_S)
+            assert "refused" == await page.value("document.title")
+
+        assert {own} >= {*server.apps()}
+
+    in_a_browser(body)

@@ -1,0 +1,249 @@
+"""The server of the tutor: whom it refuses before an app starts, and that no app outlives a window.
+
+The server is the real command in a process of its own; the client is aiohttp's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.support.processes import GONE_S, LOAD_S, until
+from tests.support.tutor import is_alive
+from tpustarter.problem import ExitCode
+from tpustarter.serving.server import MOST_WINDOWS, names_loopback
+from tpustarter.serving.window import within
+
+ROOT = Path(__file__).parents[2]
+START_S = 30.0
+"""Within that an app has started, also where four do at once on a busy machine."""
+
+
+class Server:
+    """`tpustarter serve` while it runs."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process = process
+        self.url = url
+        self.origin = url.partition("/?")[0]
+        self.port = int(self.origin.rpartition(":")[2])
+
+    def apps(self) -> list[int]:
+        """Return the processes that the server has started."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in children.read_text().split()]
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Server]:
+    """Start the server, and end it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tpustarter", "serve", "--port", str(free_port())],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=os.environ,
+    )  # fmt: skip
+    assert process.stdout
+    try:
+        said = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", said)
+        assert found, said
+        yield Server(process, found[0])
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def with_server(test: Callable[[Server, aiohttp.ClientSession], Awaitable[None]]) -> None:
+    """Run a test with a server, and a client that keeps cookies as a browser does."""
+
+    async def whole() -> None:
+        jar = aiohttp.CookieJar(unsafe=True)  # also those of an address that is no name
+        async with serving() as server, aiohttp.ClientSession(cookie_jar=jar) as client:
+            await test(server, client)
+
+    asyncio.run(whole())
+
+
+async def status(client: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:
+    """Return what the server answers, without following it elsewhere."""
+    async with client.get(url, headers=headers, allow_redirects=False) as answer:
+        return answer.status, await answer.text()
+
+
+def test_without_the_token_nothing_is_answered() -> None:
+    """Neither the page nor what belongs to it; with it, the token leaves the address."""
+
+    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+        for path in ("/", "/?token=wrong", "/ws", "/static/js/textual.js", "/focus.js"):
+            code, text = await status(client, server.origin + path)
+            assert (403, "The token is missing or wrong.") == (code, text[:30]), path
+
+        async with client.get(server.url, allow_redirects=False) as answer:
+            cookie = answer.headers["Set-Cookie"]
+            assert (303, "/") == (answer.status, answer.headers["Location"])
+            assert {"HttpOnly", "Path=/", "SameSite=Strict"} == {*cookie.split("; ")[1:]}
+            assert server.url.partition("token=")[2] not in cookie
+        code, page = await status(client, server.origin + "/")
+        assert 200 == code
+        assert f'data-session-websocket-url="ws://127.0.0.1:{server.port}/ws"' in page
+        assert [] == re.findall(r"(?:https?:)?//(?!127\.0\.0\.1)[\w.-]+\.\w+", page)
+        assert [] == server.apps()
+
+    with_server(body)
+
+
+def test_another_name_for_this_machine_is_refused() -> None:
+    """A page of a stranger can make its own name point here; the browser then says that name."""
+
+    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+        code, text = await status(client, server.url, Host=f"evil.example:{server.port}")
+        assert (403, "This server answers at 127.0.0.1") == (code, text[:32])
+
+        token = server.url.partition("/?")[2]
+        local = f"http://localhost:{server.port}/?{token}"
+        assert 303 == (await status(client, local))[0]
+
+    with_server(body)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [
+        ("127.0.0.1:8765", True),
+        ("127.0.0.1", True),
+        ("localhost:9000", True),
+        ("[::1]:8765", True),
+        ("[::1]", True),
+        ("127.0.0.1.evil.example:8765", False),
+        ("localhost.evil.example", False),
+        ("evil.example:127.0.0.1", False),
+        ("0.0.0.0:8765", False),
+        ("", False),
+    ],
+)
+def test_which_names_are_this_machine(host: str, is_loopback: bool) -> None:
+    """Those that no name server answers for."""
+    assert is_loopback == names_loopback(host)
+
+
+def test_a_page_of_another_server_starts_no_app() -> None:
+    """Not even with the cookie, which a browser sends to every port; ours starts one."""
+
+    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+        await status(client, server.url)
+        foreign = ("http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1", "null", None)
+        for origin in foreign:
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await client.ws_connect(server.origin + "/ws", origin=origin)
+            assert 403 == refused.value.status, origin
+        assert [] == server.apps()
+
+        async with client.ws_connect(server.origin + "/ws", origin=server.origin) as socket:
+            assert b"\x1b[?1049h" in (await socket.receive_bytes(timeout=START_S))
+            [app] = server.apps()
+        assert until(lambda: not is_alive(app), GONE_S + LOAD_S) < GONE_S + LOAD_S
+
+    with_server(body)
+
+
+def test_as_textual_serve_is_shipped_a_page_of_a_stranger_starts_the_app() -> None:
+    """Which is why its server is not used as it is: no token, no look at where a page is from."""
+    from aiohttp.test_utils import TestClient, TestServer
+    from textual_serve.server import Server as Shipped
+
+    async def body() -> None:
+        app = await Shipped("echo __GANGLION__; sleep 2")._make_app()
+        app.on_startup.clear()  # it prints a logo
+        async with TestClient(TestServer(app)) as client:
+            socket = await client.ws_connect("/ws", headers={"Origin": "http://evil.example"})
+            assert not socket.closed
+            await socket.close()
+
+    asyncio.run(body())
+
+
+def test_only_so_many_windows_are_open_at_once() -> None:
+    """One more is refused, and what is sent that is no message closes its own window alone."""
+
+    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+        await status(client, server.url)
+        url = server.origin + "/ws"
+        sockets = [await client.ws_connect(url, origin=server.origin) for _ in range(MOST_WINDOWS)]
+        for socket in sockets:
+            await socket.receive_bytes(timeout=START_S)
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await client.ws_connect(url, origin=server.origin)
+        assert 503 == refused.value.status
+        before = {*server.apps()}
+        assert MOST_WINDOWS == len(before)
+
+        for socket, nonsense in zip(sockets, ("{", "7", "[]", '["resize", {}]'), strict=True):
+            await socket.send_str(nonsense)
+        for socket in sockets:
+            while not socket.closed:
+                await socket.receive(timeout=START_S)
+        assert until(lambda: not server.apps(), GONE_S + LOAD_S) < GONE_S + LOAD_S
+        assert 200 == (await status(client, server.origin + "/"))[0]
+
+    with_server(body)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, ExitCode.INTERRUPTED), (signal.SIGTERM, ExitCode.TERMINATED),
+     (signal.SIGKILL, -signal.SIGKILL)],
+)  # fmt: skip
+def test_no_app_outlives_the_server(number: signal.Signals, code: int) -> None:
+    """However the server ends: an app without one sees that nobody talks to it any more."""
+
+    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+        await status(client, server.url)
+        async with client.ws_connect(server.origin + "/ws", origin=server.origin) as socket:
+            await socket.receive_bytes(timeout=START_S)
+            [app] = server.apps()
+            server.process.send_signal(number)
+            assert code == await asyncio.to_thread(server.process.wait, GONE_S + LOAD_S)
+        assert until(lambda: not is_alive(app), GONE_S + LOAD_S) < GONE_S + LOAD_S
+
+    with_server(body)
+
+
+def test_a_port_that_is_taken_is_one_error() -> None:
+    """With the option that helps."""
+
+    async def body(server: Server, _: aiohttp.ClientSession) -> None:
+        words = [sys.executable, "-m", "tpustarter", "serve", "--port", str(server.port)]
+        second = await asyncio.to_thread(
+            subprocess.run, words, capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        assert ("", ExitCode.CONFIGURATION) == (second.stdout, second.returncode)
+        assert second.stderr.startswith(f"error: cannot listen on port {server.port}")
+        assert "`tpustarter serve --port 8888`" in second.stderr
+
+    with_server(body)
+
+
+def test_a_window_has_a_size_that_can_be_drawn() -> None:
+    """Whatever it says."""
+    assert (120, 40) == within(120, 40)
+    assert (500, 200) == within(10**9, 10**9)
+    assert (1, 1) == within(-5, "80")

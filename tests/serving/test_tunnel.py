@@ -1,0 +1,73 @@
+"""The commands that lead a browser to this machine, by where the machine is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support import fake_metadata
+from tpustarter.machine.machine import Machine
+from tpustarter.serving.tunnel import tunnels
+
+SSH = {"SSH_CONNECTION": "10.0.0.9 50000 10.0.0.2 22", "USER": "ada"}
+NAMED = {"attributes/instance-id": "my-tpu", "zone": "projects/1/zones/us-west4-a", "name": "t1v-n"}
+
+
+def commands(root: Path, env: Mapping[str, str]) -> list[str]:
+    """Return the commands for a machine laid out in a folder."""
+    machine = Machine(root=root, env=env)
+    return [f"{way.when}: {' '.join(way.command)}" for way in tunnels(8765, machine)]
+
+
+def test_where_the_browser_is_on_this_machine_there_is_none(tmp_path: Path) -> None:
+    """Nobody came by ssh."""
+    assert [] == commands(tmp_path, {})
+
+
+def test_a_machine_that_one_reached_by_ssh_is_reached_so_again(tmp_path: Path) -> None:
+    """The address is the one that the user's ssh has reached."""
+    assert [": ssh -N -L 8765:127.0.0.1:8765 ada@10.0.0.2"] == commands(tmp_path, SSH)
+
+
+@pytest.mark.parametrize("connection", ["", "10.0.0.9", "a b c d", "1 2 $(reboot) 4"])
+def test_what_is_no_connection_gives_no_command(tmp_path: Path, connection: str) -> None:
+    """Nothing that is printed to be pasted comes from a variable as it stands."""
+    assert [] == commands(tmp_path, {"SSH_CONNECTION": connection})
+
+
+def test_a_tpu_vm_is_reached_by_gcloud(tmp_path: Path) -> None:
+    """With its name and zone, through IAP where it has no address, and of a slice the worker."""
+    worker = {"attributes/agent-worker-number": "2"}
+    with fake_metadata.serve(NAMED | worker) as address:
+        found = commands(tmp_path, {"GCE_METADATA_HOST": address, **SSH})
+    place = "compute tpus tpu-vm ssh my-tpu --zone=us-west4-a --worker=2"
+
+    assert [
+        f": gcloud {place} -- -N -L 8765:127.0.0.1:8765",
+        (
+            f"If this machine has no external address: gcloud alpha {place} --tunnel-through-iap "
+            "-- -N -L 8765:127.0.0.1:8765"
+        ),
+        "With plain ssh: ssh -N -L 8765:127.0.0.1:8765 ada@10.0.0.2",
+    ] == found
+
+
+def test_a_machine_of_compute_engine_is_another_command(tmp_path: Path) -> None:
+    """It has a name, and none of a TPU VM."""
+    with fake_metadata.serve({**NAMED, "attributes/instance-id": ""}) as address:
+        first, *_ = commands(tmp_path, {"GCE_METADATA_HOST": address})
+
+    assert ": gcloud compute ssh t1v-n --zone=us-west4-a -- -N -L 8765:127.0.0.1:8765" == first
+
+
+@pytest.mark.parametrize("mode", ["hang", "garbage", "stranger"])
+def test_without_an_answer_the_user_fills_in_the_name(
+    tmp_path: Path, mode: fake_metadata.Mode
+) -> None:
+    """Within a second, and nothing that a stranger says is printed."""
+    with fake_metadata.serve(NAMED, mode) as address:
+        first, *_ = commands(tmp_path, {"GCE_METADATA_HOST": address})
+
+    assert ": gcloud compute tpus tpu-vm ssh NAME --zone=ZONE -- -N -L 8765:127.0.0.1:8765" == first

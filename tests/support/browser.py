@@ -1,0 +1,127 @@
+"""A headless Chromium that tests drive as a person would: open, type, read, look.
+
+It speaks Chrome's DevTools protocol. Source: https://chromedevtools.github.io/devtools-protocol/
+(read 2026-11).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
+MISSING = (
+    "No headless Chromium is here to show the tutor in: `apt-get install chromium-headless-shell`."
+)
+_FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-quic",
+    "--hide-scrollbars", "--remote-debugging-port=0",
+)  # fmt: skip
+_START_S = 30.0
+
+
+def program() -> str | None:
+    """Return a Chromium that can be started here."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Page:
+    """One page of the browser."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._numbers = itertools.count(1)
+        self.requested: list[str] = []
+        """The addresses that the page asked for, in order."""
+
+    async def do(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Do one thing of the protocol, and return what came of it."""
+        number = next(self._numbers)
+        await self._socket.send_json({"id": number, "method": method, "params": parameters})
+        while True:
+            message = await self._socket.receive_json(timeout=_START_S)
+            if message.get("method") == "Network.requestWillBeSent":
+                self.requested.append(message["params"]["request"]["url"])
+            if message.get("method") == "Network.webSocketCreated":
+                self.requested.append(message["params"]["url"])
+            if message.get("id") == number:
+                assert "error" not in message, message
+                return message["result"]
+
+    async def open(self, url: str) -> None:
+        """Go to an address."""
+        await self.do("Page.enable")
+        await self.do("Network.enable")
+        await self.do("Page.navigate", url=url)
+
+    async def value(self, script: str) -> Any:
+        """Return what a piece of JavaScript comes to in the page."""
+        result = await self.do(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    async def until(self, script: str, seconds: float = _START_S) -> None:
+        """Wait until a piece of JavaScript comes to something true."""
+        for _ in range(int(seconds * 10)):
+            if await self.value(script):
+                return
+            await asyncio.sleep(0.1)
+        text = await self.value("window.words ?? document.body.innerText")
+        raise AssertionError(f"not within {seconds:g} s: {script}; there was: {text[-2000:]!r}")
+
+    async def press(self, *keys: str) -> None:
+        """Press keys: letters, or `Enter`, `Escape`, `Tab`."""
+        codes = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, "")}
+        for key in keys:
+            code, text = codes.get(key, (ord(key[0].upper()), key))
+            down = {"key": key, "windowsVirtualKeyCode": code, **({"text": text} if text else {})}
+            await self.do("Input.dispatchKeyEvent", type="keyDown", **down)
+            await self.do("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    async def picture(self, file: Path) -> None:
+        """Write what the page looks like, as PNG."""
+        result = await self.do("Page.captureScreenshot", format="png")
+        file.write_bytes(base64.b64decode(result["data"]))
+
+
+@asynccontextmanager
+async def browser(width: int = 1000, height: int = 640) -> AsyncIterator[Page]:
+    """Start a browser with one page, and end it."""
+    path = program()
+    assert path, MISSING
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        process = await asyncio.create_subprocess_exec(
+            path, *_FLAGS, f"--user-data-dir={folder}", f"--window-size={width},{height}",
+            "about:blank", stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            port = await _port(Path(folder) / "DevToolsActivePort")
+            async with aiohttp.ClientSession() as session:
+                async with session.get(f"http://127.0.0.1:{port}/json/list") as answer:
+                    pages = [one for one in await answer.json() if one["type"] == "page"]
+                url = pages[0]["webSocketDebuggerUrl"]
+                async with session.ws_connect(url, max_msg_size=0) as socket:
+                    yield Page(socket)
+        finally:
+            process.kill()
+            await process.wait()
+
+
+async def _port(file: Path) -> int:
+    for _ in range(int(_START_S * 10)):
+        if file.exists() and file.read_text():
+            return int(file.read_text().split()[0])
+        await asyncio.sleep(0.1)
+    raise AssertionError("Chromium did not start")

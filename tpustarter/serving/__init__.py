@@ -1,0 +1,1 @@
+"""The tutor in a browser: a web server on loopback, and how to reach it from another machine."""

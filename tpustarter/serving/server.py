@@ -1,0 +1,190 @@
+"""The web server of `tpustarter serve`, on textual-serve.
+
+Whoever may talk to it can run code as the user, so three things are asked of every request before
+an app starts: that it names this machine as loopback (else a page whose name was made to point here
+could talk to it), the cookie that only the address with the token gives, and, of a window, that the
+page which opened it came from this server (cookies do not know ports, so a page of another server
+on the same machine has the cookie too).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import aiohttp_jinja2
+from aiohttp import web
+from textual_serve.server import Server, to_int
+
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.serving.window import Window
+
+HOST = "127.0.0.1"
+"""The one address it listens on; there is no option for another."""
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+"""What a browser on this machine, or at the near end of a tunnel, calls it."""
+MOST_WINDOWS = 4
+"""At once: each is an app of its own, with 60 to 90 MB."""
+_PAGE = Path(__file__).parent
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; img-src 'self' data:; "
+    "style-src 'self' 'unsafe-inline'; font-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+"""The browser asks no other host for anything, and shows the page in no other page."""
+
+
+class TutorServer(Server):
+    """Serves the tutor to browsers on this machine that know the token."""
+
+    def __init__(
+        self, words: Sequence[str], variables: dict[str, str], *, port: int, token: str = ""
+    ) -> None:
+        """Take what starts the app and the port; without a token it makes one of 192 bits."""
+        shipped = cast("Any", super())  # its types are in part unknown
+        shipped.__init__(" ".join(words), HOST, port, title="tpustarter", templates_path=_PAGE)
+        self._words = words
+        self._variables = variables
+        self._token = token or secrets.token_urlsafe(24)
+        self._cookie = secrets.token_urlsafe(24)
+        self._windows: set[Window] = set()
+        self._ended = asyncio.Event()
+        self._code = ExitCode.OK
+
+    @property
+    def url(self) -> str:
+        """Return the address that opens the tutor, with the token."""
+        return f"http://{HOST}:{self.port}/?token={self._token}"
+
+    async def run(self, ready: Callable[[], None]) -> ExitCode:
+        """Serve until a signal comes; `ready` is called once it listens.
+
+        Raises:
+            Problem: the port cannot be listened on.
+        """
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # under nohup
+                loop.add_signal_handler(number, self._end, number)
+        runner = web.AppRunner(await self._make_app(), access_log=None, handle_signals=False)
+        await runner.setup()  # no log of requests: one of them has the token
+        try:
+            await self._listen(runner)
+            ready()
+            await self._ended.wait()
+        finally:
+            await runner.cleanup()
+        return self._code
+
+    async def _listen(self, runner: web.AppRunner) -> None:
+        site = web.TCPSite(runner, HOST, self.port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise Problem(
+                f"cannot listen on port {self.port} of this machine: {error.strerror}",
+                hint="name another one with `--port`, for example `tpustarter serve --port 8888`",
+            ) from error
+        self.port = runner.addresses[0][1]
+
+    def _end(self, number: int) -> None:
+        interrupted = number == signal.SIGINT
+        self._code = ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
+        self._ended.set()
+
+    async def _make_app(self) -> web.Application:
+        app = await super()._make_app()
+        app.middlewares.append(self._guard)
+        app.router.add_get("/focus.js", _send_script)
+        app.on_response_prepare.append(_add_headers)
+        return app
+
+    async def on_startup(self, app: web.Application) -> None:
+        """Print nothing: the command says where it is, with the token."""
+
+    async def on_shutdown(self, app: web.Application) -> None:  # noqa: ARG002  its signature
+        """End every app before the server goes."""
+        await asyncio.gather(*(window.stop() for window in [*self._windows]))
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """Answer only who may ask, and give the cookie to who comes with the token."""
+        if not names_loopback(request.host):
+            return _refusal("This server answers at 127.0.0.1 and localhost alone.")
+        name = f"tpustarter-{self.port}"
+        token = request.query.get("token")
+        if request.path == "/" and token is not None and _is_same(token, self._token):
+            answer = web.Response(status=303, headers={"Location": "/"})
+            answer.set_cookie(name, self._cookie, httponly=True, samesite="Strict")
+            return answer  # and the token is no longer in the address bar
+        if not _is_same(request.cookies.get(name, ""), self._cookie):
+            return _refusal(
+                "The token is missing or wrong. Open the whole address that `tpustarter serve` "
+                "has printed; each start makes a new one."
+            )
+        return await handler(request)
+
+    @aiohttp_jinja2.template("page.html")
+    async def handle_index(self, request: web.Request) -> dict[str, Any]:
+        """Return what the page is made of."""
+        font_size = min(max(to_int(request.query.get("fontsize", "16"), 16), 6), 60)
+        return {"font_size": font_size, "window": f"ws://{request.host}/ws"}
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """Open a window: start an app, and let the two talk until one of them ends."""
+        if request.headers.get("Origin") != f"http://{request.host}":
+            raise web.HTTPForbidden(text="A page of another server may not open the tutor.")
+        if len(self._windows) >= MOST_WINDOWS:
+            raise web.HTTPServiceUnavailable(text=f"{MOST_WINDOWS} windows are open already.")
+        socket = web.WebSocketResponse(heartbeat=15)
+        await socket.prepare(request)
+        window = Window(
+            self._words,
+            self._variables,
+            write_bytes=socket.send_bytes,
+            write_str=socket.send_str,
+            close=socket.close,
+            download_manager=self.download_manager,
+        )
+        self._windows.add(window)
+        try:
+            size = (to_int(request.query.get(name, ""), 0) for name in ("width", "height"))
+            await window.start(*size)
+            await self._process_messages(socket, window)
+        except (AssertionError, LookupError, TypeError, ValueError):
+            pass  # what was sent is none of the protocol's messages: the window closes
+        finally:
+            await window.stop()
+            self._windows.discard(window)
+            await socket.close()
+        return socket
+
+
+def names_loopback(host: str) -> bool:
+    """Return whether the `Host` of a request is this machine under a name that nobody can lend."""
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    return name in NAMES
+
+
+def _is_same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode(), wanted.encode())
+
+
+def _refusal(why: str) -> web.Response:
+    return web.Response(status=403, text=why + "\n")
+
+
+async def _send_script(_: web.Request) -> web.FileResponse:
+    return web.FileResponse(_PAGE / "focus.js")
+
+
+async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_HEADERS)

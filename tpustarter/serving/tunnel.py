@@ -1,0 +1,91 @@
+"""How a browser on another machine reaches a port of this one, which answers itself alone."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.client import OK
+
+from tpustarter.machine import host, http_get, metadata
+from tpustarter.machine.machine import Machine
+
+_FOLDER = "/computeMetadata/v1/instance"
+_TPU, _VM, _ZONE, _WORKER = (
+    f"{_FOLDER}/{key}"
+    for key in ("attributes/instance-id", "name", "zone", "attributes/agent-worker-number")
+)
+"""`attributes/instance-id` is the name of a TPU VM, and other machines have none.
+Source: https://github.com/ray-project/ray/blob/master/python/ray/_private/accelerators/tpu.py
+(read 2026-11)."""
+_TIMEOUT_S = 1.0
+_UNKNOWN = {"name": "NAME", "zone": "ZONE"}
+"""Stands where the metadata server did not answer, for the user to fill in."""
+
+
+@dataclass(frozen=True)
+class Tunnel:
+    """A command that opens one, typed on the computer with the browser."""
+
+    when: str
+    """Which of several it is, as the beginning of a sentence; empty for the only one."""
+    command: tuple[str, ...]
+
+
+def tunnels(port: int, machine: Machine) -> list[Tunnel]:
+    """Return the commands that lead to a port of this machine; none where it has the browser.
+
+    On Google Cloud this asks the metadata server for the machine's name and zone, for at most a
+    second.
+    """
+    forward = ("-N", "-L", f"{port}:127.0.0.1:{port}")
+    ways = [*_gcloud(forward, _answers(machine))] if host.google_cloud(machine) else []
+    if target := _ssh_target(machine.env):
+        ways.append(Tunnel("With plain ssh" if ways else "", ("ssh", *forward, target)))
+    return ways
+
+
+def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunnel]:
+    zone = f"--zone={known.get(_ZONE, _UNKNOWN['zone'])}"
+    iap = "--tunnel-through-iap"
+    no_address = "If this machine has no external address"
+    if _TPU in known or _VM not in known:
+        worker = known.get(_WORKER, "0")
+        words = ("compute", "tpus", "tpu-vm", "ssh", known.get(_TPU, _UNKNOWN["name"]), zone,
+                 *((f"--worker={worker}",) if worker != "0" else ()))  # fmt: skip
+        yield Tunnel("", ("gcloud", *words, "--", *forward))
+        yield Tunnel(no_address, ("gcloud", "alpha", *words, iap, "--", *forward))
+    else:
+        words = ("compute", "ssh", known[_VM], zone)
+        yield Tunnel("", ("gcloud", *words, "--", *forward))
+        yield Tunnel(no_address, ("gcloud", *words, iap, "--", *forward))
+
+
+def _answers(machine: Machine) -> dict[str, str]:
+    """Return what the metadata server says of this machine's name and place."""
+    answers = http_get.get(
+        metadata.address(machine), [_TPU, _VM, _ZONE, _WORKER], {"Metadata-Flavor": "Google"},
+        _TIMEOUT_S,
+    )  # fmt: skip
+    return {path: text for path, answer in answers.items() if (text := _name(answer))}
+
+
+def _name(answer: http_get.Answer | str) -> str | None:
+    """Return a name that a metadata server gave, or the last part of one such as a zone's."""
+    if isinstance(answer, str) or answer.status != OK:
+        return None
+    text = answer.body.decode("ascii", "replace").strip().rpartition("/")[2]
+    return text if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", text) else None
+
+
+def _ssh_target(env: Mapping[str, str]) -> str | None:
+    """Return what the user typed after `ssh`, as far as the connection tells: user and address."""
+    parts = env.get("SSH_CONNECTION", "").split()
+    user = env.get("USER", "")
+    try:
+        _, _, address, _ = parts
+        ipaddress.ip_address(address)
+    except ValueError:
+        return None
+    return f"{user}@{address}" if re.fullmatch(r"[A-Za-z0-9_][\w.-]*", user) else address
