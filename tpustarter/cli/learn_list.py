@@ -129,8 +129,8 @@ class _Shelf:
         if paths:
             yield as_typed("Other paths, to be followed with `tpustarter learn --path ID`")
             for path in paths:
-                words = self.standing(path).whole.words
-                yield visible(f"  {path.id:<15} {path.title:<27} {words:>34}")
+                amount = _amount(self.standing(path).whole)
+                yield visible(f"  {path.id:<15} {path.title:<27} {amount:>34}")
             yield ""
 
     def end(self, standing: Standing | None, left_out: int) -> Iterator[str]:

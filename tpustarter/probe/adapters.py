@@ -150,7 +150,7 @@ def _tensorflow_devices() -> tuple[str, str, int]:
         ),
     )
     if found[0].device_type == "CPU":  # a program may have connected to CPUs of other processes
-        found = [device for device in found if "/job:" not in device.name]
+        found = [device for device in found if "/job:" not in getattr(device, "name", "")]
     platform = found[0].device_type.lower()
     kind = target().generation if platform == "tpu" else None
     return platform, kind or platform, len(found)
