@@ -1,0 +1,92 @@
+"""Which paths use a term before they say what it means, and which introduce one twice.
+
+`python -m tests.support.terms` prints both, a line each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from tpustarter import content
+from tpustarter.learning import glossary
+from tpustarter.learning.paths import read_paths
+
+ORDINARY = frozenset(["alias", "atomic", "axis", "backend", "bandwidth", "batch", "benchmark", "bucket", "capacity", "chip", "committed", "compile", "container", "core", "device", "dispatch", "dtype", "epoch", "fallback", "framework", "gcloud", "generation", "gradient", "host", "image", "jax", "jit", "key", "latency", "layout", "loss", "padding", "parameters", "pass", "peak", "project", "pytorchxla", "rank", "region", "role", "slice", "spot", "step", "strategy", "sync", "throughput", "tile", "topology", "tpu", "trace", "tunnel", "validation", "worker", "zone"])  # fmt: skip
+"""Terms that are words of everyday English or of every programmer too, or that the course is about:
+where they stand alone, a reader needs no definition to go on."""
+NOT_PROSE = re.compile(
+    r"^```.*?^```|<!--.*?-->|`[^`]*`|^[#|!].*?$", re.DOTALL | re.MULTILINE
+)  # fmt: skip
+LINK = re.compile(r"\[(\*\*)?[^\]]*\]\(([^)]*)\)")
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the prose of a lesson, without code, figures, tables and headings."""
+    return re.split(r"\n\s*\n|\n(?=[*-] )", NOT_PROSE.sub(" ", text))
+
+
+def linked(paragraph: str, *, bold: bool = False) -> list[str]:
+    """Return the terms that a paragraph links to the glossary, or introduces in bold."""
+    return [link[2].partition("#")[2] for link in LINK.finditer(paragraph)
+            if "glossary.md#" in link[2] and (link[1] or not bold)]  # fmt: skip
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """Return what finds a term: also in the plural, and across a line break."""
+    words = re.escape(name).replace(r"\ ", r"\s+")
+    ignored = re.IGNORECASE if name.islower() else 0
+    return re.compile(rf"(?<![\w/-]){words}(?:s|es)?(?![\w/-])", ignored)
+
+
+def used(paragraph: str) -> Iterator[str]:
+    """Yield the terms that a paragraph uses, but in the names of other lessons."""
+    plain = LINK.sub(lambda link: link[0] if "glossary.md" in link[2] else " ", paragraph)
+    for term, (name, _) in glossary.read().items():
+        if term not in ORDINARY and pattern(name).search(plain):
+            yield term
+
+
+def lessons() -> dict[str, list[tuple[str, list[str], list[str]]]]:
+    """Return of each lesson its paragraphs' texts, links, and terms used, by the lesson's id."""
+    return {
+        lesson.id: [(text, linked(text), list(used(text))) for text in paragraphs(lesson.text)]
+        for lesson in content.read_lessons()
+    }
+
+
+def too_early() -> list[str]:
+    """Return each term that a path uses before it links it to the glossary."""
+    everything, found = lessons(), {}
+    for path in read_paths():
+        known: set[str] = set()
+        for name in path.lessons:
+            for text, links, terms in everything[name]:
+                known.update(links)
+                for term in terms:
+                    if term not in known:
+                        found.setdefault((name, term), f"{' '.join(text.split())[:60]}...")
+                        known.add(term)
+    return [f"{name}: {term}: {text}" for (name, term), text in sorted(found.items())]
+
+
+def twice() -> list[str]:
+    """Return each term that a path introduces in bold in two of its lessons."""
+    bold = {
+        lesson.id: linked(NOT_PROSE.sub(" ", lesson.text), bold=True)
+        for lesson in content.read_lessons()
+    }
+    found = set()
+    for path in read_paths():
+        first: dict[str, str] = {}
+        for name in path.lessons:
+            for term in bold[name]:
+                if first.setdefault(term, name) != name:
+                    found.add(f"{name}: {term}: also in {first[term]}")
+    return sorted(found)
+
+
+if __name__ == "__main__":
+    print("\n".join([*too_early(), *twice()]))
