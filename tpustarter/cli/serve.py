@@ -55,7 +55,7 @@ def _server(port: int) -> Any:
         from tpustarter.serving.server import TutorServer
     except ModuleNotFoundError as error:
         raise Problem(
-            f"the package `textual-serve` is missing in {sys.executable}: {error}",
+            f"`textual-serve` is missing in `{sys.executable}`: there is no module `{error.name}`",
             hint=_install(),
         ) from error
     from tpustarter.serving.window import variables
@@ -64,10 +64,9 @@ def _server(port: int) -> Any:
 
 
 def _install() -> str:
-    """Return the command that gets the package into this Python."""
-    if " run " in f" {command()} ":
-        by_uv = command().replace(" run ", " run --extra serve ", 1)
-        return f"start it with the package: `{by_uv} serve`"
+    """Return how the package gets into this Python."""
+    if " run " in command():  # by uv, which installs what it is told to
+        return "type the same command with `--extra serve` after `uv run`"
     return f"run `{shlex.quote(sys.executable)} -m pip install textual-serve`"
 
 
