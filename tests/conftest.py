@@ -16,6 +16,8 @@ os.environ["TPUSTARTER_COMMAND"] = "tpustarter"
 # Hundreds of processes are started here: what they import is compiled once, not in each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+pytest.register_assert_rewrite("tests.support")  # its asserts tell values too
+
 import tpustarter
 from tpustarter.running import run_folder
 
