@@ -13,29 +13,21 @@ from tpustarter import content
 from tpustarter.learning import glossary
 from tpustarter.learning.paths import read_paths
 
-ORDINARY = {
-    *(
-        "alias",
-        "atomic",
-        "axis",
-        "backend",
-        "bandwidth",
-        "batch",
-        "benchmark",
-        "bucket",
-        "capacity",
-    ),
-    *("chip", "committed", "compile", "container", "core", "device", "dispatch", "dtype", "epoch"),
-    *("fallback", "framework", "gcloud", "generation", "gradient", "host", "image", "jax", "jit"),
-    *("key", "latency", "layout", "loss", "padding", "parameters", "pass", "peak", "project"),
-    *("pytorchxla", "rank", "region", "role", "slice", "spot", "step", "strategy", "sync"),
-    *("throughput", "tile", "topology", "tpu", "trace", "tunnel", "validation", "worker", "zone"),
-}
+ORDINARY = frozenset(
+    """
+    alias atomic axis backend bandwidth batch benchmark bucket capacity carry chip committed compile
+    container core decode device dispatch dtype epoch fallback framework gather gcloud generation
+    gradient host image jax jit key latency layout loss padding parameters pass peak project
+    pytorchxla rank region role slice spot step strategy sync temporary throughput tile token
+    topology tpu trace tunnel validation worker zone
+    """.split()
+)
 """Terms that are words of everyday English or of every programmer too, or that the course is about:
 where they stand alone, a reader needs no definition to go on."""
 NOT_PROSE = re.compile(
-    r"^```.*?^```|<!--.*?-->|`[^`]*`|^[#|!].*?$", re.DOTALL | re.MULTILINE
-)  # fmt: skip
+    r"^```.*?^```|<!--.*?-->|`[^`]*`|^[#|!].*?$|Hugging Face\s+Transformers",
+    re.DOTALL | re.MULTILINE,
+)
 LINK = re.compile(r"\[(\*\*)?[^\]]*\]\(([^)]*)\)")
 
 
