@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from tpustarter.machine import pip
 from tpustarter.problem import ExitCode
+
+INSTALL = pip.command(f"{sys.executable} -m pip install textual-serve")
 
 
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        ("tpustarter", f"run `{sys.executable} -m pip install textual-serve`"),
+        ("tpustarter", f"run `{INSTALL}`"),
         (
             "python3 -m uv run tpustarter",
             "type the same command with `--extra serve` after `uv run`",

@@ -14,7 +14,7 @@ from typing import Any
 from tpustarter.checking import interpreters
 from tpustarter.checking.results import Blocked
 from tpustarter.checking.words import NOT_KNOWN, count
-from tpustarter.machine import frameworks, generations, host
+from tpustarter.machine import frameworks, generations, host, pip
 from tpustarter.problem import ExitCode
 from tpustarter.redact import Redactor
 
@@ -343,10 +343,11 @@ def wrong_platform(framework: str, plan: Plan) -> Blocked | None:
 def without_packages(missing: Sequence[str], python: str) -> Blocked:
     """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
     names = " and ".join([", ".join(missing[:-1]), missing[-1]] if missing[1:] else missing)
+    install = pip.command(f"{python} -m pip install {' '.join(missing)}")
     return Blocked(
         f"{names} {'are' if missing[1:] else 'is'} not installed in {python}",
         ExitCode.NOTHING_VERIFIED,
-        f"`{python} -m pip install {' '.join(missing)}` adds what this lesson needs",
+        f"`{install}` adds what this lesson needs",
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tpustarter.invocation import as_typed, command
+from tpustarter.machine import pip
 from tpustarter.problem import Problem
 from tpustarter.terminal import coded
 
@@ -67,7 +68,8 @@ def _install() -> str:
     """Return how the package gets into this Python."""
     if " run " in command():  # by uv, which installs what it is told to
         return "type the same command with `--extra serve` after `uv run`"
-    return f"run `{shlex.quote(sys.executable)} -m pip install textual-serve`"
+    python = shlex.quote(sys.executable)
+    return f"run `{pip.command(f'{python} -m pip install textual-serve')}`"
 
 
 def _where(url: str, ways: list[Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 
 from tpustarter.checking.runner import START_S
 from tpustarter.checking.session import Session, start
-from tpustarter.machine import tpus
+from tpustarter.machine import pip, tpus
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import memory_limit, own_code
 from tpustarter.rehearsal.own_code import (
@@ -289,15 +288,6 @@ def install_hint(error: str, python: str) -> str | None:
     package = missing[1].partition(".")[0]
     package = _PACKAGES.get(package, package)
     return (
-        f"`{install_command(package, python)}` installs `{package}` for `{python}`; or name "
-        "another Python with `--python PATH`"
+        f"`{pip.command(f'{python} -m pip install {package}')}` installs `{package}` for "
+        f"`{python}`; or name another Python with `--python PATH`"
     )
-
-
-def install_command(package: str, python: str) -> str:
-    """Return what installs a package for a Python: uv where it has no pip, as uv makes them."""
-    prefix = Path(python).expanduser().parent.parent
-    if any(prefix.glob("lib/python3*/site-packages/pip")):
-        return f"{python} -m pip install {package}"
-    uv = "uv" if shutil.which("uv") else "python3 -m uv"
-    return f"{uv} pip install --python {python} {package}"
