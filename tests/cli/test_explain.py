@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.places import SUPPORT
 from tests.support.sessions import SAMPLES
+from tests.support.stubs import make_python
 from tests.support.terminal import terminal
 from tpustarter.cli.endings import explaining
 from tpustarter.problem import ExitCode
@@ -95,6 +96,28 @@ def test_a_path_is_typed_as_a_shell_needs_it(monkeypatch: pytest.MonkeyPatch) ->
     assert "tpustarter explain '/home/me/a b.log'" == explaining([Path("/home/me/a b.log")])
     logs = [Path("/x/logs/1/a.log"), Path("/x/logs/1/b.log")]
     assert "cat /x/logs/1/* | tpustarter explain" == explaining(logs)
+
+
+def test_a_process_that_only_a_log_tells_of_is_nobodys_here() -> None:
+    """Its number may belong to another machine, so no command ends it."""
+    shown = typed("explain", log=HELD).stdout.decode()
+
+    assert "Another process holds the TPU" in shown
+    assert "kill 4242" not in shown
+
+
+def test_an_environment_of_uv_is_given_a_command_that_works(tmp_path: Path) -> None:
+    """It has no pip of its own."""
+    python = make_python(tmp_path / ".venv")
+    log = "RuntimeError: Backend 'tpu' failed to initialize: INTERNAL: Failed to open libtpu.so\n"
+
+    done = subprocess.run([*TPUSTARTER, "explain"], cwd=tmp_path, input=log.encode(),
+                          capture_output=True, check=False)  # fmt: skip
+    shown = done.stdout.decode()
+
+    assert 'uv pip install --python .venv/bin/python -U "jax[tpu]"\n' in shown
+    assert "-m pip" not in shown
+    assert python.is_file()
 
 
 def test_a_document_says_the_same() -> None:

@@ -12,7 +12,7 @@ import re2
 
 from tests.support.failures import fields, write
 from tpustarter import content, locations
-from tpustarter.explain import known, ranking
+from tpustarter.explain import explanation, known, ranking
 from tpustarter.explain.known import Failure
 from tpustarter.explain.scanning import Scanner
 from tpustarter.problem import Problem
@@ -61,6 +61,22 @@ def test_a_row_can_be_used_and_followed(row: Failure) -> None:
         # A sentence that ends with an address has no full stop, so that it can be copied.
         ends = fix.endswith((".", "`")) or "https://" in fix.split()[-1]
         assert ends or known.is_command(fix), fix
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_a_row_ends_no_process_of_which_only_a_log_tells(row: Failure) -> None:
+    """Its number may be another machine's, and nobody's here: what was looked at has a hint."""
+    assert [] == [fix for fix in row.fix if re.search(r"\bkill\b.*\bPID\b", fix)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_what_speaks_of_jax_alone_cites_jax(row: Failure) -> None:
+    """The two sources that are shown are of the framework that failed."""
+    told = " ".join((row.what, row.why, *row.fix))
+    if "JAX" in told and "orch" not in told:
+        shown = row.sources[: explanation.SOURCES]
+
+        assert [] == [source for source in shown if "/pytorch/xla/" in source]
 
 
 def test_whatever_the_host_checks_find_about_tensorflow_confirms_a_failure() -> None:

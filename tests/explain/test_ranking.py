@@ -7,7 +7,7 @@ import io
 import pytest
 
 from tests.support.failures import failure
-from tpustarter.explain import looking, ranking
+from tpustarter.explain import explanation, looking, ranking
 from tpustarter.explain.looking import Machine
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Scanner
@@ -105,6 +105,21 @@ def test_what_this_machine_does_not_show_falls_back() -> None:
     match = seen_here("in use", free, has_tpu=False)[0]
     assert ("likely", "") == (match.confidence, match.here)
     assert "likely" == seen_here("in use")[0].confidence
+
+
+def test_a_machine_without_a_tpu_is_the_first_that_is_said() -> None:
+    """What installs a TPU's library helps nobody there; what is not known is not said."""
+    row = failure("no-library", shows=["no libtpu"], without_tpu="use the CPU")
+
+    def first_fix(has_tpu: bool | None) -> tuple[str, str]:
+        matches = ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
+        match = looking.confirmed(matches, Machine((), has_tpu))[0]
+        return match.here, explanation.fixes(match, "python3")[0]
+
+    assert "this machine has no TPU" == first_fix(has_tpu=False)[0]
+    assert first_fix(has_tpu=False)[1].startswith("If the program ran here, use the CPU.")
+    assert ("", "Mend no-library.") == first_fix(has_tpu=True) == first_fix(has_tpu=None)
+    assert looking.can_confirm(ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,)))
 
 
 def test_a_finding_about_something_else_confirms_nothing() -> None:

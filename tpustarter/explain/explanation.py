@@ -12,6 +12,7 @@ from tpustarter.explain.mistakes import Found
 from tpustarter.explain.ranking import Match
 from tpustarter.explain.scanning import Sign
 from tpustarter.invocation import as_typed
+from tpustarter.machine import pip
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import Paint, cut, unpainted, visible, wrap
 
@@ -19,6 +20,8 @@ SCHEMA = "tpustarter.explain/1"
 """Name of the document; `schema.json` is its shape."""
 OTHERS = 5
 """How many further failures are listed, each in a line."""
+SOURCES = 2
+"""How many sources are shown."""
 VERBOSE = "export JAX_TRACEBACK_FILTERING=off TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 """Has frameworks say more."""
 
@@ -67,7 +70,9 @@ def fixes(match: Match, python: str) -> list[str]:
     """Return what to do: what this machine needs first, then what helps anywhere, filled in."""
     values = {"PYTHON": python} | _values(match)
     hint = [sentence(match.hint)] if match.hint else []
-    return [*hint, *(known.filled(fix, values) for fix in match.failure.fix)]
+    without = match.failure.without_tpu if not match.here else ""
+    last = [f"If that machine has no TPU, {without}."] if without else []
+    return [*hint, *(pip.command(known.filled(fix, values)) for fix in match.failure.fix), *last]
 
 
 def sentence(hint: str) -> str:
@@ -161,7 +166,7 @@ def _at_length(match: Match, one: Explanation) -> Iterator[Part]:
         yield Part(match.failure.never, "don't")
     if match.failure.read:
         yield Part(f"tpustarter learn {match.failure.read}", "read", is_literal=True)
-    for source in match.failure.sources[:2]:
+    for source in match.failure.sources[:SOURCES]:
         yield Part(source, "source", is_literal=True)
 
 

@@ -52,6 +52,8 @@ class Failure:
     why: str
     fix: tuple[str, ...]
     """What to do, the most likely first; a sentence, or a command by itself."""
+    without_tpu: str
+    """What to do first where this machine has no TPU; goes on after "If the program ran here,"."""
     never: str
     """What people are told to do that makes it worse; empty where nothing is."""
     shows: tuple[str, ...]
@@ -130,6 +132,7 @@ def made(fields: Mapping[str, Any]) -> Failure:
         what=rows.text(fields, "what"),
         why=rows.text(fields, "why"),
         fix=rows.texts(fields, "fix"),
+        without_tpu=rows.text(fields, "without_tpu", ""),
         never=rows.text(fields, "never", ""),
         read=rows.text(fields, "read", ""),
         versions=rows.text(fields, "versions", ""),

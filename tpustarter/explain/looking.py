@@ -16,6 +16,8 @@ from tpustarter.checking.text import finding_line
 from tpustarter.explain.ranking import Match, in_order
 from tpustarter.machine import host
 
+NO_TPU = "this machine has no TPU"
+_ELSEWHERE = "The rest of this list helps on a machine that has a TPU"
 _WRONG = ("warn", "fail")
 
 
@@ -24,7 +26,8 @@ class Machine:
     """What the host checks found on this machine."""
 
     findings: tuple[Mapping[str, Any], ...]
-    has_tpu: bool
+    has_tpu: bool | None
+    """Null where that is not known, as from a report."""
 
 
 def look() -> Machine:
@@ -42,12 +45,13 @@ def seen(check: SelfCheck) -> Machine:
     for _ in check.events():
         pass
     found = tuple(finding for result in check.run.results for finding in result.findings)
-    return Machine(found, bool(check.run.host.get("chips")))
+    facts = check.run.host
+    return Machine(found, bool(facts.get("chips") or facts.get("unknown_google_devices")))
 
 
 def can_confirm(matches: Sequence[Match]) -> bool:
     """Return whether there is anything to look at."""
-    return any(match.failure.confirm for match in matches)
+    return any(match.failure.confirm or match.failure.without_tpu for match in matches)
 
 
 def confirmed(matches: Sequence[Match], machine: Machine) -> list[Match]:
@@ -72,6 +76,11 @@ def _looked_at(match: Match, machine: Machine) -> Match:
         if finding["verdict"] in _WRONG and word.casefold() in line.casefold():
             hint = str(finding["hint"] or "")
             return replace(match, confidence="confirmed", here=line, hint=hint)
+    if machine.has_tpu is False and match.failure.without_tpu:
+        hint = f"if the program ran here, {match.failure.without_tpu}. {_ELSEWHERE}"
+        return replace(match, here=NO_TPU, hint=hint)
+    if machine.has_tpu is False and any("PID" in sign.values for sign in match.signs):
+        return replace(match, here=f"{NO_TPU}, so the process belongs to another machine")
     if not seen or not machine.has_tpu:
         return match
     fine = next((finding for finding, word in seen if not word), None)

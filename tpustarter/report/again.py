@@ -46,9 +46,7 @@ def search(facts: Mapping[str, Fields]) -> Fields | None:
         data = "\n".join(text.lines).encode("utf-8", "replace")
         scan = scanner.scan(io.BytesIO(data))
         made["searched"].append(text.source)
-        matches = looking.confirmed(
-            _with_then(scan, text), looking.Machine(findings, has_tpu=False)
-        )
+        matches = looking.confirmed(_with_then(scan, text), looking.Machine(findings, has_tpu=None))
         made["matches"] += [_fields(one, text) for one in matches[: known.MOST]]
     told = {name: then[name] for name in ("lines", "last_error") if then.get(name) is not None}
     return made | told if made["searched"] else None
