@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -66,6 +68,30 @@ def test_an_error_on_a_terminal(no_color: str | None) -> None:
 
     assert ("`no/lesson`" in written) == bool(no_color)
     assert (f"{BOLD}no/lesson{USUAL}" in written) == (not no_color)
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("learn", "setup/no-such-lesson-of-this-name-which-is-a-long-one"),
+        ("rehearse", "--tpu", "v5e-8"),
+        ("check", "--level", "slow"),
+    ],
+)
+def test_no_word_of_an_error_is_broken(words: tuple[str, ...], columns: int, term: str) -> None:
+    """What is ours and what click says; the same words as in a pipe, each in one line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tpustarter", *words], capture_output=True, text=True, check=False
+    )
+    with terminal(*words, drive="drive_cli.py", columns=columns, TERM=term, NO_COLOR="1") as shown:
+        shown.end()
+        lines = shown.written.decode().splitlines()
+
+    assert done.stderr.split() == " ".join(lines).split()
+    assert any(len(line) > columns for line in done.stderr.splitlines())
+    assert all(len(line) <= columns or len(line.split()) == 1 for line in lines)
 
 
 @pytest.mark.parametrize("no_color", [None, "1"])

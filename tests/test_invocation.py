@@ -6,13 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from tpustarter import invocation
 from tpustarter.problem import Problem
-from tpustarter.terminal import WIDTH, wrap
+from tpustarter.terminal import LEAST, WIDTH, wrap
 
 UV = "python3 -m uv run tpustarter"
 
@@ -138,6 +139,31 @@ def test_a_command_that_was_put_in_stays_so_whatever_it_is(monkeypatch: pytest.M
         "`uv run --project ~/a tpustarter check` and `uv run --project ~/a tpustarter learn`"
         == text
     )
+
+
+COMMANDS = (
+    UV,
+    "uv run --project ~/a tpustarter",
+    "~/a/.venv/bin/tpustarter",
+    "python3 -m tpustarter",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("width", [*range(LEAST, WIDTH + 1)])
+def test_no_wrapping_has_it_put_in_twice(
+    command: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a line ends, and whether it was put in before that or comes after it."""
+    monkeypatch.setattr(invocation, "command", lambda: command)
+    text = "Go there and type `tpustarter rehearse`, or uv run tpustarter learn. " * 3
+    typed = invocation.as_typed(text)
+
+    for given in (typed, text):
+        lines = textwrap.wrap(given, width, subsequent_indent="  ", break_long_words=False)
+        shown = invocation.as_typed(invocation.as_typed("\n".join(lines)))
+
+        assert typed.strip() == " ".join(shown.split())
 
 
 @pytest.mark.usefixtures("started_by_uv")

@@ -23,8 +23,10 @@ VARIABLE = "TPUSTARTER_COMMAND"
 """Outranks what is found out; for a wrapper of one's own, and for tests."""
 
 _VERBS = "check|explain|learn|rehearse|report|run|serve|setup|tpu|trc"
-_COMMAND = rf"(?<![\w./~-])(?<!uv run )(?<!-m ){NAME}(?= (?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
+_COMMAND = rf"(?<![\w./~-]){NAME}(?=\s+(?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
 """The name where it begins a command, and not where a sentence speaks of the program."""
+_WHOLE = rf"(?:\buv\s+run|-m)\s+{NAME}\b"
+"""The end of a command that says already how the program is started."""
 
 
 @cache
@@ -37,13 +39,13 @@ def command() -> str:
 def as_typed(text: str) -> str:
     """Return a text whose commands work here, typed as they stand; for people only.
 
-    What was put in already stays as it is.
+    Done twice it does the same as once, also where a wrapping has parted a command in between.
     """
     if NAME not in text or command() == NAME:
         return text
-    return command().join(
-        re.sub(_COMMAND, lambda _: command(), one) for one in text.split(command())
-    )
+    typed = r"\s+".join(map(re.escape, command().split()))
+    pattern = rf"(?P<stays>{typed}|{_WHOLE})|{_COMMAND}"
+    return re.sub(pattern, lambda found: found["stays"] or command(), text)
 
 
 def find(environ: Mapping[str, str], started: str, prefix: str = sys.prefix) -> str:

@@ -35,11 +35,15 @@ def visible(text: str) -> str:
 
 def line_width() -> int:
     """Return the columns a text has: `WIDTH`, or fewer on a terminal that is narrower."""
+    return min(_columns(sys.stdout) or WIDTH, WIDTH)
+
+
+def _columns(stream: Any) -> int | None:
+    """Return the columns of the terminal behind a stream; null where there is none."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        if sys.stdout.isatty():
-            columns = os.get_terminal_size(sys.stdout.fileno()).columns or WIDTH
-            return min(max(columns, LEAST), WIDTH)
-    return WIDTH
+        if stream.isatty():
+            return max(os.get_terminal_size(stream.fileno()).columns or WIDTH, LEAST)
+    return None
 
 
 GLUE = "\ue000"
@@ -67,15 +71,52 @@ def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
         first: What the first line begins with.
         hang: What the others begin with; the same where nothing is given.
     """
+    hang = first if hang is None else hang
+    return _filled(as_typed(text), line_width(), as_typed(first), hang)
+
+
+_SPAN = re.compile(r"`[^`\n]+`")
+
+
+def _filled(text: str, width: int, first: str, hang: str) -> list[str]:
+    """Return text in lines of a width; code that fits into one line stands in one."""
+    room = width - len(hang) - len(").")
+
+    def whole(code: re.Match[str]) -> str:
+        return code[0].replace(" ", GLUE) if len(code[0]) <= room else code[0]
+
     lines = textwrap.wrap(
-        glue(as_typed(text)),
-        line_width(),
-        initial_indent=as_typed(first),
-        subsequent_indent=first if hang is None else hang,
+        _SPAN.sub(whole, glue(text)),
+        width,
+        initial_indent=first,
+        subsequent_indent=hang,
         break_long_words=False,
         break_on_hyphens=False,
     )
     return [unglue(line) for line in lines]
+
+
+_LABEL = re.compile(r"(?:(?:error|hint|read|warning|note|why|exit \d+|Error): )?")
+_LAID_OUT = re.compile(r"\s|\||.*\S  ")
+"""Begins a line that is no sentence: a row, a line of a log, or a command to be copied."""
+
+
+def fold(text: str, stream: Any) -> str:
+    """Return a text whose sentences fit into the terminal behind a stream, broken between words.
+
+    Where there is no terminal it stays as it is.
+    """
+    columns = _columns(stream)
+    if columns is None or "\x1b" in text or "\r" in text:
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if len(line) <= columns or _LAID_OUT.match(line):
+            lines.append(line)
+        else:
+            label = _LABEL.match(line)
+            lines += _filled(line, columns, "", " " * len(label[0] if label else ""))
+    return "\n".join(lines)
 
 
 def cut(text: str, width: int) -> str:
@@ -168,8 +209,11 @@ class Lossy(io.TextIOWrapper):
     """
 
     def write(self, text: str) -> int:
-        """Write what can be written; all of it is for people: commands that work, code in bold."""
-        return self.draw(coded(as_typed(text), self))
+        """Write what can be written; all of it is for people.
+
+        Commands are those that work here, lines fit into the terminal, and code is bold.
+        """
+        return self.draw(coded(fold(as_typed(text), self), self))
 
     def draw(self, text: str) -> int:
         """Write what can be written, letter for letter, as a screen is drawn."""
