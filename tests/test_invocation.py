@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter import invocation
+from tpustarter import invocation, terminal
 from tpustarter.problem import Problem
 from tpustarter.terminal import LEAST, WIDTH, wrap
 
@@ -156,14 +156,17 @@ def test_no_wrapping_has_it_put_in_twice(
 ) -> None:
     """Wherever a line ends, and whether it was put in before that or comes after it."""
     monkeypatch.setattr(invocation, "command", lambda: command)
-    text = "Go there and type `tpustarter rehearse`, or uv run tpustarter learn. " * 3
+    text = "Go there and type `tpustarter rehearse`, or `uv run tpustarter learn`, or see tpustarter learn. " * 3
     typed = invocation.as_typed(text)
 
-    for given in (typed, text):
-        lines = textwrap.wrap(given, width, subsequent_indent="  ", break_long_words=False)
-        shown = invocation.as_typed(invocation.as_typed("\n".join(lines)))
+    monkeypatch.setattr(terminal, "command", lambda: command)
+    monkeypatch.setattr(terminal, "line_width", lambda: width)
+    given = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)
 
-        assert typed.strip() == " ".join(shown.split())
+    whole = invocation.as_typed(invocation.as_typed("\n".join(given)))
+    lines = [invocation.as_typed(line) for line in wrap(text, "  ")]
+
+    assert typed.split() == whole.split() == " ".join(lines).split()
 
 
 @pytest.mark.usefixtures("started_by_uv")

@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpustarter.invocation import as_typed
+from tpustarter.invocation import as_typed, command
 
 WIDTH = 80
 """Columns that every terminal has."""
@@ -52,8 +52,11 @@ _AMOUNT = re.compile(r"(?<=\d) (?=(?:h|min|s|ms|[kMGT]i?B)\b)")
 
 
 def glue(text: str) -> str:
-    """Return a text, as long as before, whose numbers no wrapping parts from their units."""
-    return _AMOUNT.sub(GLUE, text)
+    """Return a text, as long as before, in which a wrapping parts no number from its unit.
+
+    Nor the words that start this program from each other: who reads a line of it alone knows them.
+    """
+    return _AMOUNT.sub(GLUE, text).replace(command(), command().replace(" ", GLUE))
 
 
 def unglue(text: str) -> str:

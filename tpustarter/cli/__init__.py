@@ -12,7 +12,7 @@ import click
 from tpustarter.cli.endings import print_error_json
 from tpustarter.invocation import as_typed, command
 from tpustarter.problem import ExitCode, Problem, schema_of, wants_json
-from tpustarter.terminal import coded
+from tpustarter.terminal import coded, glue, unglue
 from tpustarter.version import __version__
 
 COMMANDS = (
@@ -51,11 +51,11 @@ class _Help(click.HelpFormatter):
 
     def write_text(self, text: str) -> None:
         """Write paragraphs; an example too long for its line begins one, to be copied whole."""
-        for number, paragraph in enumerate(as_typed(text).split("\n\n")):
+        for number, paragraph in enumerate(glue(as_typed(text)).split("\n\n")):
             self.write("\n" * bool(number))
             label, _, example = paragraph.rpartition(": ")
             fits = self.current_indent + len(paragraph) <= self.width
-            if fits or not example.startswith(command()):
+            if fits or not example.startswith(glue(command())):
                 super().write_text(paragraph)
                 continue
             if label:
@@ -64,13 +64,13 @@ class _Help(click.HelpFormatter):
 
     def getvalue(self) -> str:
         """Return the help; on a terminal its code is bold."""
-        return coded(super().getvalue())
+        return coded(unglue(super().getvalue()))
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
         """Write names and what they mean."""
-        super().write_dl([(name, as_typed(text)) for name, text in rows], col_max, col_spacing)
+        super().write_dl([(name, glue(as_typed(text))) for name, text in rows], col_max, col_spacing)
 
 
 click.Context.formatter_class = _Help  # of every command; click has no other place for it
