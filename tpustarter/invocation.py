@@ -23,9 +23,11 @@ VARIABLE = "TPUSTARTER_COMMAND"
 """Outranks what is found out; for a wrapper of one's own, and for tests."""
 
 _VERBS = "check|explain|learn|rehearse|report|run|serve|setup|tpu|trc"
-_COMMAND = rf"(?<![\w./~-]){NAME}(?=\s+(?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
+_GAP = r"[\s\x01\x02]+"
+"""Between two words: space, the end of a line, and what marks that a search has found a word."""
+_COMMAND = rf"(?<![\w./~-]){NAME}(?={_GAP}(?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
 """The name where it begins a command, and not where a sentence speaks of the program."""
-_WHOLE = rf"(?:\buv\s+run|-m)\s+{NAME}\b"
+_WHOLE = rf"(?:\buv{_GAP}run|-m){_GAP}{NAME}\b"
 """The end of a command that says already how the program is started."""
 
 
@@ -43,7 +45,7 @@ def as_typed(text: str) -> str:
     """
     if NAME not in text or command() == NAME:
         return text
-    typed = r"\s+".join(map(re.escape, command().split()))
+    typed = _GAP.join(map(re.escape, command().split()))
     pattern = rf"(?P<stays>{typed}|{_WHOLE})|{_COMMAND}"
     return re.sub(pattern, lambda found: found["stays"] or command(), text)
 

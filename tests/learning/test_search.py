@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.made_lessons import make_lesson
 from tests.support.searches import SEARCHES
-from tpustarter import content, locations
+from tpustarter import content, invocation, locations
 from tpustarter.content import Check
 from tpustarter.learning import index, lint_synonyms, search
 from tpustarter.learning.index import Index, open_index
@@ -119,6 +119,22 @@ def test_a_hit_says_where_it_is_and_what_was_found(library: Library) -> None:
     assert (spot.heading, spot.is_code) == ("Part", False)
     assert spot.parts == (("The ", False), ("loader", True), (" works.", False))
     assert spot.line == lesson.path.read_text().split("\n")[spot.number - 1]
+
+
+def test_a_command_that_is_shown_works_here(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of its words was found."""
+    monkeypatch.setattr(invocation, "command", lambda: "uv run tpustarter")
+    lesson = make_lesson(library.shelf.lessons[0].path.parents[1], "Run `tpustarter check` then.\n")
+
+    for word in ("tpustarter", "check", "then"):
+        [hit] = Library(Shelf([lesson]), {}).search(word).hits
+        shown = "".join(text for text, _ in hit.spots[0].parts)
+        found = "".join(text for text, is_found in hit.spots[0].parts if is_found)
+
+        assert "Run uv run tpustarter check then." == shown
+        assert found.endswith(word)
 
 
 def test_code_is_shown_from_its_first_sign(library: Library, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tpustarter.learning import search as searching
 from tpustarter.learning.passages import Kind
 from tpustarter.learning.search import SPOTS, Found, Hit, Parts, Spot
 from tpustarter.problem import ExitCode
-from tpustarter.terminal import WIDTH, visible, wrap
+from tpustarter.terminal import WIDTH, glue, unglue, visible, wrap
 
 _SHOWN: dict[Kind, int] = {"lesson": 8, "word": 3, "check": 5, "old": 3}
 """How many of a kind are shown; the app shows more."""
@@ -106,12 +106,12 @@ def _spot(spot: Spot, mark: Mark) -> str:
 
 def _windowed(parts: Parts, width: int, mark: Mark) -> str:
     """Return as much of a text as fits, with the first thing that was found in it."""
-    text = "".join(visible(piece.strip("\n")) for piece, _ in parts)
+    text = glue("".join(visible(piece.strip("\n")) for piece, _ in parts))
     found = [is_found for piece, is_found in parts for _ in visible(piece.strip("\n"))]
     begin, end = _window(text, found, width)
     before, after = ("... " if begin else ""), (" ..." if end < len(text) else "")
     signs = [(text[n], found[n]) for n in range(begin, end)]
-    return f"{before}{_painted(signs, mark)}{after}"
+    return unglue(f"{before}{_painted(signs, mark)}{after}")
 
 
 def _window(text: str, found: list[bool], width: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tpustarter import cache, content, locations
+from tpustarter.invocation import as_typed
 from tpustarter.learning import glossary, index, then_now
 from tpustarter.learning.excerpts import sentence
 from tpustarter.learning.passages import BEGIN, END, Kind, Match, Searchable, Shelf, Terms
@@ -225,7 +226,7 @@ def _found(line: str) -> set[str]:
 
 
 def _parts_of(text: str) -> Parts:
-    pieces = re.split(f"{BEGIN}(.*?){END}", text, flags=re.DOTALL)
+    pieces = re.split(f"{BEGIN}(.*?){END}", as_typed(text), flags=re.DOTALL)
     return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)
 
 
