@@ -70,6 +70,21 @@ def test_a_project_is_named_where_uv_would_not_find_it(project: Path) -> None:
     assert "uv run --project ~/project tpustarter" == by_uv(project, PWD=str(project.parent))
 
 
+def test_a_command_for_another_folder_names_the_project(project: Path) -> None:
+    """The reader is sent elsewhere, and uv finds no project there."""
+    environ = {
+        "UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": f"{project}/.venv", "PWD": str(project),
+        "PATH": f"{project}/.venv/bin:{project.parents[1]}/bin", "HOME": str(project.parent),
+    }  # fmt: skip
+    started, prefix = f"{project}/.venv/bin/tpustarter", f"{project}/.venv"
+
+    assert "uv run tpustarter" == invocation.find(environ, started, prefix)
+    command = invocation.find(environ, started, prefix, anywhere=True)
+    assert "uv run --project ~/project tpustarter" == command
+    environ["PATH"] = f"{project}/.venv/bin:{environ['PATH']}"
+    assert "tpustarter" == invocation.find(environ, started, prefix, anywhere=True)
+
+
 def test_an_active_environment_needs_no_uv(project: Path) -> None:
     """The first entry of PATH is uv's, what follows is what the shell has."""
     root = project.parents[1]
@@ -105,6 +120,8 @@ TEXTS = {
     "JAX_PLATFORMS=tpu tpustarter --version": f"JAX_PLATFORMS=tpu {UV} --version",
     "python3 -m uv run tpustarter learn": f"{UV} learn",
     "uv run tpustarter learn": "uv run tpustarter learn",
+    "uv run --project ~/a tpustarter learn": "uv run --project ~/a tpustarter learn",
+    "uv run --project '/a b' tpustarter learn": "uv run --project '/a b' tpustarter learn",
     "~/bin/tpustarter check": "~/bin/tpustarter check",
     "which a newer tpustarter made": "which a newer tpustarter made",
     "tpustarter checks nothing": "tpustarter checks nothing",
@@ -156,7 +173,8 @@ def test_no_wrapping_has_it_put_in_twice(
 ) -> None:
     """Wherever a line ends, and whether it was put in before that or comes after it."""
     monkeypatch.setattr(invocation, "command", lambda: command)
-    text = "Go there and type `tpustarter rehearse`, or `uv run tpustarter learn`, or see tpustarter learn. " * 3
+    text = "Go there and type `tpustarter rehearse`, or `uv run tpustarter learn`. " * 3
+    text += "See tpustarter learn. " * 3
     typed = invocation.as_typed(text)
 
     monkeypatch.setattr(terminal, "command", lambda: command)

@@ -27,7 +27,7 @@ _GAP = r"[\s\x01\x02]+"
 """Between two words: space, the end of a line, and what marks that a search has found a word."""
 _COMMAND = rf"(?<![\w./~-]){NAME}(?={_GAP}(?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
 """The name where it begins a command, and not where a sentence speaks of the program."""
-_WHOLE = rf"(?:\buv{_GAP}run|-m){_GAP}{NAME}\b"
+_WHOLE = rf"(?:\buv{_GAP}run(?:{_GAP}--project{_GAP}(?:'[^']*'|\S+))?|-m){_GAP}{NAME}\b"
 """The end of a command that says already how the program is started."""
 
 
@@ -36,6 +36,13 @@ def command() -> str:
     """Return what starts this program again, typed where it was started."""
     given = os.environ.get(VARIABLE, "")
     return given if given.isprintable() and given.strip() else find(os.environ, sys.argv[0])
+
+
+@cache
+def command_anywhere() -> str:
+    """Return what starts this program again, typed in whichever folder."""
+    given = os.environ.get(VARIABLE, "")
+    return command() if given.strip() else find(os.environ, sys.argv[0], anywhere=True)
 
 
 def as_typed(text: str) -> str:
@@ -50,13 +57,16 @@ def as_typed(text: str) -> str:
     return re.sub(pattern, lambda found: found["stays"] or command(), text)
 
 
-def find(environ: Mapping[str, str], started: str, prefix: str = sys.prefix) -> str:
+def find(
+    environ: Mapping[str, str], started: str, prefix: str = sys.prefix, *, anywhere: bool = False
+) -> str:
     """Return the command for a program that was started in an environment of variables.
 
     Args:
         environ: The variables.
         started: The path of what Python runs, `sys.argv[0]`.
         prefix: The environment that the Python belongs to.
+        anywhere: Whether it is to be typed in another folder than this one.
     """
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     by_uv = environ.get("UV_RUN_RECURSION_DEPTH") and environ.get("VIRTUAL_ENV") == prefix
@@ -65,7 +75,8 @@ def find(environ: Mapping[str, str], started: str, prefix: str = sys.prefix) -> 
     if _is_found(NAME, folders, f"{prefix}/bin/{NAME}"):
         return NAME
     if by_uv:
-        return f"{_uv(environ, folders)} run{_project(environ, Path(prefix))} {NAME}"
+        project = _project(environ, Path(prefix), anywhere=anywhere)
+        return f"{_uv(environ, folders)} run{project} {NAME}"
     if started.endswith(f"/{NAME}/__main__.py"):
         return f"{_program(sys.executable, folders, environ)} -m {NAME}"
     return _program(started, folders, environ) if Path(started).name == NAME else NAME
@@ -77,11 +88,12 @@ def _uv(environ: Mapping[str, str], folders: list[str]) -> str:
     return f"{_program(python, folders, environ)} -m uv" if python else "uv"
 
 
-def _project(environ: Mapping[str, str], prefix: Path) -> str:
+def _project(environ: Mapping[str, str], prefix: Path, *, anywhere: bool) -> str:
     """Return the option that names the project, where uv would not find it from the shell."""
     project = prefix.parent
     shell = Path(environ.get("PWD") or Path.cwd())
-    if project in (shell, *shell.parents) or not (project / "pyproject.toml").is_file():
+    is_found = project in (shell, *shell.parents) and not anywhere
+    if is_found or not (project / "pyproject.toml").is_file():
         return ""
     return f" --project {_shown(str(project), environ)}"
 

@@ -94,7 +94,8 @@ def test_a_file_without_programs_offers_its_functions() -> None:
     with pytest.raises(Problem) as problem:
         Rehearsal(Request(ids=(str(BAD / "has_no_programs.py"),), compiler=sys.executable))
 
-    assert "so a function has to be named" in problem.value.what
+    assert "is given without the function to compile" in problem.value.what
+    assert (problem.value.hint or "").startswith("name the function to compile")
     assert "has_no_programs.py:step" in (problem.value.hint or "")
     assert ExitCode.USAGE == problem.value.code
 

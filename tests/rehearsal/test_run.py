@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -240,6 +241,40 @@ def test_a_machine_with_chips_is_refused_until_it_is_asked_for(stub: str, tmp_pa
     assert "--beside-tpu" in (refusal.value.hint or "")
     assert ExitCode.INCONCLUSIVE == refusal.value.code
     assert "v5e-8" == rehearsal.topologies[0].name
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"script": ("nosuch.py",)}, "there is no file `nosuch.py`"),
+        ({"ids": ("nosuch.py:step",)}, "there is no file `nosuch.py`"),
+        ({"ids": ("jax.nosuch",)}, "there is no check `jax.nosuch`"),
+        ({"ids": ("jax.compiles",), "tpus": ("v9",)}, "unknown TPU type: found `v9`"),
+        ({"ids": ("jax.compiles",), "python": "/nope"}, "`--python /nope` is not a Python"),
+        ({"ids": ("jax.compiles",), "compiler": "/nope"}, "`--compiler /nope` is not a Python"),
+    ],
+)
+def test_what_was_typed_is_looked_at_before_the_machine(
+    typed: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    """There is no compiler here, and there are chips: what can be mended at once comes first."""
+    machine = lay_out(tmp_path, "v5e", chips=8, env={"PATH": "/none"})
+
+    with pytest.raises(Problem, match=re.escape(said)) as problem:
+        Rehearsal(Request(**typed), machine=machine, checks=CHECKS)
+    assert ExitCode.USAGE == problem.value.code
+
+
+def test_a_name_that_is_nearly_a_file_is_answered_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the one that was typed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("")
+
+    with pytest.raises(Problem, match="there is no file `trian.py`") as problem:
+        Rehearsal(Request(script=("trian.py",)))
+    assert "did you mean `train.py`?" == problem.value.hint
 
 
 def test_the_compiler_is_found_and_where_there_is_none_the_hint_makes_one(

@@ -70,7 +70,9 @@ class _Help(click.HelpFormatter):
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
         """Write names and what they mean."""
-        super().write_dl([(name, glue(as_typed(text))) for name, text in rows], col_max, col_spacing)
+        super().write_dl(
+            [(name, glue(as_typed(text))) for name, text in rows], col_max, col_spacing
+        )
 
 
 click.Context.formatter_class = _Help  # of every command; click has no other place for it

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tpustarter import content
 from tpustarter.checking import interpreters
-from tpustarter.invocation import as_typed
+from tpustarter.invocation import as_typed, command_anywhere
 from tpustarter.rehearsal import source, suggestions
 from tpustarter.rehearsal.source import Source
 from tpustarter.terminal import cut, visible, wrap
@@ -75,7 +75,7 @@ def _own(folder: Path) -> Iterator[str]:
     if not sources:
         yield from wrap(
             "No Python file here imports JAX. Go to the folder of your program and type "
-            "`tpustarter rehearse` there.",
+            f"`{command_anywhere()} rehearse` there.",
             _INDENT,
         )
     for one in sources[:MOST_FILES]:

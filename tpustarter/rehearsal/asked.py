@@ -68,10 +68,11 @@ def _no_function(
     if near and (function := read.function(near[0])):
         hint = f"did you mean `{command(file, function, given, tpus)}`?"
     elif offers := suggestions.offers(read, file, tpus):
-        if code.function == ENTRY:
-            what = f"`{file}` has no function `{ENTRY}`, so a function has to be named"
         lines = "\n".join(f"  {offer}" for offer in offers)
         hint = f"type one of these, with the shapes of your own arrays:\n{lines}"
+        if code.function == ENTRY:
+            what = f"`{file}` is given without the function to compile"
+            hint = f"name the function to compile, with the shapes of your own arrays:\n{lines}"
     elif names:
         function = read.functions[0]
         hint = suggestions.programs_example(file, function)
@@ -102,7 +103,7 @@ def _verify_arguments(
         *others, last = (f"`{name}`" for name in missing)
         names = f"{', '.join(others)} and {last}" if others else last
         trees = [name for name in missing if not suggestions.is_array(name)]
-        hint = f"`{command(file, function, given, tpus)}`, with the shapes of your own arrays"
+        hint = f"type `{command(file, function, given, tpus)}`, with the shapes of your own arrays"
         if trees:
             hint += f"\nwhere `{trees[0]}` is a pytree: "
             hint += suggestions.programs_example(file, function)
@@ -110,5 +111,5 @@ def _verify_arguments(
     if function.most is not None and len(given) > function.most:
         takes = f"{function.most} argument{'' if function.most == 1 else 's'}"
         raise Problem(f"`{shown}` takes {takes} by position, and {len(given)} were given",
-                      hint=f"`{command(file, function, given[: function.most], tpus)}`",
+                      hint=f"type `{command(file, function, given[: function.most], tpus)}`",
                       code=ExitCode.USAGE)  # fmt: skip

@@ -153,13 +153,8 @@ def run_script(
         session: The user's Python, with CPU devices for the TPU that is meant.
         topologies: The TPUs to lower for.
         started: Told the process, so that it can be stopped.
-
-    Raises:
-        Problem: there is no such file.
     """
     path = Path(words[0]).expanduser()
-    if not path.is_file():
-        raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
     probe, log = start(session, stream=True)
     started(probe)
     try:

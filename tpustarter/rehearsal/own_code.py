@@ -158,7 +158,7 @@ def is_stablehlo(text: str) -> bool:
 def read(text: str, arguments: tuple[str, ...], framework: str | None = None) -> Code:
     """Return what `FILE.py:FUNCTION`, its `--arg`s and a framework name; raises Problem."""
     name, _, function = text.partition(":")
-    file = _existing(name, "name a function as `FILE.py:FUNCTION`")
+    file = _existing(name)
     if function and not function.isidentifier():
         raise Problem(
             f"`{function}` is not the name of a function, expected `FILE.py:FUNCTION`",
@@ -204,7 +204,7 @@ def makes_module(file: Path, function: str) -> bool:
 
 def read_stablehlo(text: str, tpus: tuple[str, ...]) -> Exported:
     """Return the program of a StableHLO file, for one device; raises Problem."""
-    file = _existing(text, "name a StableHLO file that torch_xla or `jax.export` has written")
+    file = _existing(text)
     try:
         with file.open("rb") as content:
             start = content.read(64)
@@ -221,9 +221,20 @@ def read_stablehlo(text: str, tpus: tuple[str, ...]) -> Exported:
     return Exported(file.stem, tpus, source, notes=("read from a file, for one device",))
 
 
-def _existing(name: str, hint: str) -> Path:
+def script(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a script and its arguments, empty where there is none; raises Problem."""
+    if words:
+        _existing(words[0])
+    return words
+
+
+def _existing(name: str) -> Path:
+    """Return a file; raises Problem, with the one whose name is nearest."""
     file = Path(name).expanduser()
     if not file.is_file():
+        beside = [one.name for one in file.parent.glob(f"*{file.suffix}")]
+        near = get_close_matches(file.name, beside, n=1)
+        hint = f"did you mean `{Path(name).with_name(near[0])}`?" if near else None
         raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
     return file
 

@@ -120,12 +120,6 @@ class Rehearsal:
         self._machine = machine or host.Machine()
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
-        if (chips := beside(self._machine)) and not request.beside_tpu:
-            raise Problem(
-                f"this machine has {chips}, and the compiler was never tried beside a running job",
-                hint="if nothing is running on them, add `--beside-tpu`",
-                code=ExitCode.INCONCLUSIVE,
-            )
         # Several names may mean one TPU: v5litepod-8 is v5e-8.
         self.topologies = [_topology(name) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
@@ -136,10 +130,10 @@ class Rehearsal:
             file = request.ids[0].partition(":")[0]
             asked.verify(self._code, file, request.arguments, typed)
         self._program = request.program or own_code.named_stablehlo(request.ids, names)
-        own = self._code or request.script or self._program
+        own = self._code or own_code.script(request.script) or self._program
         self._checks = [] if own else asked.checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
-        self._compiler = compiler.find(request.compiler, self._machine)
+        self._compiler = self._found()
         self._jobs = Jobs()
         self._lowering: Probe | None = None
         self.functions: list[Function] = []
@@ -155,6 +149,20 @@ class Rehearsal:
         self.stopped_by: int | None = None
         names = tuple(topology.name for topology in self.topologies)
         self.progress = progress.Progress(tpus=names)
+
+    def _found(self) -> Path:
+        """Return the Python that compiles; raises Problem, for what was typed first."""
+        if self._request.python is not None:
+            interpreters.choose(self._request.python, self._machine.env, Path.cwd())
+        explicit = self._request.compiler
+        named = compiler.find(explicit, self._machine) if explicit is not None else None
+        if (chips := beside(self._machine)) and not self._request.beside_tpu:
+            raise Problem(
+                f"this machine has {chips}, and the compiler was never tried beside a running job",
+                hint="if nothing is running on them, add `--beside-tpu`",
+                code=ExitCode.INCONCLUSIVE,
+            )
+        return named or compiler.find(None, self._machine)
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the rehearsal; safe in any thread and signal handler."""
