@@ -62,7 +62,6 @@ def test_a_newcomer_reads_a_lesson_and_runs_its_block_in_the_browser() -> None:
         await page.do("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
         await page.open(server.url)
         await page.until(SHOWN, START_S)
-        await sent(page, "Suits this machine")  # the whole of it is known, and drawn
         assert await page.value(HOOK)
         await page.press("3")
         await sent(page, "This machine")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.support.tutor import (
     run,
     settle,
     tutor,
+    until,
     write_checks,
     write_lessons,
 )
@@ -21,6 +23,8 @@ from tpustarter import content, state
 from tpustarter.learning import progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import blocks_of
+from tpustarter.machine.machine import Machine
+from tpustarter.tui import known
 from tpustarter.tui.app import Starter
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.paths import Paths
@@ -96,6 +100,70 @@ def test_esc_takes_what_suits_this_machine(
             assert "Esc take what suits this machine" in seen
             seen = await press(pilot, "escape")
             assert f"Path: {title}" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [(["2"], "other"), (["enter"], "laptop"), (["down", "enter"], "other"), (["escape"], None)],
+)
+def test_keys_pressed_before_the_paths_are_read_act(
+    keys: list[str], chosen: str | None, tmp_path: Path
+) -> None:
+    """As soon as there is something to act on; what suits a machine is left to Home."""
+    followed: list[str | None] = []
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            chooser = Paths(followed.append, is_first=True)
+            pilot.app.push_screen(chooser)
+            await press(pilot, *keys)
+            chooser.show(known.read(tmp_path / "lessons"), None)
+            await settle(pilot)
+            assert [chosen] == followed
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)
+
+
+class Unknown(Machine):
+    """A machine that is looked at until a test says what it is."""
+
+    told = threading.Event()
+
+    def names(self, folder: str) -> list[str]:
+        """Wait first."""
+        self.told.wait(30)
+        return super().names(folder)
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [(["2"], "Another path"), (["escape"], "I only have a laptop"),
+     (["escape", "p", "2"], "Another path"), (["down", "up", "down", "enter"], "Another path")],
+)  # fmt: skip
+def test_what_was_pressed_before_the_machine_was_known_stands(
+    keys: list[str], path: str, tmp_path: Path
+) -> None:
+    """A path that was chosen is not changed by what suits the machine; that comes after Esc."""
+    Unknown.told.clear()
+
+    async def journey() -> None:
+        app = staged(tmp_path)
+        order = STAGES.replace("I have a fresh TPU VM", "Another path")
+        (tmp_path / "lessons/paths.yml").write_text(order)
+        app.machine = Unknown(tmp_path, {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "1   I only have a laptop" in on_screen(app))
+            for key in keys:
+                await pilot.press(key)
+            await until(pilot, lambda: "Path: " in on_screen(app))
+            Unknown.told.set()
+            await settle(pilot)
+            assert f"Path: {path}" in on_screen(app)
+            chosen = "fresh-tpu-vm" if path == "Another path" else "laptop"
+            assert chosen == state.load("settings")["path"]
 
     run(journey)
 

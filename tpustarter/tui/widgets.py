@@ -5,7 +5,7 @@ Home needs no more than these: what takes long to load stands elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -114,6 +114,43 @@ class Rows(OptionList):
         index = self.highlighted
         if index is not None and not any(option.id for option in self.options[:index]):
             self.scroll_home(animate=False)
+
+
+class AwaitedRows(Rows):
+    """Rows that are still read when the first keys may come: these act once there is a row."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._early: list[Callable[[], None]] = []
+        self.is_moved = False
+        """Whether a key has moved the mark."""
+
+    def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
+        """Replace all rows, and do what was asked for before there were any."""
+        super().show(rows, highlight=highlight)
+        while self._early and self.chosen:
+            self._early.pop(0)()
+
+    def once_shown(self, action: Callable[[], None]) -> None:
+        """Do something now, or as soon as there is a row."""
+        if self.chosen:
+            action()
+        else:
+            self._early.append(action)
+
+    def action_select(self) -> None:
+        """Select the marked row."""
+        self.once_shown(super().action_select)
+
+    def action_cursor_down(self) -> None:
+        """Move down."""
+        self.is_moved = True
+        self.once_shown(super().action_cursor_down)
+
+    def action_cursor_up(self) -> None:
+        """Move up."""
+        self.is_moved = True
+        self.once_shown(super().action_cursor_up)
 
 
 class DetailRows(Rows):

@@ -19,7 +19,7 @@ from tpustarter.tui.known import Course
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import Row, Rows
+from tpustarter.tui.widgets import AwaitedRows, Row, Rows
 
 if TYPE_CHECKING:
     from tpustarter.learning.standing import Standing
@@ -74,6 +74,8 @@ name the keys that work there.
         """Stages whose lessons are shown; null for the one that the next lesson is in, and those
         after it that fit."""
         self._chooser: Paths | None = None
+        self._awaits_suggestion = False
+        """Whether the path that suits this machine is followed as soon as that is known."""
         self._settling: Timer | None = None
         """Runs while the window may still change its size."""
 
@@ -81,7 +83,9 @@ name the keys that work there.
         """Return the list most of it stands in, and what stands beside it where there is room."""
         machine, check = Static(classes="panel", id="machine"), Static(classes="panel", id="last")
         machine.border_title, check.border_title = "This machine", "Last check"
-        yield Horizontal(Rows(id="home"), VerticalScroll(machine, check, id="side"), id="beside")
+        yield Horizontal(
+            AwaitedRows(id="home"), VerticalScroll(machine, check, id="side"), id="beside"
+        )
 
     def on_mount(self) -> None:
         """Paint at once; what takes time comes when it is known."""
@@ -139,6 +143,7 @@ name the keys that work there.
             self.refresh_bindings()
         if self._chooser:
             self._chooser.show(self._course, self._facts)
+        self._follow_suggestion()
 
     def _show(self) -> None:
         rows = self.query_one(Rows)
@@ -250,8 +255,18 @@ name the keys that work there.
         self._chooser.show(self._course, self._facts)
         self.tutor.push_screen(self._chooser)
 
-    def _follow(self, path_id: str) -> None:
-        """Follow a path from now on."""
+    def _follow_suggestion(self) -> None:
+        """Follow what suits this machine, if that was asked for and is known by now."""
+        if self._awaits_suggestion and self._facts and self._course and self._course.paths:
+            ids = [path.id for path in self._course.paths]
+            suggested = self._facts.suggestion[0]
+            self._follow(suggested if suggested in ids else ids[0])
+
+    def _follow(self, path_id: str | None) -> None:
+        """Follow a path from now on; null for the one that suits this machine."""
+        self._awaits_suggestion = path_id is None
+        if path_id is None:
+            return
         self.tutor.choose(replace(self.tutor.choices, path=path_id))
         self._unfolded = None
         self._show()
@@ -267,5 +282,5 @@ name the keys that work there.
         if action == "back":
             return False
         if action == "paths":
-            return self._course is not None and len(self._course.paths) > 1
+            return self._course is None or len(self._course.paths) > 1
         return super().check_action(action, parameters)

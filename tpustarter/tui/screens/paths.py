@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -15,7 +16,7 @@ from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Line, Lines, Stack, word
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import Row, Rows
+from tpustarter.tui.widgets import AwaitedRows, Row, Rows
 
 if TYPE_CHECKING:
     from tpustarter.learning.paths import LessonPath
@@ -35,7 +36,7 @@ LOW_AND_NARROW = 28
 """The same in fewer columns, where each sentence takes more lines."""
 
 
-class PathRows(Rows):
+class PathRows(AwaitedRows):
     """The paths; Enter takes one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,11 +63,12 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
     ]  # fmt: skip
 
-    def __init__(self, follow: Callable[[str], None], *, is_first: bool) -> None:
+    def __init__(self, follow: Callable[[str | None], None], *, is_first: bool) -> None:
         """Make the screen.
 
         Args:
-            follow: Told the id of the path that was chosen.
+            follow: Told the id of the path that was chosen; null for what suits this machine,
+                where that is not known yet.
             is_first: Whether nobody chose yet, so that Esc chooses too.
         """
         super().__init__("Choose a path")
@@ -76,8 +78,6 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         self._facts: Facts | None = None
         self._marked: str | None = None
         """What was marked here, and not by a key."""
-        self._takes_suggestion = False
-        """Whether what suits this machine is taken as soon as it is known."""
 
     def body(self) -> Iterable[Widget]:
         """Return the question, the paths, and what is to be said of the marked one."""
@@ -97,7 +97,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
     def show(self, course: Course | None, facts: Facts | None) -> None:
         """Take what is known of the course and the machine by now."""
         self._course, self._facts = course, facts
-        if self.is_mounted:
+        if self.is_mounted and self.is_attached:
             self._show()
 
     @property
@@ -120,12 +120,10 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         if self._course and len(self._paths) < 2:
             self.dismiss()  # there is nothing to choose; Home says why
             return
-        rows = self.query_one(Rows)
-        moved = rows.chosen != self._marked
+        rows = self.query_one(PathRows)
+        moved = rows.is_moved or rows.chosen != self._marked
         rows.show(self._rows(), highlight=None if moved else self._own or self._suggested)
         self._marked = self._marked if moved else rows.chosen
-        if self._takes_suggestion and self._facts:
-            self.action_suggested()
         self.refresh_bindings()
 
     def _rows(self) -> Iterator[Row]:
@@ -165,18 +163,21 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         self._take(event.option_id)
 
     def action_take(self, number: int) -> None:
-        """Follow a path by its number."""
+        """Follow a path by its number, even if it is pressed before the paths are read."""
+        self.query_one(PathRows).once_shown(partial(self._take_number, number))
+
+    def _take_number(self, number: int) -> None:
         if number <= len(self._paths):
             self._take(self._paths[number - 1].id)
 
     def action_suggested(self) -> None:
-        """Follow what suits this machine, once that is known."""
-        self._takes_suggestion = True
-        if self._facts and self._course:
-            self._take(self._suggested or self._paths[0].id)
+        """Follow what suits this machine; where that is not known yet, Home waits for it."""
+        is_known = self._facts and self._course
+        self._take(self._suggested or self._paths[0].id if is_known else None)
 
     def _take(self, path_id: str | None) -> None:
-        if path_id:
+        """Leave, and say what was chosen; a key that comes after that chooses nothing."""
+        if self.is_current:
             self.dismiss()
             self._follow(path_id)
 
