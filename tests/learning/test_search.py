@@ -17,6 +17,7 @@ from tpustarter.content import Check
 from tpustarter.learning import index, lint_synonyms, search
 from tpustarter.learning.index import Index, open_index
 from tpustarter.learning.passages import Shelf, passages
+from tpustarter.learning.paths import read_paths
 from tpustarter.learning.scanning import Scan
 from tpustarter.learning.search import Found, Library
 from tpustarter.learning.then_now import Claim
@@ -51,6 +52,35 @@ def test_most_of_them_find_it_first() -> None:
 
     assert len(with_index) <= 2, with_index
     assert len(without) <= 3, without
+
+
+def test_lessons_of_the_path_come_first_where_they_answer() -> None:
+    """The path puts its answers first, and hides none of the others."""
+    on_path = before = own = others = off = 0
+    for path in read_paths():
+        for typed, answers in SEARCHES:
+            wanted = {*answers} & {*path.lessons}
+            found = LIBRARY.search(typed, path.lessons)
+            assert {*first(found, 99)} >= {*first(LIBRARY.search(typed), 3)}
+            if wanted:
+                own += 1
+                on_path += first(found)[0] in wanted
+                before += first(LIBRARY.search(typed))[0] in wanted
+            else:
+                others += 1
+                off += first(found)[0] not in answers
+
+    assert on_path >= before + 20, (on_path, before, own)
+    assert off <= 12, (off, others)
+
+
+def test_what_is_not_about_the_path_is_found_first_where_it_fits_better() -> None:
+    """A boost and not a filter."""
+    pytorch = next(path for path in read_paths() if path.id == "from-pytorch").lessons
+
+    assert "pytorch/precision" == first(LIBRARY.search("bf16", pytorch))[0]
+    assert "jax/precision" == first(LIBRARY.search("bf16"))[0]
+    assert "jax/random-keys" == first(LIBRARY.search("random seed", pytorch))[0]
 
 
 def test_nothing_of_markdown_is_shown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.support.tutor import HELLO, on_screen, press, run, tutor, until
+from tpustarter import invocation
+from tpustarter.tui import lines
 from tpustarter.tui.screens.lessons import Lessons, OlderClaim
 from tpustarter.tui.screens.reader import Reader
 from tpustarter.tui.widgets import Rows
@@ -146,6 +149,65 @@ def test_what_was_typed_is_marked_and_led_to_with_the_words_it_stands_for(tmp_pa
             pilot.app.screen.query_one("#search", Input).value = "host.fails"
             assert "host.fails" in await _wait_for(pilot, "Checks")
             assert "Check host.fails" in await press(pilot, "down", "enter")
+
+    run(journey)
+
+
+def test_enter_searches_for_what_was_meant(tmp_path: Path) -> None:
+    """From the line that is typed into, and from the list."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            for keys in (["enter"], ["down", "enter"]):
+                seen = await press(pilot, "slash", *"hlelo")
+                assert "Did you mean hello? Enter searches for it." in seen
+                seen = await press(pilot, *keys)
+                assert "hello" == pilot.app.screen.query_one("#search", Input).value
+                assert "Lessons\n" in seen
+                await press(pilot, "enter")
+                assert isinstance(pilot.app.screen, Reader)
+                await press(pilot, "escape", "escape", "escape")
+
+    run(journey)
+
+
+def test_the_own_path_comes_first_and_each_lesson_says_its_framework(tmp_path: Path) -> None:
+    """Of two that fit alike the one of the path, whatever it needs."""
+    paths = ("- {id: laptop, title: T, who: W., lessons: [start/one]}\n"
+             "- {id: other, title: T, who: W., lessons: [start/two]}\n")  # fmt: skip
+    needs = {"one": "{framework: jax}", "two": '{torch_xla: "2.9"}'}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=dict.fromkeys(needs, HELLO)) as pilot:
+            for name, need in needs.items():
+                [file] = (tmp_path / "lessons/start").glob(f"*-{name}.md")
+                file.write_text(file.read_text().replace("needs: {}", f"needs: {need}"))
+            (tmp_path / "lessons/paths.yml").write_text(paths)
+            for chosen, names in (("laptop", ("One", "Two")), ("other", ("Two", "One"))):
+                pilot.app.choose(replace(pilot.app.choices, path=chosen))  # type: ignore[attr-defined]
+                seen = await press(pilot, "slash", *"hello")
+                assert re.search(r"One .* JAX +2 min", seen)
+                assert re.search(r"Two .* PyTorch +2 min", seen)
+                assert seen.index(f" {names[0]} ") < seen.index(f" {names[1]} ")
+                await press(pilot, "escape", "escape")
+
+    run(journey)
+
+
+def test_commands_in_what_was_found_work_where_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is put in once, and what was found stays marked."""
+    lesson = "# Full\n\nThe command `tpustarter check` waits, not tpustarter itself.\n"
+    monkeypatch.setattr(invocation, "command", lambda: "uv run tpustarter")
+    monkeypatch.setattr(lines, "command", lambda: "uv run tpustarter")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"full": lesson}, size=(160, 30)) as pilot:
+            seen = await press(pilot, "slash", *"check waits")
+            assert 2 == seen.count("The command uv run tpustarter check waits")
+            assert "run uv run" not in seen
+            assert ["check", "waits"] == _marked(pilot)[:2]
 
     run(journey)
 

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable
 
 import click
 
+from tpustarter import state
 from tpustarter.cli.saying import say
 from tpustarter.learning import search as searching
 from tpustarter.learning.passages import Kind
+from tpustarter.learning.paths import read_paths
 from tpustarter.learning.search import SPOTS, Found, Hit, Parts, Spot
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import WIDTH, glue, unglue, visible, wrap
@@ -35,7 +37,9 @@ Mark = Callable[[str], str]
 def search(text: str) -> None:
     """Print what was found; exit 5 where nothing was."""
     library = searching.Library(searching.read_shelf(), searching.read_synonyms())
-    found = library.search(text)
+    chosen = state.load("settings").get("path")
+    path = next((path for path in read_paths() if path.id == chosen), None)
+    found = library.search(text, path.lessons if path else ())
     if not found.hits:
         meant = f"tpustarter learn --search {visible(repr(found.meant))}" if found.meant else ""
         following = f"did you mean `{meant}`?" if meant else "next: `tpustarter learn`"

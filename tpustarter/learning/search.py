@@ -7,7 +7,7 @@ titles before headings before texts. Other words for the same thing stand in `sy
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +31,10 @@ _WEAK = 0.25
 left of 14.5 (measured 2026-11; 0.3 loses two answers, 0.5 five)."""
 _ALWAYS = 3
 """Lessons that are shown however weak they are."""
+_PREFERENCE = 1.35
+"""So many times better fits a lesson that is preferred. Over the searches and the nine paths, 173
+of 188 then find a lesson of the path first where one answers (150 without), and of the 244 that
+no lesson of the path answers 10 miss first place (4 without; 22 with 1.5; measured 2026-11)."""
 _MOST_WORDS = 12
 _SECTIONS = 150
 """Sections that are looked at more closely."""
@@ -101,9 +105,9 @@ class Library:
         self._synonyms = synonyms
         self._texts: Searchable = _searchable(shelf)
 
-    def search(self, text: str) -> Found:
-        """Return what there is to read about a text."""
-        return search(self._texts, text, self._synonyms)
+    def search(self, text: str, preferred: Collection[str] = ()) -> Found:
+        """Return what there is to read about a text; preferred lessons come before their like."""
+        return search(self._texts, text, self._synonyms, preferred)
 
 
 def _searchable(shelf: Shelf) -> Searchable:
@@ -124,8 +128,20 @@ def read_shelf(lessons: Path | None = None, checks: Path | None = None) -> Shelf
     )
 
 
-def search(texts: Searchable, text: str, synonyms: Mapping[str, Sequence[str]]) -> Found:
-    """Return what there is to read about a text."""
+def search(
+    texts: Searchable,
+    text: str,
+    synonyms: Mapping[str, Sequence[str]],
+    preferred: Collection[str] = (),
+) -> Found:
+    """Return what there is to read about a text.
+
+    Args:
+        texts: Where to look.
+        text: What was typed.
+        synonyms: Other words for what people type.
+        preferred: Ids of lessons that come before those which fit about as well.
+    """
     words = _words(text, synonyms)
     if not words:
         return Found(text, ())
@@ -136,7 +152,7 @@ def search(texts: Searchable, text: str, synonyms: Mapping[str, Sequence[str]]) 
     for terms, every in ((whole, True), (parts, True), (whole, False), (parts, False)):
         if not every and (len(words) == 1 or any(kind == "lesson" for kind, _ in hits)):
             break
-        for hit in _hits(texts, terms, every=every):
+        for hit in _hits(texts, terms, preferred, every=every):
             hits.setdefault((hit.kind, hit.id), hit)
     ordered = tuple(_some(hits.values()))
     meant = "" if ordered else _meant(texts, words)
@@ -152,7 +168,9 @@ def _some(hits: Iterable[Hit]) -> Iterator[Hit]:
             yield hit
 
 
-def _hits(texts: Searchable, terms: Terms, *, every: bool) -> Iterator[Hit]:
+def _hits(
+    texts: Searchable, terms: Terms, preferred: Collection[str], *, every: bool
+) -> Iterator[Hit]:
     """Yield what holds these words: lessons with the lines to look at."""
     lessons = texts.find(terms, ["lesson"], every=every, most=MOST["lesson"])
     sections: dict[str, list[Match]] = {}
@@ -160,10 +178,10 @@ def _hits(texts: Searchable, terms: Terms, *, every: bool) -> Iterator[Hit]:
         sections.setdefault(match.id, []).append(match)
     fitness = {match.id: _fitness(match, sections) for match in lessons}
     least = _WEAK * max(fitness.values(), default=0.0)
-    ordered = sorted(lessons, key=lambda one: fitness[one.id], reverse=True)
-    for number, match in enumerate(ordered):
-        if number >= _ALWAYS and fitness[match.id] < least:
-            break
+    kept = sorted(lessons, key=lambda one: fitness[one.id], reverse=True)
+    kept = [one for number, one in enumerate(kept) if number < _ALWAYS or fitness[one.id] >= least]
+    boost = {one.id: _PREFERENCE if one.id in preferred else 1.0 for one in kept}
+    for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
         title = _parts_of(match.columns[0].partition("\n")[0])
         spots = tuple(_spots(sections.get(match.id, ())))
         yield Hit("lesson", match.id, title, BEGIN in match.columns[0], (), spots, every)

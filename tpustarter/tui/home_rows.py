@@ -111,7 +111,12 @@ def _lesson_rows(known: Course, standing: Standing, stage: Part, indent: str) ->
 
 
 def lesson_row(
-    known: Course, lesson_id: str, following: str | None, indent: str, name: Content | None = None
+    known: Course,
+    lesson_id: str,
+    following: str | None,
+    indent: str,
+    name: Content | None = None,
+    tag: str = "",
 ) -> Row:
     """Return a lesson as a row: its state, its title, and what is left of it.
 
@@ -121,6 +126,7 @@ def lesson_row(
         following: The lesson that is next on the path.
         indent: Stands before it.
         name: Its title as it is painted; its own where nothing is given.
+        tag: What stands before its time.
     """
     lesson = known.lessons[lesson_id]
     state = "done" if lesson_id in known.done else "next" if lesson_id == following else ""
@@ -129,7 +135,8 @@ def lesson_row(
     if lesson_id in known.begun:
         passed, count = known.begun[lesson_id]
         begun = f"begun {passed} of {count}  " if count else "begun  "
-    return Row(lesson_id, label, "" if state == "done" else begun + f"{minutes(lesson):>6}")
+    left = "" if state == "done" else begun + f"{minutes(lesson):>6}"
+    return Row(lesson_id, label, f"{tag}  {left:>6}" if tag else left)
 
 
 def minutes(lesson: Lesson) -> str:

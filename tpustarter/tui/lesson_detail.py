@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.learning import markdown
 from tpustarter.terminal import visible
 from tpustarter.tui import home_rows
-from tpustarter.tui.lines import Hanging, Lines, Stack
+from tpustarter.tui.lines import Hanging, Lines, Stack, typed
 from tpustarter.tui.references import texts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
     yield Content.styled(visible(lesson.title), "bold")
     yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
-    yield Content(visible(_opening(lines)))
+    yield typed(Content(visible(_opening(lines))))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
     exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
     for heading, items in (

@@ -14,12 +14,22 @@ from tpustarter.tui.lines import Hanging
 from tpustarter.tui.widgets import Row
 
 if TYPE_CHECKING:
+    from tpustarter.content import Lesson
     from tpustarter.learning.search import Found, Hit, Parts, Spot
     from tpustarter.learning.standing import Standing
     from tpustarter.tui.known import Course
 
-OLD, CHECK = "older tutorials", "check"
+OLD, CHECK, MEANT = "older tutorials", "check", "did you mean"
 """The first half of the ids of rows about these: no lesson has such a name."""
+FRAMEWORKS = {
+    "jax": "JAX",
+    "torch_xla": "PyTorch",
+    "torch_tpu": "PyTorch",
+    "tensorflow": "TensorFlow",
+    "keras": "Keras",
+    "pytorch": "PyTorch",
+}
+"""What a lesson is for, by the framework that it needs, else by its track."""
 TRACKS = {
     "start": "Begin",
     "setup": "Set up a machine",
@@ -87,21 +97,31 @@ def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row
         rows = [Row(None, Hanging("", also)), *rows]
     if rows and not any(hit.is_whole for hit in what.hits):
         rows = [Row(None, "Nothing has all of these words; this has some of them."), *rows]
-    yield from rows or [Row(None, _nothing(what))]
+    yield from rows or _nothing(what)
 
 
-def _nothing(what: Found) -> str:
-    meant = f" Did you mean {visible(what.meant)}?" if what.meant else ""
-    return f"Nothing here.{meant} Esc shows all lessons."
+def _nothing(what: Found) -> Iterator[Row]:
+    """Yield that nothing was found, and what may have been meant, which Enter looks for."""
+    yield Row(None, "Nothing here. Esc shows all lessons.")
+    if what.meant:
+        meant = Content.styled(visible(what.meant), "bold underline")
+        text = Content("  Did you mean ") + meant + "? Enter searches for it."
+        yield Row(f"{MEANT}#{what.meant}", Hanging("", text))
 
 
 def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Lessons")
-        yield home_rows.lesson_row(course, hit.id, None, "  ", _marked(hit.title))
+        name, tag = _marked(hit.title), _framework(course.lessons[hit.id])
+        yield home_rows.lesson_row(course, hit.id, None, "  ", name, tag=tag)
         for spot in hit.spots:
             yield Row(f"{hit.id}#{spot.number}", Hanging("          ", _place(spot)))
+
+
+def _framework(lesson: Lesson) -> str:
+    """Return the framework that a lesson is about; empty where it is about any."""
+    return FRAMEWORKS.get(lesson.framework or lesson.id.partition("/")[0], "")
 
 
 def _place(spot: Spot) -> Content:

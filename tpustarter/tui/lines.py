@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 
-from textual.content import Content
+from textual.content import Content, Span
 from textual.css.styles import RulesMap
 from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
-from tpustarter.invocation import as_typed
+from tpustarter.invocation import NAME, as_typed, command
 from tpustarter.terminal import glue, unglue, visible
 from tpustarter.tui.plain import plain
 
@@ -84,12 +85,30 @@ class Lines(Visual):
         return content.render_strips(width, height, style, options)
 
 
+def typed(text: Content) -> Content:
+    """Return a text whose commands work here, as `as_typed` does, with its styles in their place."""
+    shown = as_typed(text.plain)
+    growth = len(command()) - len(NAME)
+    if shown == text.plain:
+        return text
+    replaced: list[int] = []  # where in the text the name gave way to the command
+    for match in re.finditer(NAME, text.plain):
+        if shown.startswith(command(), match.start() + growth * len(replaced)):
+            replaced.append(match.start())
+    spans = [
+        Span(start + growth * sum(at < start for at in replaced),
+             end + growth * sum(at < end for at in replaced), style)
+        for start, end, style in text.spans
+    ]  # fmt: skip
+    return Content(shown, spans)
+
+
 class Hanging(Lines):
     """A label and a text that goes on below itself, not below the label."""
 
     def __init__(self, label: Content | str, text: Content | str) -> None:
         self._label = Content(label) if isinstance(label, str) else label
-        self._text = Content(as_typed(text)) if isinstance(text, str) else text
+        self._text = typed(Content(text) if isinstance(text, str) else text)
 
     def lines(self, width: int) -> list[Content]:
         """Return the text, wrapped."""

@@ -17,7 +17,7 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import known, lesson_detail, lesson_rows
 from tpustarter.tui.known import Course
-from tpustarter.tui.lesson_rows import CHECK, OLD
+from tpustarter.tui.lesson_rows import CHECK, MEANT, OLD
 from tpustarter.tui.lines import Hanging
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.plain import plain_source
@@ -141,7 +141,8 @@ opens the marked one.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SEARCH)
     def _search(self, library: Library, text: str) -> None:
-        self.post_message(Looked(library.search(text)))
+        path = self.tutor.path_of(self._course.paths) if self._course else None
+        self.post_message(Looked(library.search(text, path.lessons if path else ())))
 
     def on_looked(self, message: Looked) -> None:
         """Show what is known now."""
@@ -269,6 +270,8 @@ opens the marked one.
         shelf = self._library.shelf if self._library else None
         if name == CHECK:
             self._run_check(rest)
+        elif name == MEANT:
+            self._search_instead(rest)
         elif name == OLD and shelf:
             claim = next(claim for claim in shelf.claims if claim.id == rest)
             self.tutor.push_screen(OlderClaim(claim))
@@ -276,6 +279,13 @@ opens the marked one.
             self.tutor.push_screen(Entry(*shelf.words[rest]))
         elif name:
             self.tutor.go.to_lesson(name, at=self._line(name, int(rest) if hash_ else None))
+
+    def _search_instead(self, text: str) -> None:
+        """Search for what was meant, as if it had been typed."""
+        line = self.query_one(Input)
+        line.value = text
+        line.cursor_position = len(text)
+        self.set_focus(line)
 
     def _run_check(self, check: str) -> None:
         from tpustarter.checking.selfcheck import Request
