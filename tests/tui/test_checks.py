@@ -57,6 +57,25 @@ def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
     run(journey)
 
 
+def test_esc_leads_from_a_log_to_the_findings_and_then_back(tmp_path: Path) -> None:
+    """One step at a time, from a log on the whole screen too."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "c")
+            assert "Log of host.fails" in await press(pilot, "g")
+            seen = await press(pilot, "escape")
+            assert "Claim: One and one are three" in seen
+            await press(pilot, "g", "enter")
+            seen = await press(pilot, "escape")
+            assert "Log of host.fails" in seen
+            assert "FAIL    host.fails" in seen
+            assert "Log of" not in await press(pilot, "escape")
+            assert "This machine" in await press(pilot, "escape")
+
+    run(journey)
+
+
 def test_the_row_of_what_holds_is_opened_by_enter(tmp_path: Path) -> None:
     """Its details name each with its claim; unfolded, its first one is marked, and back."""
 

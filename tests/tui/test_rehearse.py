@@ -166,6 +166,9 @@ def test_what_the_compiler_says_is_text(tmp_path: Path, stub: Path) -> None:
             seen = await press(pilot, "g", "enter")
             assert "UNIMPLEMENTED: no eig on [bold]this TPU" in seen
             assert "is_refused: breaks for" not in seen
+            assert "UNIMPLEMENTED" in await press(pilot, "escape")
+            assert "UNIMPLEMENTED" not in await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Rehearsing)
 
     run(journey)
 

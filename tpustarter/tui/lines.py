@@ -86,7 +86,7 @@ class Lines(Visual):
 
 
 def typed(text: Content) -> Content:
-    """Return a text whose commands work here, as `as_typed` does, with its styles in their place."""
+    """Return a text whose commands work here, as `as_typed` does, with its styles kept."""
     shown = as_typed(text.plain)
     growth = len(command()) - len(NAME)
     if shown == text.plain:

@@ -245,6 +245,20 @@ list, or beside it in a wide window.
         chosen = self.query_one(Rows).chosen
         self._log_of = None if self._log_of == chosen else chosen
         self._show_details()
+        self.refresh_bindings()
+
+    def action_back(self) -> None:
+        """Close the log first, then as everywhere."""
+        if self._shows_log and not self.has_class("-details"):
+            self.action_log()
+            self.refresh_bindings()
+        else:
+            super().action_back()
+
+    @property
+    def _shows_log(self) -> bool:
+        """Whether the log of the marked check stands in the place of what it found."""
+        return self._log_of is not None and self._log_of == self.query_one(Rows).chosen
 
     def action_explain(self) -> None:
         """Say why the marked check failed, as far as that is known."""
@@ -316,7 +330,9 @@ list, or beside it in a wide window.
             self._show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what works now."""
+        """Offer what works now; a log is left before anything is stopped."""
+        if action == "back" and self._shows_log:
+            return True
         if action == "again":
             return not self._is_busy and self.query_one(Rows).chosen in self._list.checks
         if action == "list_all":

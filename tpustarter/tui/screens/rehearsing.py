@@ -289,6 +289,14 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self.set_class(self._view == "compare", "-compare")
         self._show_details()
         self.query_one("#details").scroll_home(animate=False)
+        self.refresh_bindings()
+
+    def action_back(self) -> None:
+        """Return from what else was shown first, then as everywhere."""
+        if self._view and not self.has_class("-details"):
+            self.action_view(self._view)
+        else:
+            super().action_back()
 
     def action_again(self) -> None:
         """Go through all of it again."""
@@ -316,7 +324,9 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self.call_after_refresh(self._show)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what works now."""
+        """Offer what works now; what else is shown is left before anything is stopped."""
+        if action == "back" and self._view:
+            return True
         if action == "setup":
             return self._without_compiler
         if action == "again":
