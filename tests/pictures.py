@@ -204,7 +204,7 @@ async def setup() -> None:
     said = "Collecting jax\nDownloading jax-0.12.0.1-py3-none-any.whl (2.9 MB)\n"
     machine = laptop("good", pip={"say": said, "sleep": 3})
     async with app(machine=machine, checks=CHECKS) as pilot:
-        await press(pilot, "s")
+        await press(pilot, "s", "enter")
         await take(pilot, "setup")
         await pilot.press("y")
         await until(pilot, lambda: "Downloading" in on_screen(pilot.app))  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ async def setup() -> None:
         await settle(pilot)
     said = "ERROR: Could not install packages due to an OSError: No space left on device\n"
     async with app(machine=laptop("bad", pip={"say": said, "code": 1}), checks=CHECKS) as pilot:
-        await press(pilot, "s", "y")
+        await press(pilot, "s", "enter", "y")
         await take(pilot, "setup-failed")
         pilot.app.checks = None  # type: ignore[attr-defined]  those that look at the machine
         await press(pilot, "f")

@@ -202,7 +202,7 @@ def test_a_setup_step_that_failed_is_explained_from_its_log(tmp_path: Path) -> N
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
             pilot.app.lessons, pilot.app.checks = None, TESTS / "samples" / "machine_checks"
-            assert KEY not in await press(pilot, "s")
+            assert KEY not in await press(pilot, "s", "enter")
             seen = await press(pilot, "y")
             assert known[:30] not in seen
             assert KEY in seen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
@@ -164,6 +165,49 @@ def test_what_was_pressed_before_the_machine_was_known_stands(
             assert f"Path: {path}" in on_screen(app)
             chosen = "fresh-tpu-vm" if path == "Another path" else "laptop"
             assert chosen == state.load("settings")["path"]
+
+    run(journey)
+
+
+def test_a_key_opens_the_next_lesson_from_anywhere_in_the_list(tmp_path: Path) -> None:
+    """The first of the path that is not done; with none left there is no such key."""
+
+    async def journey() -> None:
+        async with staged(tmp_path).run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            progress.lesson_done("start/one")
+            assert "n next lesson" in await press(pilot, "1")
+            await press(pilot, "end", "n")
+            assert isinstance(pilot.app.screen, Reader)
+            assert "start/two" == pilot.app.screen.lesson
+            for name in NAMES[1:]:
+                progress.lesson_done(f"start/{name}")
+            seen = await press(pilot, "escape")
+            assert "next lesson" not in seen
+
+    run(journey)
+
+
+def test_a_title_goes_on_below_where_it_does_not_fit(tmp_path: Path) -> None:
+    """Of a path, a stage and a lesson; nothing is cut, and the figures stay on their line."""
+    long = "the end of a title that is long"
+
+    async def journey() -> None:
+        app = staged(tmp_path)
+        order = STAGES.replace("a laptop", f"a laptop, {long}")
+        order = order.replace("First steps", f"First steps, {long}")
+        (tmp_path / "lessons/paths.yml").write_text(order)
+        [file] = (tmp_path / "lessons/start").glob("*-one.md")
+        file.write_text(file.read_text().replace("title: One", f"title: One, {long}"))
+        async with app.run_test(size=(44, 40)) as pilot:
+            await settle(pilot)
+            seen = on_screen(app)
+            assert re.search(r"1   I only have *\n? +4 lessons|1   I .* 4 lessons", seen), seen
+            assert "…" not in seen
+            seen = await press(pilot, "1")
+            assert re.search(r"▼ First steps, .* 2 lessons, 4 min\n", seen)
+            assert re.search(r"next  One, .* 2 min\n", seen)
+            assert "…" not in seen
 
     run(journey)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tpustarter import locations, state
 from tpustarter.checking import interpreters
 from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
+from tpustarter.setup.profiles import PROFILES
 from tpustarter.tui.app import Starter
 from tpustarter.tui.block import Editor
 from tpustarter.tui.screens.checks import Checks
@@ -47,7 +49,7 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
             pilot.app.lessons, pilot.app.checks = None, CHECKS
-            seen = await press(pilot, "s")
+            seen = await press(pilot, "s", "enter")
             assert "Install jax into it" in seen
             assert "uv python install" not in seen  # one is found: it will not be run
             assert str(tmp_path / "home") not in seen.replace("\n", "").replace(" ", "")
@@ -77,6 +79,29 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
     run(journey)
 
 
+def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path) -> None:
+    """All profiles, each with its state here; Enter shows the plan of the marked one."""
+    machine, tools = lay_machine(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40), machine=machine, path="from-pytorch") as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            seen = await press(pilot, "s")
+            names = re.findall(r"(?:not made|not here|ready|begun) +([a-z][a-z-]+) ", seen)
+            assert {*PROFILES} == {*names}
+            assert ["pytorch-xla", "torchtpu", "jax"] == names[:3]
+            assert seen.index("For your path") < seen.index("jax ") < seen.index("Others")
+            assert "tpustarter setup pytorch-xla" in seen
+            assert "Set up PyTorch/XLA 2.9.0" in await press(pilot, "enter")
+            await press(pilot, "escape", "down", "down", "enter", "y")
+            seen = await press(pilot, "escape")
+            assert re.search(r"ready +jax ", seen)
+            assert re.search(r"not made +keras ", seen)
+            assert calls(tools)
+
+    run(journey)
+
+
 def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
     """`x` ends the command; what is left can be run later."""
     machine, tools = lay_machine(tmp_path)
@@ -85,7 +110,7 @@ def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
             pilot.app.lessons, pilot.app.checks = None, CHECKS
-            await press(pilot, "s")
+            await press(pilot, "s", "enter")
             await pilot.press("y")
             await until(pilot, lambda: "running Install" in on_screen(pilot.app))
             assert "x stop" in on_screen(pilot.app)
@@ -112,7 +137,7 @@ def test_the_proof_on_a_tpu_is_named_in_the_heading_and_can_be_ended(tmp_path: P
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
             pilot.app.lessons = None
-            await press(pilot, "s")
+            await press(pilot, "s", "enter")
             await pilot.press("y")
             await until(pilot, lambda: held in on_screen(pilot.app).splitlines()[0])
             assert "Esc back" not in on_screen(pilot.app)
@@ -130,7 +155,7 @@ def test_what_is_blocked_is_marked_and_tried_again(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), machine=machine) as pilot:
             pilot.app.lessons, pilot.app.checks = None, CHECKS
-            await press(pilot, "s", "down")
+            await press(pilot, "s", "enter", "down")
             (tmp_path / "home" / "tpu").write_text("")
             seen = await press(pilot, "y")
             assert "blocked Make an environment" in seen

@@ -96,6 +96,8 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
     yield "check"
     await home_again(pilot)
     await press(pilot, "s")
+    yield "set-ups"
+    await press(pilot, "enter")
     yield "set-up"
     await press(pilot, "y")
     yield "set-up, failed"
@@ -118,7 +120,7 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
 
 async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
     """Go to the screens on which something goes on, while it does."""
-    await press(pilot, "1", "s")
+    await press(pilot, "1", "s", "enter")
     await pilot.press("y")
     await until(pilot, lambda: "running, downloads" in on_screen(pilot.app))
     yield "set-up that runs"

@@ -59,14 +59,16 @@ def progress(results: Collection[Result], total: int) -> str:
 def ended(result: Result, name: str, *, has_room: bool) -> Row:
     """Return the row of a check that has run; `name` is as wide as the others.
 
-    Without room for all of a claim that holds it is left out; with room it is cut, as others are.
+    Without room for all of a claim that holds it is left out; with room it is cut. What needs
+    attention goes on below itself.
     """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     label = word(result.status, WORDS[result.status], 8) + name
     summary = Content(" ") + prose(text.summary(result))
     if result.status == "pass" and not has_room:
         return Row(result.id, label, seconds, whole=summary)
-    return Row(result.id, label + summary, seconds)
+    hang = label.cell_length + 1 if result.status in TROUBLE else 0
+    return Row(result.id, label + summary, seconds, hang=hang)
 
 
 def activity(framework: str, platform: str, *, is_warm: bool) -> str:

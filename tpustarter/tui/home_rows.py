@@ -70,14 +70,14 @@ def _place(known: Course, standing: Standing, lesson_id: str) -> str:
 def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> Iterator[Row]:
     """Yield a path: how far one is, and its stages, some of them with their lessons."""
     yield Row(None, Content.assemble(("Path: ", "bold"), (visible(standing.path.title), "bold")))
-    yield Row(None, bar(standing.whole) + Content(f" {standing.whole.words}"))
+    yield Row(None, Hanging(bar(standing.whole) + " ", standing.whole.words))
     for number, stage in enumerate(standing.stages):
         if not stage.title:
             yield from _lesson_rows(known, standing, stage, "  ")
             continue
         is_open = number in unfolded
         label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, standing)
-        yield Row(f"{STAGE}{number}", label, _stage_note(stage))
+        yield Row(f"{STAGE}{number}", label, _stage_note(stage), hang=2)
         if is_open:
             yield from _lesson_rows(known, standing, stage, "    ")
 
@@ -111,12 +111,7 @@ def _lesson_rows(known: Course, standing: Standing, stage: Part, indent: str) ->
 
 
 def lesson_row(
-    known: Course,
-    lesson_id: str,
-    following: str | None,
-    indent: str,
-    name: Content | None = None,
-    tag: str = "",
+    known: Course, lesson_id: str, following: str | None, indent: str, name: Content | None = None
 ) -> Row:
     """Return a lesson as a row: its state, its title, and what is left of it.
 
@@ -126,17 +121,17 @@ def lesson_row(
         following: The lesson that is next on the path.
         indent: Stands before it.
         name: Its title as it is painted; its own where nothing is given.
-        tag: What stands before its time.
     """
     lesson = known.lessons[lesson_id]
     state = "done" if lesson_id in known.done else "next" if lesson_id == following else ""
-    label = Content(indent) + word(state, state, 6) + (name or visible(lesson.title))
+    head = Content(indent) + word(state, state, 6)
+    label = head + (name or visible(lesson.title))
     begun = ""
     if lesson_id in known.begun:
         passed, count = known.begun[lesson_id]
         begun = f"begun {passed} of {count}  " if count else "begun  "
     left = "" if state == "done" else begun + f"{minutes(lesson):>6}"
-    return Row(lesson_id, label, f"{tag}  {left:>6}" if tag else left)
+    return Row(lesson_id, label, left, hang=head.cell_length)
 
 
 def minutes(lesson: Lesson) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -113,8 +114,9 @@ def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Lessons")
-        name, tag = _marked(hit.title), _framework(course.lessons[hit.id])
-        yield home_rows.lesson_row(course, hit.id, None, "  ", name, tag=tag)
+        row = home_rows.lesson_row(course, hit.id, None, "  ", _marked(hit.title))
+        tag = _framework(course.lessons[hit.id])
+        yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
         for spot in hit.spots:
             yield Row(f"{hit.id}#{spot.number}", Hanging("          ", _place(spot)))
 

@@ -32,6 +32,8 @@ STATUS_STYLES = {
 
 MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
+MIN_TITLE_WIDTH = 8
+"""Narrower than this a title is cut beside its figure."""
 
 
 def word(status: str, text: str, width: int = 0) -> Content:
@@ -143,6 +145,8 @@ class Line(Lines):
         right: str = "",
         below: Sequence[Lines] = (),
         whole: Content | None = None,
+        *,
+        hang: int = 0,
     ) -> None:
         """Take the parts of a line.
 
@@ -151,7 +155,9 @@ class Line(Lines):
             right: A figure.
             below: Pieces below.
             whole: What stands behind `left` where it fits whole, and nowhere else.
+            hang: Columns of a label, below the end of which `left` goes on in place of being cut.
         """
+        self._hang = hang
         self._left = left
         self._right = right
         self._whole = whole
@@ -164,10 +170,15 @@ class Line(Lines):
         left = self._left
         if self._whole and left.cell_length + self._whole.cell_length <= room:
             left = left + self._whole
+        rest: list[Content] = []
         if left.cell_length > room:
-            left = left.truncate(room, ellipsis=True)
+            if self._hang and room - self._hang >= MIN_TITLE_WIDTH:
+                first, *rest = wrapped(left[self._hang :], room - self._hang)
+                left = left[: self._hang] + first
+            else:
+                left = left.truncate(room, ellipsis=True)
         row = left.pad_right(room - left.cell_length) + right if right else left
-        return [row, *self._below.lines(width)]
+        return [row, *(line.pad_left(self._hang) for line in rest), *self._below.lines(width)]
 
 
 class Flow(Lines):

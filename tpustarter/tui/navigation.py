@@ -74,6 +74,12 @@ class Navigation:
 
         cast("Any", self._app).switch_screen(ExercisePage(exercise))
 
+    def to_setups(self) -> None:
+        """Show which environments can be made."""
+        from tpustarter.tui.screens.setups import Setups
+
+        self._app.push_screen(Setups())
+
     def to_setup(self, profile: str = "jax") -> None:
         """Show the plan of a set-up; nothing is run for that."""
         from tpustarter.tui.screens.setup import SetupPlan

@@ -59,6 +59,9 @@ class Routes(Protocol):
     def to_exercise_instead(self, exercise: str) -> None:
         """Show an exercise in the place of the screen in front."""
 
+    def to_setups(self) -> None:
+        """Show which environments can be made."""
+
     def to_setup(self, profile: str = "jax") -> None:
         """Show the plan of a set-up; nothing is run for that."""
 

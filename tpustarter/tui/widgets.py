@@ -47,13 +47,15 @@ class Row:
     more: tuple[Lines, ...] = ()
     whole: Content | None = None
     """What follows `left` where it fits whole."""
+    hang: int = 0
+    """Columns of a label, below the end of which `left` goes on where it does not fit."""
 
     def line(self) -> Lines:
         """Return what is painted."""
         if isinstance(self.left, Lines):
             return self.left
         label = Content(self.left) if isinstance(self.left, str) else self.left
-        return Line(label, self.right, self.more, self.whole)
+        return Line(label, self.right, self.more, self.whole, hang=self.hang)
 
 
 class Rows(OptionList):

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter import locations
-from tpustarter.tui import home_rows, known, settings
+from tpustarter.tui import home_rows, known
 from tpustarter.tui.known import Course
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import LOOK, Looked
@@ -51,11 +51,12 @@ Nothing runs and nothing is changed until you press a key for it. The last lines
 name the keys that work there.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "next_lesson", "next lesson", tooltip="tpustarter learn LESSON"),
         Binding("c", "check", "check", tooltip="tpustarter check"),
         Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
         Binding("p", "paths", "paths", tooltip="tpustarter learn --path"),
         Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
-        Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
+        Binding("s", "setup", "set up", tooltip="tpustarter setup --help"),
         Binding("u", "tpus", "TPUs", tooltip="tpustarter tpu list"),
         Binding(
             "comma",
@@ -213,11 +214,20 @@ name the keys that work there.
         following = standing.next if standing else None
         lesson = self._course.lessons[following] if self._course and following else None
         if home_rows.needs_setup(self._facts, lesson):
-            self.action_setup()
+            self.tutor.go.to_setup()
         elif lesson:
             self.tutor.go.to_lesson(lesson.id)
         else:
             self.action_check()
+
+    def action_next_lesson(self) -> None:
+        """Open the first lesson of the path that is not done."""
+        if following := self._next_lesson():
+            self.tutor.go.to_lesson(following)
+
+    def _next_lesson(self) -> str | None:
+        standing = self._standing()
+        return standing.next if standing else None
 
     def action_check(self) -> None:
         """Run the checks."""
@@ -228,8 +238,8 @@ name the keys that work there.
         self.tutor.go.to_lessons()
 
     def action_setup(self) -> None:
-        """Show the set-up plan."""
-        self.tutor.go.to_setup()
+        """Show which environments can be made."""
+        self.tutor.go.to_setups()
 
     def action_rehearse(self) -> None:
         """Choose what to compile for TPUs that are not here."""
@@ -271,16 +281,14 @@ name the keys that work there.
         self._unfolded = None
         self._show()
         self.query_one(Rows).show(self._rows(), highlight="next")
-        self._remember()
-
-    @work(thread=True, exit_on_error=False, group="remember")
-    def _remember(self) -> None:
-        settings.save(self.tutor.choices)
+        self.remember()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There is nothing to go back to, and perhaps no other path."""
         if action == "back":
             return False
+        if action == "next_lesson":
+            return self._next_lesson() is not None
         if action == "paths":
             return self._course is None or len(self._course.paths) > 1
         return super().check_action(action, parameters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen, Screen
@@ -13,6 +14,7 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import ExitCode, Problem, of_limit
+from tpustarter.tui import settings
 from tpustarter.tui.lines import sentences
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
@@ -91,6 +93,11 @@ class Page(Screen[None]):
     def on_unmount(self) -> None:
         """Leave nothing running behind."""
         self.stop_work()
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def remember(self) -> None:
+        """Keep what the learner chose, for the next start."""
+        settings.save(self.tutor.choices)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show what a worker could not do."""

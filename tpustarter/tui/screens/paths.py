@@ -140,7 +140,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
             if self._facts and path.id == self._suggested:
                 text = f"Suits this machine: {self._facts.suggestion[1]}."
                 note = (*note, Hanging("     ", word("next", text)))
-            yield Row(path.id, label, _amount(self._course.standing(path)), note)
+            yield Row(path.id, label, _amount(self._course.standing(path)), note, hang=5)
 
     @on(Rows.OptionHighlighted)
     def describe(self, event: Rows.OptionHighlighted) -> None:
@@ -151,7 +151,9 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         stages = [stage for stage in self._course.standing(path).stages if stage.title]
         lines: list[Lines] = [Hanging("", Content.styled(visible(path.who), "bold"))]
         if stages and self.size.height >= HIGH:
-            lines += [Line(Content(f"  {visible(stage.title)}"), stage.amount) for stage in stages]
+            lines += [
+                Line(Content(f"  {visible(stage.title)}"), stage.amount, hang=2) for stage in stages
+            ]
         elif stages:
             titles = "; ".join(stage.title for stage in stages)
             lines.append(Hanging("Stages: ", visible(titles)))

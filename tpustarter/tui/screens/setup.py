@@ -15,6 +15,7 @@ from textual.timer import Timer
 
 from tpustarter.machine import host
 from tpustarter.problem import Problem
+from tpustarter.setup import profiles
 from tpustarter.setup.run import Setup, Step, StepEnded, StepOutput, StepStarted
 from tpustarter.terminal import visible
 from tpustarter.tui import failed
@@ -47,22 +48,15 @@ it the reason, what it changes, and what it needs.
 Nothing outside the folder named in the plan is changed, and no command gets administrator rights.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "run", "run these commands", tooltip="tpustarter setup jax --yes"),
+        Binding("y", "run", "run these commands", tooltip="tpustarter setup PROFILE --yes"),
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
-        Binding("z", "undo", "undo", tooltip="tpustarter setup jax --undo"),
+        Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
     ]
 
     def __init__(self, profile: str = "jax") -> None:
-        titles = {
-            "jax": "Set up an environment",
-            "rehearse": "Set up the TPU compiler",
-            "pytorch-xla": "Set up PyTorch/XLA",
-            "torchtpu": "Set up TorchTPU",
-            "tensorflow": "Set up TensorFlow",
-            "keras": "Set up Keras on JAX",
-        }
-        super().__init__(titles[profile])
+        what = profiles.named(profile).meaning.partition(",")[0]
+        super().__init__(f"Set up {what}")
         self._profile = profile
         self._setup: Setup | None = None
         self._inbox: Inbox[Event] = Inbox()

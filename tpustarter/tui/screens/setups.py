@@ -1,0 +1,145 @@
+"""The set-ups that exist, those of the learner's path first, each with how far it is here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import BindingType
+from textual.content import Content
+
+from tpustarter.problem import Problem
+from tpustarter.setup.profiles import PROFILES, Profile
+from tpustarter.setup.run import Setup
+from tpustarter.terminal import visible
+from tpustarter.tui import known
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, typed, word
+from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.screens.split import Split
+from tpustarter.tui.widgets import DetailRows, Row, Rows
+
+STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "not made": ""}
+"""The states of a set-up, each with its colour."""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """One that exists, with its plan as it stands here."""
+
+    profile: Profile
+    plan: Setup | None
+    """Null where there is none."""
+    trouble: str = ""
+    """Why there is none."""
+    is_on_path: bool = False
+    """Whether a lesson of the learner's path makes it."""
+
+    @property
+    def state(self) -> str:
+        """How far it is, in a word or two."""
+        steps = {step.id: step.state for step in self.plan.steps} if self.plan else {}
+        if not steps or "blocked" in steps.values():
+            return "not here"
+        if {*steps.values()} == {"done"}:
+            return "ready"
+        return "begun" if steps.get("environment") == "done" else "not made"
+
+
+class Setups(Split):
+    """All set-ups, to choose one."""
+
+    HELP = """
+Each line is an environment that tpustarter can make, in a folder of its own. Those that the lessons
+of your path use come first. **Enter** shows the plan of the marked one, and nothing is run before
+you have seen its commands and pressed `y`.
+
+* **ready** means that the environment is there, and that a check has proved it.
+* **begun** means that some steps are done. The plan goes on from there.
+* **not made** means that nothing of it exists yet.
+* **not here** means that it can't be made on this machine. The details say why.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self) -> None:
+        super().__init__("Set up an environment")
+        self._setups: dict[str, SetUp] = {}
+
+    def on_mount(self) -> None:
+        """Lead from each line to its plan."""
+        super().on_mount()
+        self.query_one(DetailRows).leading = PROFILES
+        self.say("looking at this machine ...")
+
+    def on_screen_resume(self) -> None:
+        """Look again: one may have been made by now."""
+        self._look()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _look(self) -> None:
+        app = self.tutor
+        course = known.read(app.lessons)
+        path = app.path_of(course.paths)
+        order = list(path.lessons) if path else []
+        setups = [self._stand(profile, order) for profile in PROFILES.values()]
+        place = {one.profile.name: order.index(one.plan.lesson.id)
+                 for one in setups if one.is_on_path and one.plan}  # fmt: skip
+        setups.sort(key=lambda one: place.get(one.profile.name, len(order)))
+        self.post_message(Looked(setups))
+
+    def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
+        """Return how far one is, and whether one of these lessons makes it."""
+        app = self.tutor
+        try:
+            plan = Setup(profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks)
+        except Problem as problem:
+            return SetUp(profile, None, str(problem))
+        return SetUp(profile, plan, is_on_path=plan.lesson.id in lessons)
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what there is."""
+        self._setups = {one.profile.name: one for one in message.what}
+        rows = self.query_one(Rows)
+        rows.show([*self._rows()], highlight=rows.chosen or next(iter(self._setups)))
+        self.say("Enter shows what would be run. Nothing runs before you have seen it.")
+        self._show_details()
+        self.refresh_bindings()
+
+    def _rows(self) -> Iterator[Row]:
+        width = max(map(len, PROFILES)) + 2
+        heading = ""
+        for name, one in self._setups.items():
+            wanted = "For your path" if one.is_on_path else "Others"
+            if wanted != heading:
+                if heading:
+                    yield Row(None, "")
+                heading = wanted
+                yield Row(None, Content.styled(heading, "bold"))
+            label = Content.styled(f"{name:<{width}}", "bold")
+            state = word(STYLES[one.state], one.state, 9)
+            yield Row(name, Hanging(state + label, prose(one.profile.meaning)))
+
+    @on(Rows.OptionHighlighted)
+    def _show_details(self) -> None:
+        one = self._setups.get(self.query_one(Rows).chosen or "")
+        self.show_details(Stack(_details(one)) if one else "")
+
+    def action_details(self) -> None:
+        """Show the plan of the marked one."""
+        if chosen := self.query_one(Rows).chosen:
+            self.tutor.go.to_setup(chosen)
+
+
+def _details(one: SetUp) -> Iterator[Lines | Content]:
+    """Yield where it is made, its steps with their states, and the command that does the same."""
+    if one.plan is None:
+        yield Hanging("", prose(one.trouble))
+        return
+    yield Hanging("folder   ", visible(one.plan.short(one.plan.folder)))
+    yield Hanging("command  ", typed(Content(f"tpustarter setup {one.profile.name}")))
+    for step in one.plan.steps:
+        style = {"done": "pass", "blocked": "warn"}.get(step.state, "wait")
+        yield Hanging(word(style, step.state, 9), prose(step.title))
+        if step.state == "blocked":
+            yield Hanging(" " * 9, prose(step.note))
