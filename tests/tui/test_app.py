@@ -10,9 +10,11 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.tutor import HANGS, HELLO, is_alive, on_screen, press, run, settle, tutor, until
+from tpustarter import state
 from tpustarter.checking.runner import ENDING
 from tpustarter.checking.selfcheck import Request
 from tpustarter.learning import progress
+from tpustarter.setup.profiles import PROFILES
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons
@@ -286,6 +288,34 @@ def test_the_palette_runs_an_action_of_the_screen(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path) -> None:
+    """What has a key on the first screen says so, and colours are chosen and kept."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 80)) as pilot:
+            for screen, key in (("", ")"), ("l", " on the first screen)")):
+                await press(pilot, *screen, "colon")
+                await until(pilot, lambda: "Colours: none" in on_screen(pilot.app))
+                seen = on_screen(pilot.app)
+                for one in ("n", "c", "l", "p", "r", "s", "u", ","):
+                    assert f" ({one}{key}" in seen, (screen, one)
+                for name in PROFILES:
+                    assert f"tpustarter setup {name} " in seen
+                await press(pilot, "escape")
+            await press(pilot, "colon", *"colours: light")
+            await until(pilot, lambda: "Rehearse" not in on_screen(pilot.app))
+            await press(pilot, "enter")
+            await until(pilot, lambda: pilot.app.theme == "tpustarter-light")
+            await settle(pilot)
+            assert "light" == state.load("settings")["theme"]
+            await press(pilot, "colon", *"open the next")
+            await until(pilot, lambda: "Rehearse" not in on_screen(pilot.app))
+            await press(pilot, "enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+
+    run(journey)
+
+
 def test_search_finds_text_in_lessons_and_opens_them(tmp_path: Path) -> None:
     """`/` anywhere, type, Down, Enter: the lesson whose text holds it."""
 
@@ -311,7 +341,7 @@ def test_the_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
             pilot.app.lessons = None  # the steps are in the lessons that ship
             assert read_lessons()
-            seen = await press(pilot, "s")
+            seen = await press(pilot, "s", "enter")
             assert "Make an environment" in seen
             assert "Nothing has run yet" in seen
             assert "y run these commands" in seen or "blocked" in seen

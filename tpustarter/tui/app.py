@@ -30,6 +30,7 @@ class Starter(Tutor, inherit_bindings=False):
     CSS_PATH = "app.tcss"
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012  declared as Textual does
     COMMAND_PALETTE_BINDING = "colon"
+    COMMANDS = {commands.Commands}  # noqa: RUF012  declared as Textual does
     BINDINGS: ClassVar[list[BindingType]] = [
         *RELEASE,
         Binding("slash", "search", "search", key_display="/", tooltip="tpustarter learn --search"),

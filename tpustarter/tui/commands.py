@@ -3,53 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from textual.app import SystemCommand
+from textual.binding import Binding
+from textual.command import DiscoveryHit, Hits
 from textual.screen import Screen
+from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.invocation import as_typed
+from tpustarter.setup.profiles import PROFILES
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.page import Page
+from tpustarter.tui.theme import COLOURS, NO_COLOURS
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import valid_keys
+
+_TITLES = {
+    "next_lesson": "Open the next lesson of your path",
+    "check": "Check this machine",
+    "lessons": "List all lessons",
+    "paths": "Choose a path",
+    "rehearse": "Rehearse: compile for a TPU that you don't have",
+    "setup": "Set up an environment",
+    "tpus": "List, create and delete TPUs in Google Cloud",
+    "settings": "Settings: Python, virtual devices and colours",
+}
+"""What the keys of the first screen do, said on any other."""
+
+
+class Commands(SystemCommandsProvider):
+    """Offers them in the order in which they are yielded: first what works on this screen."""
+
+    async def discover(self) -> Hits:
+        """Yield all of them."""
+        for name, help_text, run, _ in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(name, run, help=help_text)
 
 
 def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield what works on this screen, then what works anywhere."""
+    home = app.screen_stack[0]
     listed: set[str] = set()
     for active in valid_keys(screen, rare=True):
         binding = active.binding
         if binding.action == "command_palette":
             continue
-        listed.add(binding.tooltip)
+        if active.node is home:
+            listed.add(binding.action)
         title = f"{binding.description[:1].upper()}{binding.description[1:]}"
         run = partial(app.run_action, binding.action, active.node)
         title = f"{title} ({app.get_key_display(binding)})"
         yield SystemCommand(title, as_typed(binding.tooltip), run)
+    for binding in cast("list[Binding]", Home.BINDINGS):
+        if binding.action not in listed:
+            key = app.get_key_display(binding)
+            title = f"{_TITLES[binding.action]} ({key} on the first screen)"
+            run = partial(app.run_action, binding.action, home)
+            yield SystemCommand(title, as_typed(binding.tooltip), run)
     for title, command, run in _anywhere(app):
-        if command not in listed:
-            yield SystemCommand(title, as_typed(command), run)
+        yield SystemCommand(title, as_typed(command), run)
+    if isinstance(screen, Page):
+        yield from _colours(app, screen)
 
 
-def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    """Yield what works on every screen: title, plain command, action."""
+def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Yield what has no key, and works on every screen: title, plain command, action."""
     from tpustarter.checking.selfcheck import Request
 
     go = app.go
-    yield "Check this machine", "tpustarter check", go.to_checks
     for level, title in (
         ("static", "Check this machine without loading a framework, even while a job runs"),
         ("full", "Check this machine in full, and measure its speed"),
         ("soak", "Check this machine with ten minutes of repeated work"),
     ):
         request = Request(level=level, devices=app.choices.devices)
-        command = f"tpustarter check --level {level}"
-        yield title, command, partial(go.to_checks, request)
-    yield "All lessons", "tpustarter learn", go.to_lessons
-    yield "Rehearse: compile for a TPU that you don't have", "tpustarter rehearse", go.to_rehearsal
-    yield "TPUs in Google Cloud: list, create and delete them", "tpustarter tpu list", go.to_tpus
-    yield "Set up an environment", "tpustarter setup jax", go.to_setup
-    setup = partial(go.to_setup, "rehearse")
-    yield "Set up the TPU compiler, which a rehearsal needs", "tpustarter setup rehearse", setup
-    command = "tpustarter check --python PATH --devices N"
-    yield "Settings", command, go.to_settings
+        yield title, f"tpustarter check --level {level}", partial(go.to_checks, request)
+    for profile in PROFILES.values():
+        what = profile.meaning.partition(",")[0]
+        yield (f"Set up {what}", f"tpustarter setup {profile.name}",
+               partial(go.to_setup, profile.name))  # fmt: skip
+
+
+def _colours(app: Tutor, page: Page) -> Iterator[SystemCommand]:
+    """Yield the colours; what is chosen is kept."""
+
+    def choose(name: str) -> None:
+        app.choose(replace(app.choices, theme=name or None, plain=name == NO_COLOURS))
+        page.remember()
+
+    for name, text in {**COLOURS, NO_COLOURS: "none"}.items():
+        yield SystemCommand(f"Colours: {text}", "kept for the next start", partial(choose, name))

@@ -151,6 +151,14 @@ LIGHT = _painted(
 
 CHOICES = {"dark": DARK, "light": LIGHT, "terminal": TERMINAL}
 """What can be chosen in the settings."""
+NO_COLOURS = "none"
+COLOURS = {
+    "": "automatic, dark or light as your terminal reports it",
+    "dark": "dark",
+    "light": "light",
+    "terminal": "the terminal's own 16 colours",
+}
+"""The same in words; empty for no choice. `NO_COLOURS` is none of them."""
 
 
 def suitable(color_system: str | None, env: Mapping[str, str], *, on_light: bool | None) -> Theme:

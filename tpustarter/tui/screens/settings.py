@@ -22,16 +22,10 @@ from tpustarter.tui.lines import Hanging
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.settings import Settings
+from tpustarter.tui.theme import COLOURS
 from tpustarter.tui.widgets import Row, Rows
 
 DEVICES = (None, 1, 2, 4, 8, 16)
-COLOURS = {
-    "": "automatic: dark or light, as your terminal reports it",
-    "dark": "dark",
-    "light": "light",
-    "terminal": "the terminal's own 16 colours",
-}
-"""What can be chosen, by the names of `theme.CHOICES`."""
 
 
 class SettingRows(Rows):
