@@ -16,12 +16,11 @@ os.environ["TPUSTARTER_COMMAND"] = "tpustarter"
 # Hundreds of processes are started here: what they import is compiled once, not in each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-pytest.register_assert_rewrite("tests.support")  # its asserts tell values too
-
 import tpustarter
 from tpustarter.running import run_folder
 
 sys.dont_write_bytecode = False
+pytest.register_assert_rewrite("tests.support")  # its asserts tell values too
 
 
 # How long an example takes says how busy the machine is; whoever bounds it says so at the test.

@@ -272,7 +272,7 @@ def test_a_name_that_is_nearly_a_file_is_answered_with_it(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("")
 
-    with pytest.raises(Problem, match="there is no file `trian.py`") as problem:
+    with pytest.raises(Problem, match=r"there is no file `trian\.py`") as problem:
         Rehearsal(Request(script=("trian.py",)))
     assert "did you mean `train.py`?" == problem.value.hint
 

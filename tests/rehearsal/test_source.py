@@ -95,7 +95,12 @@ def test_functions_are_listed_with_what_jit_is_given(train: Path) -> None:
         ("repeat", ("f32[8]",), "needs `n`, which is static", "`programs(devices)`"),
         ("scaled", ("f32[8]",), "needs `by`, which is given by name", "`programs(devices)`"),
         ("steps", (), "`train.py` has no function `steps`", "train.py:step --arg"),
-        ("programs", (), "is given without the function to compile", "\n  tpustarter rehearse train.py:step"),
+        (
+            "programs",
+            (),
+            "is given without the function to compile",
+            "\n  tpustarter rehearse train.py:step",
+        ),
     ],
 )  # fmt: skip
 def test_every_error_ends_with_what_to_type(

@@ -13,15 +13,15 @@ from tpustarter import content
 from tpustarter.learning import glossary
 from tpustarter.learning.paths import read_paths
 
-ORDINARY = frozenset(
-    """
-    alias atomic axis backend bandwidth batch benchmark bucket capacity carry chip committed compile
-    container core decode device dispatch dtype epoch fallback framework gather gcloud generation
-    gradient host image jax jit key latency layout loss padding parameters pass peak project
-    pytorchxla rank region role slice spot step strategy sync temporary throughput tile token
-    topology tpu trace tunnel validation worker zone
-    """.split()
-)
+ORDINARY = {
+    "alias", "atomic", "axis", "backend", "bandwidth", "batch", "benchmark", "bucket", "capacity",
+    "carry", "chip", "committed", "compile", "container", "core", "decode", "device", "dispatch",
+    "dtype", "epoch", "fallback", "framework", "gather", "gcloud", "generation", "gradient", "host",
+    "image", "jax", "jit", "key", "latency", "layout", "loss", "padding", "parameters", "pass",
+    "peak", "project", "pytorchxla", "rank", "region", "role", "slice", "spot", "step", "strategy",
+    "sync", "temporary", "throughput", "tile", "token", "topology", "tpu", "trace", "tunnel",
+    "validation", "worker", "zone",
+}  # fmt: skip
 """Terms that are words of everyday English or of every programmer too, or that the course is about:
 where they stand alone, a reader needs no definition to go on."""
 NOT_PROSE = re.compile(

@@ -39,7 +39,8 @@ class Commands(SystemCommandsProvider):
 
     async def discover(self) -> Hits:
         """Yield all of them."""
-        for name, help_text, run, _ in self.app.get_system_commands(self.screen):
+        app = cast("Tutor", self.app)
+        for name, help_text, run, _ in available_commands(app, self.screen):
             yield DiscoveryHit(name, run, help=help_text)
 
 
