@@ -205,9 +205,9 @@ def is_glob(pattern: str) -> bool:
 
 HEADER: dict[str, type] = {
     "title": str, "minutes": int, "needs": dict, "checks": list, "sources": list,
-    "profile": str, "steps": list, "exercises": list, "code": list,
+    "setups": dict, "exercises": list, "code": list,
 }  # fmt: skip
-"""Keys of a lesson's header, and what each holds; a list holds texts, steps aside."""
+"""Keys of a lesson's header, and what each holds; a list holds texts."""
 MAX_DEPTH = 20
 """Levels of YAML within each other: the C reader behind it would overflow its stack."""
 _TOO_DEEP = f"it has aliases, or more than {MAX_DEPTH} levels"
@@ -313,7 +313,7 @@ def _refuse_types(header: Any) -> None:
         if not isinstance(value, kind) or isinstance(value, bool):
             type_name = type(value).__name__
             raise ValueError(f"`{key}` in the header is a {type_name}, expected {kind.__name__}")
-        if kind is list and key != "steps" and not all(isinstance(item, str) for item in value):
+        if kind is list and not all(isinstance(item, str) for item in value):
             raise ValueError(f"`{key}` in the header is not a list of texts")
 
 

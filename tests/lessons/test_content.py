@@ -126,7 +126,7 @@ def test_lessons_name_no_command_that_is_not_there() -> None:
         ("minutes: .nan", "`minutes` in the header is a float"),
         ("checks: host.chips", "`checks` in the header is a str, expected list"),
         ("checks: [2026-01-01]", "`checks` in the header is not a list of texts"),
-        ("profile: 2026-01-01", "`profile` in the header is a date"),
+        ("setups: 2026-01-01", "`setups` in the header is a date"),
         ("title: &a [*a]", "aliases"),
         ("a: &a [1, 1]\nb: &b [*a, *a]\nchecks: [*b, *b]", "aliases"),
         (f"title: {'[' * 100_000}", "more than 20 levels"),

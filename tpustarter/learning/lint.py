@@ -119,7 +119,8 @@ def _lint_header(lesson: Lesson, check_ids: set[str]) -> Complaints:
     for check in _strings(header.get("checks")):
         if check not in check_ids:
             yield 1, f"there is no check `{check}`"
-    yield from _lint_proofs(header.get("steps"), check_ids)
+    for steps in cast("dict[str, Any]", header.get("setups") or {}).values():
+        yield from _lint_proofs(steps, check_ids)
     for source in _strings(header.get("sources")):
         if not source.startswith("https://"):
             yield 1, f"the source `{source}` is not a public address"

@@ -266,7 +266,7 @@ def _read_version(folder: Path) -> str:
 def lesson_of(profile: Profile, lessons: Path | None = None) -> Lesson:
     """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
     for lesson in content.read_lessons(lessons):
-        if lesson.header.get("profile") == profile.name:
+        if profile.name in lesson.header.get("setups", {}):
             return lesson
     raise Problem(f"no lesson holds the steps of the set-up profile `{profile.name}`")
 
@@ -275,7 +275,8 @@ def steps_of(lesson: Lesson, facts: Facts) -> list[Step]:
     """Return the steps in a lesson's header as they stand on this machine; raises Problem."""
     try:
         return [
-            _make_step(cast("dict[str, Any]", fields), facts) for fields in lesson.header["steps"]
+            _make_step(cast("dict[str, Any]", fields), facts)
+            for fields in lesson.header["setups"][facts.profile.name]
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise Problem(
