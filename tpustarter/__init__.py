@@ -6,7 +6,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     __main__    picks a front end, and is the one place that shows errors
     cli/        one file per command; click is used here, and where errors are shown
     tui/        the full-screen app, alone in importing textual; it and cli never import each other
-    serving/    the app in a browser: a server on loopback, and the way to it through a tunnel
+    serving/    the app and notebooks in a browser: servers on loopback, and the way to them
     setup/      makes an environment step by step, proves that it works, and takes it back
     cloud/      gets TPUs and gives them back; alone in importing google's client
     report/     the bug report: what maintainers ask for, without a name in it

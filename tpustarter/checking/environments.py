@@ -1,4 +1,4 @@
-"""The environments that set-up made and proved: one per framework to test, one that rehearses.
+"""The environments that set-up made and proved: one per framework to test, others for one command.
 
 Set-up remembers them here; whoever looks for a Python reads them.
 """
@@ -18,7 +18,12 @@ TESTED, COMPILES = "environment", "rehearsal"
 """Under which names: the one that checks and lessons run in, and the one that `rehearse` uses."""
 TORCH_XLA, TORCH_TPU, TENSORFLOW, KERAS = "torch_xla", "torch_tpu", "tensorflow", "keras"
 """Those that run where one of these frameworks is asked for."""
-KEYS = (TESTED, TORCH_XLA, TORCH_TPU, TENSORFLOW, KERAS, COMPILES)
+JUPYTER = "jupyter"
+SERVED = {"jupyter": JUPYTER}
+"""Those whose server `tpustarter serve` starts, and nothing is tested in them."""
+CANDIDATES = (TESTED, TORCH_XLA, TORCH_TPU, TENSORFLOW, KERAS)
+"""Those that checks and lessons may run in."""
+KEYS = (*CANDIDATES, COMPILES, *SERVED.values())
 
 
 def proved(key: str = TESTED) -> Path | None:

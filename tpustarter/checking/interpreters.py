@@ -129,7 +129,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     own = Path(sys.prefix)
     yielded: set[Path] = set()
     active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
-    proved = [environments.proved(key) for key in environments.KEYS if key != environments.COMPILES]
+    proved = [environments.proved(key) for key in environments.CANDIDATES]
     made = [(path, "the environment setup made") for path in proved if path]
     for prefix, why in [*((Path(path), "active environment") for path in active),
                         (folder / ".venv", "./.venv"), *made]:  # fmt: skip

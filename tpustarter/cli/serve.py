@@ -1,57 +1,68 @@
-"""`tpustarter serve`: the tutor in a browser, here or at the other end of a tunnel."""
+"""`tpustarter serve`: the tutor or notebooks in a browser, here or at the other end of a tunnel."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from tpustarter.invocation import as_typed, command
 from tpustarter.machine import pip
-from tpustarter.problem import Problem
-from tpustarter.terminal import coded
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.terminal import coded, visible
 
-PORT = 8765
-"""Where it listens unless another port is named: the same each time, for the tunnel's sake."""
+PORTS = {"tutor": 8765, "jupyter": 8888}
+"""What can be served, and where unless another port is named: the same each time, for the tunnel's
+sake."""
+NAMES = {"tutor": "The tutor", "jupyter": "Jupyter"}
 
 
 @click.command(
-    short_help="Show the tutor in a browser, also through a tunnel.",
-    epilog="Example: tpustarter serve --port 8888",
+    short_help="Show the tutor or notebooks in a browser, also through a tunnel.",
+    epilog="Example: tpustarter serve jupyter --port 8889",
 )
+@click.argument("what", type=click.Choice(list(PORTS)), default="tutor", metavar="[WHAT]")
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    default=PORT,
     metavar="PORT",
-    help=f"The port to listen on.  [default: {PORT}]",
+    help="The port to listen on.  "
+    f"[default: {', '.join(f'{port} for {what}' for what, port in PORTS.items())}]",
 )
-def serve(port: int) -> None:
-    """Show the tutor in a browser on this machine, or on yours through a tunnel.
+def serve(what: str, port: int | None) -> None:
+    """Show something in a browser on this machine, or on yours through a tunnel.
+
+    \b
+    WHAT is one of:
+      tutor    the lessons of this program [default]
+      jupyter  notebooks, from the environment that `tpustarter setup jupyter` made;
+               it shows the folder in which you start it
 
     The server listens on 127.0.0.1 alone, so nobody reaches it from another machine without a
     tunnel. It prints an address with a token that is new at each start, and whoever has the token
-    can run code as you. It also prints the command that opens the tunnel. Each browser window is a
-    tutor of its own, which ends when you close the window. Ctrl-C ends the server.
-    """
-    from tpustarter.machine.machine import Machine
-    from tpustarter.serving.tunnel import tunnels
+    can run code as you. It also prints the command that opens the tunnel. Ctrl-C ends the server,
+    and with it what it has started: the windows of the tutor, or the kernels of notebooks, which
+    then no longer hold the TPU.
+    """  # noqa: D301  click looks for the character itself
+    if what == "tutor":
+        _serve_tutor(port or PORTS[what])
+    else:
+        _serve_other(what, port or PORTS[what])
 
-    server = _server(port)
 
-    def say_where() -> None:
-        click.echo(_where(server.url, tunnels(server.port, Machine())))
-        sys.stdout.flush()
-
-    code = asyncio.run(server.run(say_where))
+def _serve_tutor(port: int) -> None:
+    server = _tutor(port)
+    code = asyncio.run(server.run(lambda: _say_where("tutor", server.url, server.port)))
     click.echo("The server has ended, and every window of the tutor with it.", err=True)
     sys.exit(code)
 
 
-def _server(port: int) -> Any:
+def _tutor(port: int) -> Any:
     try:
         from tpustarter.serving.server import TutorServer
     except ModuleNotFoundError as error:
@@ -72,9 +83,47 @@ def _install() -> str:
     return f"run `{pip.command(f'{python} -m pip install textual-serve')}`"
 
 
-def _where(url: str, ways: list[Any]) -> str:
-    """Return where the tutor is, and how a browser elsewhere gets there."""
-    lines = [f"The tutor is at {url}", ""]
+def _serve_other(what: str, port: int) -> None:
+    from tpustarter.checking import environments
+    from tpustarter.cli.endings import stopped_by_signals
+    from tpustarter.serving.other import Other
+    from tpustarter.setup import servers
+
+    folder = environments.proved(environments.SERVED[what])
+    if folder is None:
+        raise Problem(
+            f"there is no environment that serves {NAMES[what]}",
+            hint=f"`tpustarter setup {what}` shows how one is made, and with `--yes` makes it",
+            code=ExitCode.NOTHING_VERIFIED,
+        )
+    started = servers.jupyter(folder, os.environ, port=port, root=Path.cwd())
+    server = Other(started, NAMES[what], port)
+    signals: list[int] = []
+
+    def stop(number: int) -> None:
+        signals.append(number)
+        server.stop()
+
+    with stopped_by_signals(stop):
+        server.run(
+            lambda: _say_where(what, server.url, port),
+            lambda line: click.echo(visible(line), err=True),
+        )
+    click.echo("The server has ended, and what it had started with it.", err=True)
+    sys.exit(ExitCode.INTERRUPTED if signals[:1] == [2] else ExitCode.TERMINATED)
+
+
+def _say_where(what: str, url: str, port: int) -> None:
+    from tpustarter.machine.machine import Machine
+    from tpustarter.serving.tunnel import tunnels
+
+    click.echo(_where(NAMES[what], url, tunnels(port, Machine())))
+    sys.stdout.flush()
+
+
+def _where(name: str, url: str, ways: list[Any]) -> str:
+    """Return where a server is, and how a browser elsewhere gets there."""
+    lines = [f"{name} is at {url}", ""]
     if not ways:
         lines.append("Open this address in a browser on this machine.")
     else:

@@ -36,13 +36,13 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     metavar="PATH",
     help="The folder of the environment.  "
     "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu, ~/tpu-tensorflow, "
-    "~/tpu-keras]",
+    "~/tpu-keras, ~/tpu-jupyter]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def setup(
     *, profile: str, yes: bool, dry_run: bool, undo: bool, folder: Path | None, as_json: bool
 ) -> None:
-    """Make an environment for one framework, and prove that it works.
+    """Make an environment for one purpose, and prove that it works.
 
     \b
     PROFILE is one of:
@@ -52,6 +52,7 @@ def setup(
       torchtpu     TorchTPU 0.2.0, which succeeds PyTorch/XLA
       tensorflow   TensorFlow 2.20.0, the last with support for TPUs
       keras        Keras 3 on JAX, where TensorFlow programs can go on
+      jupyter      notebooks with JAX, for a browser here or elsewhere
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.

@@ -21,7 +21,7 @@ class Profile:
     """Where it is made unless another folder is named, below home."""
     command: str
     """The command of tpustarter that uses the environment, and that proves it: `check` runs in
-    it, `rehearse` compiles with it."""
+    it, `rehearse` compiles with it, `serve` starts its server."""
     key: str
     """Under which name the state keeps its folder."""
     wheel: str
@@ -46,6 +46,8 @@ class Profile:
     @property
     def next_command(self) -> str:
         """Return what to type once it is made, after `tpustarter`."""
+        if self.command == "serve":
+            return f"serve {self.name}"
         return f"{self.command} --framework {self.framework}" if self.framework else self.command
 
 
@@ -140,6 +142,19 @@ PROFILES = {
             activated=True,
             supports="the newest JAX",
             framework="keras",
+        ),
+        Profile(
+            name="jupyter",
+            meaning="notebooks with JAX, for a browser here or elsewhere",
+            folder="tpu-jupyter",
+            command="serve",
+            key=environments.JUPYTER,
+            wheel="notebook matplotlib jax",
+            tpu_wheel="notebook matplotlib jax[tpu]",
+            packages=("notebook", "jax"),
+            remembered="`tpustarter serve jupyter` starts the one in {folder}",
+            activated=False,
+            supports="the newest JAX",
         ),
     )
 }

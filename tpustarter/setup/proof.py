@@ -1,11 +1,13 @@
-"""What proves an environment: a check that passes in it, or one that it compiles for a TPU.
+"""What proves an environment: a check that passes in it, one that it compiles, or its server.
 
-Both are run once and can be stopped from anywhere; `lines` tells what happens, and `outcome` then
+Each is run once and can be stopped from anywhere; `lines` tells what happens, and `outcome` then
 says what came of it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +18,17 @@ from tpustarter.checking.runner import Seen
 from tpustarter.checking.selfcheck import SelfCheck
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode
+from tpustarter.redact import Redactor
 from tpustarter.rehearsal import rehearsal_text
 from tpustarter.rehearsal import run as rehearsal
 from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.running import archive, lease, run_folder
+from tpustarter.running.command import Command, Lines
+from tpustarter.setup import servers
 from tpustarter.setup.steps import Facts, State, Step
 
+RELEASE_S = 15.0
+"""Longest wait until the TPU of a kernel that has ended is free again."""
 TPU = "v5e-1"
 """What an environment compiles for to prove that it can: the smallest."""
 
@@ -161,11 +169,90 @@ class ByCompiling:
         return Outcome("done", note)
 
 
+class ByServing:
+    """Runs the program of the step, which starts the server and asks of it what a browser would."""
+
+    def __init__(
+        self, step: Step, facts: Facts, machine: host.Machine, checks: Path | None
+    ) -> None:
+        del checks  # it needs none
+        self.outcome = Outcome("failed", "nothing was started")
+        self._step = step
+        self._facts = facts
+        self._machine = machine
+        self._command: Command | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End it; safe in any thread and signal handler."""
+        self._stopped = True
+        if self._command:
+            self._command.stop()
+
+    def lines(self) -> Iterator[str]:
+        """Carry it out, and yield what it says."""
+        if self._facts.on_tpu and (why := _why_not_on_tpu(self._machine)):
+            self.outcome = Outcome("blocked", why)
+            return
+        folder = run_folder.make()
+        holding = lease.device("tpustarter setup", self._machine) if self._facts.on_tpu else None
+        try:
+            with holding or contextlib.nullcontext():
+                yield from self._run(folder)
+                self.outcome = self._judge()
+        finally:
+            run_folder.remove(folder)
+
+    def _run(self, folder: Path) -> Iterator[str]:
+        env = {**servers.jupyter_env(self._facts.folder, self._machine.env),
+               "JUPYTER_DATA_DIR": str(folder), "IPYTHONDIR": str(folder)}  # fmt: skip
+        redact = Redactor({**self._machine.env, "HOME": str(self._facts.home)})
+        self._log = Lines(folder / "server.log", redact)
+        command = Command(self._step.command, self._log,
+                          archive=archive.build(folder / "probe.pyz"), env=env)  # fmt: skip
+        self._command = command
+        if self._stopped:
+            command.stop()
+        lines = command.lines()
+        try:
+            yield from lines
+        finally:
+            lines.close()
+            self._log.close()
+
+    def _judge(self) -> Outcome:
+        """Say whether the program proved it, and whether the TPU is free again."""
+        ended = self._command.outcome if self._command else None
+        last = self._log.last[-1] if self._log.last else ""
+        if not ended or ended.code != 0:
+            return Outcome("failed", _join_lines(last, ended.what if ended else None))
+        deadline = time.monotonic() + RELEASE_S
+        while self._facts.on_tpu and _is_tpu_used(self._machine):
+            if time.monotonic() > deadline:
+                return Outcome("failed", "the kernel has ended, and the TPU is still in use")
+            time.sleep(0.2)
+        return Outcome("done", last + ("" if self._facts.on_tpu else "; no TPU was tested"))
+
+
 PROOFS: dict[str, Callable[[Step, Facts, host.Machine, Path | None], Proof]] = {
     "check": ByRunning,
     "rehearse": ByCompiling,
+    "serve": ByServing,
 }
 """How a profile is proved, by its `command`."""
+
+
+def _why_not_on_tpu(machine: host.Machine) -> str | None:
+    """Return why no kernel may be started on this TPU machine now."""
+    if _is_tpu_used(machine):
+        return _join_lines("a program uses the TPU, and a notebook cannot share it",
+                           "when that has ended, run this again; "
+                           "`tpustarter check host.holder -v` shows who it is")  # fmt: skip
+    shape = host.slice_shape(machine)
+    if shape.waits:
+        return _join_lines(f"this is one of {shape.hosts} hosts, and a notebook on one of them "
+                           "would wait for the others", "take a TPU with one host")  # fmt: skip
+    return None
 
 
 def _is_tpu_used(machine: host.Machine) -> bool:

@@ -260,7 +260,7 @@ class Setup:
         if step.id == "remember":
             environments.remember(self.folder, self.profile.key)
             return "done", self.profile.remembered.format(folder=self._facts.shown)
-        if step.proof:
+        if step.id == "prove":
             return (yield from self._prove(step, log))
         if step.id == "environment":
             folders.make(self.folder, self.profile.name)

@@ -20,7 +20,7 @@ from tpustarter.checking import environments, interpreters
 from tpustarter.content import Lesson
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import environment
+from tpustarter.setup import environment, servers
 from tpustarter.setup.profiles import Profile
 
 State = Literal["todo", "done", "running", "failed", "blocked", "undone"]
@@ -35,6 +35,8 @@ SIZES = {
     "tensorflow-tpu==2.20.0 libtpu==0.0.31": ("600 MB", "3 GB"),
     "keras jax": ("200 MB", "1 GB"),
     "keras jax[tpu]": ("450 MB", "2 GB"),
+    "notebook matplotlib jax": ("250 MB", "1 GB"),
+    "notebook matplotlib jax[tpu]": ("500 MB", "2 GB"),
 }
 """What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
@@ -300,14 +302,17 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
         "anew": "--reinstall" if facts.half_installed else "",
         "download": download,
         "space": space,
+        "programs": str(servers.PROGRAMS),
+        "platform": "tpu" if facts.on_tpu else "cpu",
     }
-    shown_values = {**values, "folder": facts.shown, "wheel": facts.wheel.replace(" ", " and ")}
+    several = {"{wheel}": facts.wheel.split(), "{jupyter}": servers.jupyter_words(facts.folder)}
+    *others, last = facts.wheel.split()
+    wheels = " and ".join(filter(None, [", ".join(others), last]))
+    shown_values = {**values, "folder": facts.shown, "wheel": wheels}
     words = fields.get("command", [])
     if facts.uv is None and words[:1] == ["{uv}"]:
         words = fields.get("without_uv", [])
-    filled = (
-        facts.wheel.split() if word == "{wheel}" else [str(word).format(**values)] for word in words
-    )
+    filled = (several.get(word) or [str(word).format(**values)] for word in words)
     state, note = _STATE_FUNCTIONS[fields["id"]](facts)
     return Step(
         id=fields["id"],

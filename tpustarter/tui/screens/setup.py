@@ -135,7 +135,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         live, on_tpu = self.tutor.live, host.platform_hint(self.tutor.machine) == "tpu"
         try:
             for event in events:
-                if isinstance(event, StepStarted) and event.step.proof and on_tpu:
+                if isinstance(event, StepStarted) and event.step.id == "prove" and on_tpu:
                     live.hold(f"TPU: tpustarter setup, pid {os.getpid()}", self.stop_work)
                 elif isinstance(event, StepEnded):
                     live.let_go(self.stop_work)

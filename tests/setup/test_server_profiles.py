@@ -1,0 +1,109 @@
+"""Set-up of servers: what the plan shows, and when nothing is started on a TPU."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.setup import test_run
+from tests.setup.test_run import IDS, make, run, states
+from tests.support.machines import lay_out
+from tests.support.stubs import make_python
+from tpustarter import locations
+from tpustarter.checking import environments, interpreters
+from tpustarter.problem import ExitCode
+from tpustarter.setup import proof
+from tpustarter.setup.run import Setup
+
+TOOLS = {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}
+SLICE = {"TPU_WORKER_HOSTNAMES": "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4", "TPU_WORKER_ID": "0",
+         "TPU_ACCELERATOR_TYPE": "v6e-16"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("machine", "wheels", "platform"),
+    [({}, ["notebook", "matplotlib", "jax"], "cpu"),
+     ({"generation": "v6e", "chips": 8}, ["notebook", "matplotlib", "jax[tpu]"], "tpu")],
+)  # fmt: skip
+def test_the_plan_shows_how_the_server_is_proved(
+    machine: dict[str, Any], wheels: list[str], platform: str, tmp_path: Path
+) -> None:
+    """The exact command: a program of ours, what it has to find, and a server that is closed."""
+    setup = make(tmp_path, "jupyter", tools=TOOLS, **machine)
+    _, _, install, prove, remember = setup.steps
+    words = list(install.command)
+    python, program, *rest = prove.command
+
+    assert IDS == [step.id for step in setup.steps]
+    assert wheels == words[words.index("--python") + 2 :]
+    assert str(setup.folder / "bin/python") == python
+    assert Path(program).is_file()
+    assert [platform, "-", str(setup.folder / "bin/jupyter-notebook")] == rest[:3]
+    assert {"--ServerApp.ip=127.0.0.1", "--ServerApp.allow_origin="} <= {*rest}
+    assert not [word for word in rest if "token" in word.lower()]
+    assert "Remember it for `tpustarter serve jupyter`" == remember.title
+    assert not setup.folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [({"holder": {"pid": 4242, "command": "python train.py"}}, "a program uses the TPU"),
+     ({"env": SLICE}, "this is one of 4 hosts")],
+)  # fmt: skip
+def test_no_kernel_is_started_on_a_tpu_that_it_would_not_get(
+    machine: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    """In use, or one host of several: blocked, and what was installed stays."""
+    setup = make(tmp_path, "jupyter", tools=TOOLS, generation="v6e", chips=8, **machine)
+    ended = run(setup)[-1]
+
+    assert ["done", "done", "done", "blocked", "todo"] == states(setup), ended.step.note
+    assert said in ended.step.note
+    assert ExitCode.INCONCLUSIVE == setup.exit_code
+
+
+def test_a_server_that_does_not_start_is_a_failure_with_its_last_words(tmp_path: Path) -> None:
+    """The program ends with what it misses, and the environment is not remembered."""
+    setup = make(tmp_path, "jupyter", tools={"uv": True})
+    ended = run(setup)[-1]
+
+    assert ("prove", "failed") == (ended.step.id, ended.step.state)
+    assert "No module named" in ended.step.note
+    assert "ended with exit code 1" in ended.step.note
+    assert environments.proved(environments.JUPYTER) is None
+
+
+def test_nothing_is_tested_in_the_environment_of_a_server(tmp_path: Path) -> None:
+    """It has JAX, and yet checks and lessons do not run in it unless they are told to."""
+    made = make_python(tmp_path / "made", jax="0.12.0.1")
+    environments.remember(tmp_path / "made", environments.JUPYTER)
+    chosen, others = interpreters.choose(None, {"PATH": os.defpath}, tmp_path)
+
+    assert made not in [one.path for one in (chosen, *others)]
+    assert tmp_path / "made" == environments.proved(environments.SERVED["jupyter"])
+
+
+def test_a_kernel_that_leaves_the_tpu_in_use_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is content, and yet a process has the chips afterwards."""
+    monkeypatch.setattr(proof, "RELEASE_S", 0.5)
+    (tmp_path / "held").mkdir()
+    held = lay_out(tmp_path / "held", "v6e", chips=8, holder={"pid": 4242})
+    make(tmp_path, "jupyter", tools=TOOLS, generation="v6e", chips=8)
+    machine = test_run._MACHINES[tmp_path]
+    (ours,) = locations.content("lessons").glob("setup/*-jupyter-and-colab.md")
+    lesson = tmp_path / "lessons/setup/10-jupyter.md"
+    lesson.parent.mkdir(parents=True)
+    program = ["/bin/cp", "-rv", f"{held.root}/proc/4242", f"{machine.root}/proc/"]
+    command = re.compile(r"command: \[[^\]]*jupyter\.py[^\]]*\]")
+    lesson.write_text(command.sub(f"command: {program}", ours.read_text()))
+    setup = Setup("jupyter", machine=machine, lessons=tmp_path / "lessons", own=[])
+    ended = run(setup)[-1]
+
+    assert ("prove", "failed") == (ended.step.id, ended.step.state)
+    assert "the kernel has ended, and the TPU is still in use" == ended.step.note

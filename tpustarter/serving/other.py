@@ -1,0 +1,128 @@
+"""Runs a server that set-up made an environment for, as long as this program lives.
+
+The supervisor ends it with this program, however that dies, and so what it has started: the kernels
+of notebooks, and with them their hold on the TPU.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tpustarter import locations
+from tpustarter.problem import Problem
+from tpustarter.redact import Redactor
+from tpustarter.running import archive, run_folder
+from tpustarter.running.command import Lines
+from tpustarter.running.process import Event, Probe
+from tpustarter.setup.servers import HOST, Server
+
+START_S = 120.0
+"""Longest wait until a server answers: its first start compiles hundreds of modules."""
+ASK_S = 5.0
+POLL_S = 0.2
+
+
+class Other:
+    """A server in a process of its own; `run` starts it, `stop` ends it from anywhere."""
+
+    def __init__(self, server: Server, name: str, port: int) -> None:
+        self._server = server
+        self._name = name
+        self._port = port
+        self._probe: Probe | None = None
+        self._stopped = False
+
+    @property
+    def url(self) -> str:
+        """Return the address that opens it, with the token."""
+        return f"http://{HOST}:{self._port}{self._server.path}"
+
+    def stop(self) -> None:
+        """End it; safe in any thread and signal handler."""
+        self._stopped = True
+        if self._probe:
+            self._probe.interrupt()
+
+    def run(self, ready: Callable[[], None], tell: Callable[[str], None]) -> None:
+        """Serve until it is stopped.
+
+        Args:
+            ready: Is called once it answers, and refuses who comes without the token.
+            tell: Is given each line that the server writes.
+
+        Raises:
+            Problem: the port is taken, the server ends by itself, or it refuses nobody.
+        """
+        self._refuse_taken_port()
+        folder = run_folder.make()
+        log = Lines(folder / "server.log", Redactor(self._server.env))
+        try:
+            python, own = Path(sys.executable), archive.build(folder / "probe.pyz")
+            self._probe = Probe(python, own, log, env=self._server.env, drop=locations.caller(),
+                                command=self._server.words)  # fmt: skip
+            try:
+                self._follow(ready, tell, log)
+            finally:
+                self._probe.end()
+                self._probe.close()
+        finally:
+            log.close()
+            run_folder.remove(folder)
+
+    def _follow(self, ready: Callable[[], None], tell: Callable[[str], None], log: Lines) -> None:
+        probe, deadline, is_ready = self._probe, time.monotonic() + START_S, False
+        while probe and not self._stopped:
+            event = probe.read(POLL_S)
+            while log.fresh:
+                tell(log.fresh.popleft())
+            if event and event["event"] == "gone":
+                raise self._ended(event)
+            if is_ready or not (status := self._ask()):
+                if not is_ready and time.monotonic() > deadline:
+                    raise Problem(f"{self._name} did not answer within {START_S:.0f} s")
+                continue
+            if status != http.client.FORBIDDEN:
+                raise Problem(
+                    f"{self._name} answers a request without the token: found status {status}, "
+                    "expected 403, so it was ended",
+                    hint="`/etc/jupyter` and `/usr/local/etc/jupyter` may hold a configuration "
+                    "that turns the token off",
+                )
+            is_ready = True
+            ready()
+
+    def _ask(self) -> int | None:
+        """Return what a request without the token is answered with; null for no answer yet."""
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=ASK_S)
+        try:
+            connection.request("GET", self._server.closed)
+            return connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
+
+    def _refuse_taken_port(self) -> None:
+        try:
+            with socket.socket() as one:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                one.bind((HOST, self._port))
+        except OSError as error:
+            raise Problem(
+                f"cannot listen on port {self._port} of this machine: {error.strerror}",
+                hint="name another one with `--port`, for example "
+                f"`tpustarter serve {self._name.lower()} --port {self._port + 1}`",
+            ) from error
+
+    def _ended(self, event: Event) -> Problem:
+        how = f"signal {event['signal']}" if event["signal"] else f"exit code {event['code']}"
+        return Problem(
+            f"{self._name} has ended with {how}",
+            hint="what it wrote stands above; `tpustarter setup "
+            f"{self._name.lower()}` shows whether its environment is whole",
+        )

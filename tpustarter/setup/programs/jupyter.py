@@ -1,0 +1,240 @@
+"""Proves that Jupyter serves: `jupyter.py PLATFORM ORIGIN COMMAND...`, in its own environment.
+
+It starts the command, which is the one that `tpustarter serve` starts, and asks of it what a
+browser would. Each line that it prints is a claim that held; the first that does not ends it, with
+exit code 1. PLATFORM is what the devices of a kernel have to be, such as `tpu`. ORIGIN is the page
+elsewhere that may talk to the server, or `-`.
+"""
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+import contextlib
+import http.cookies
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Generator, Mapping
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import psutil
+import websocket
+
+START_S, KERNEL_S, END_S = 120, 300, 30
+"""Longest wait for the server, for a cell that starts the TPU, and for a process to end."""
+STRANGER = "http://page-of-a-stranger.example"
+CELL = """\
+import os, sys, jax
+total = int(jax.numpy.arange(1000).sum())
+devices = jax.devices()
+print(os.getpid(), sys.prefix, jax.__version__, jax.default_backend(), total, sep="|")
+print(len(devices), "device:" if len(devices) == 1 else "devices:", devices[0].device_kind)
+"""
+
+
+def main(platform: str, origin: str, command: list[str]) -> None:
+    """Start the server, ask it for everything, and end it; raises SystemExit for what is wrong."""
+    token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_urlsafe(24))
+    with started(command) as (server, port):
+        own = f"http://127.0.0.1:{port}"
+        prove_closed(port, token, server)
+        prove_origins(port, {"Authorization": f"token {token}"}, origin)
+        answer = prove_kernel(port, token, own if origin == "-" else origin, platform)
+    claim(not answers(port), "the server has ended, and its port is closed")
+    print(answer)
+
+
+def claim(holds: object, text: str) -> None:
+    """Print what holds; end with what does not."""
+    if not holds:
+        sys.exit(f"not so: {text}")
+    print(text, flush=True)
+
+
+@contextlib.contextmanager
+def started(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
+    """Start the server, wait until it answers, and end it; yields it with its port."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            yield psutil.Process(process.pid), wait_until_it_answers(process)
+        except BaseException:
+            log.seek(0)
+            print(log.read()[-4000:].decode("utf-8", "replace"), end="", flush=True)
+            raise
+        finally:
+            process.terminate()
+            try:
+                process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def wait_until_it_answers(process: subprocess.Popen[bytes]) -> int:
+    """Return the port that a server listens on, once it answers there."""
+    server, deadline = psutil.Process(process.pid), time.monotonic() + START_S
+    while not (ports := {port for _, port in listening(server)}) or not answers(min(ports)):
+        if process.poll() is not None:
+            sys.exit(f"the server ended with exit code {process.returncode} as it started")
+        if time.monotonic() > deadline:
+            sys.exit(f"the server did not answer within {START_S} s")
+        time.sleep(0.2)
+    return min(ports)
+
+
+def listening(server: psutil.Process) -> set[tuple[str, int]]:
+    """Return the addresses and ports that a process listens on."""
+    with contextlib.suppress(psutil.Error):
+        connections = server.net_connections("inet")
+        heard = [one.laddr for one in connections if one.status == psutil.CONN_LISTEN]
+        return {(address[0], address[1]) for address in heard}
+    return set()
+
+
+def answers(port: int) -> bool:
+    """Return whether a server answers at all."""
+    try:
+        ask(port, "GET", "/api")
+    except OSError:
+        return False
+    return True
+
+
+def ask(
+    port: int, method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
+) -> tuple[int, Message, Any]:
+    """Send one request; return status, headers and what the answer holds."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", data, dict(headers or {}), method=method
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=60) as answer:
+            text = answer.read()
+            return answer.status, answer.headers, json.loads(text) if text else None
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers, None
+
+
+def prove_closed(port: int, token: str, server: psutil.Process) -> None:
+    """Only this machine reaches it, only with the token, and the token is in no command line."""
+    claim(listening(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone")
+    paths = [f"/api/{name}" for name in ("kernels", "contents", "sessions", "terminals")]
+    for given, headers in (("no", {}), ("a wrong", {"Authorization": "token wrong"})):
+        codes = {ask(port, "GET", path, headers)[0] for path in paths}
+        claim(codes == {403}, f"with {given} token every request is answered with 403")
+    commands = [" ".join(one.cmdline()) for one in (server, *server.children(recursive=True))]
+    claim(not any(token in one for one in commands), "the token is in no command line")
+
+
+def prove_origins(port: int, auth: Mapping[str, str], origin: str) -> None:
+    """Only the page that is meant may talk to it, as a browser would find out."""
+    claim(not is_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it")
+    if origin != "-":
+        claim(is_allowed(port, auth, origin), f"a page of {origin} may")
+
+
+def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
+    """Return whether a browser would let a page send a request with a token and read the answer.
+
+    Both have to name the page, what answers the CORS preflight and the answer itself. Where
+    `allow_origin` is set, jupyter_server 2.21.1 grants every page the first. Source:
+    https://github.com/jupyter-server/jupyter_server/blob/main/jupyter_server/base/handlers.py
+    (read 2026-11).
+    """
+    asks = {"Origin": origin, "Access-Control-Request-Method": "GET",
+            "Access-Control-Request-Headers": "authorization"}  # fmt: skip
+    _, preflight, _ = ask(port, "OPTIONS", "/api/kernels", asks)
+    _, answer, _ = ask(port, "GET", "/api/kernels", {"Origin": origin, **auth})
+    name = "Access-Control-Allow-Origin"
+    return all(headers.get(name) in (origin, "*") for headers in (preflight, answer))
+
+
+def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
+    """Start a kernel, let it compute on its devices, and see it gone; returns what it found."""
+    auth = {"Authorization": f"token {token}"}
+    status, _, kernel = ask(port, "POST", "/api/kernels", auth, {"name": "python3"})
+    claim(status == 201, "a kernel has started")
+    path = f"/api/kernels/{kernel['id']}"
+    socket = f"ws://127.0.0.1:{port}{path}/channels"
+    cookie = log_in(port, token)
+    claim(is_refused(socket), "without the token nobody may talk to the kernel")
+    claim(is_refused(socket, cookie=cookie, origin=STRANGER), "a page of a stranger may not either")
+    output = run_cell(socket, cookie, origin, CELL)
+    lines = [line for line in output.splitlines() if line.count("|") == 4]
+    claim(lines, "a cell has printed what it found")
+    pid, prefix, version, found, total = lines[0].split("|")
+    claim(Path(prefix).samefile(sys.prefix), f"its cells run in {sys.prefix}")
+    claim(found == platform, f"it computes on the platform {platform}: found {found}")
+    claim(total == "499500", f"the sum of 0 to 999 is 499500: found {total}")
+    claim(ask(port, "DELETE", path, auth)[0] == 204, "the kernel was shut down")
+    deadline = time.monotonic() + END_S
+    while psutil.pid_exists(int(pid)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    claim(not psutil.pid_exists(int(pid)), "its process has gone")
+    return f"a notebook with jax {version} computes on {output.splitlines()[-1]}"
+
+
+def log_in(port: int, token: str) -> str:
+    """Open the page as a browser does, with the token in the address; return its cookies."""
+    status, headers, _ = ask(port, "GET", f"/api/status?token={token}")
+    cookies = http.cookies.SimpleCookie()
+    for line in headers.get_all("Set-Cookie") or ():
+        cookies.load(line)
+    claim(status == 200 and cookies, "with the token it gives a cookie")
+    return "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())
+
+
+def is_refused(url: str, **options: Any) -> bool:
+    """Return whether the server answers a websocket with 403."""
+    try:
+        websocket.create_connection(url, timeout=30, **options).close()
+    except websocket.WebSocketBadStatusException as error:
+        return error.status_code == 403
+    return False
+
+
+def run_cell(url: str, cookie: str, origin: str, code: str) -> str:
+    """Run code in a kernel over its websocket, as a page does; returns what it printed."""
+    session, message = uuid.uuid4().hex, uuid.uuid4().hex
+    header = {"msg_id": message, "session": session, "username": "", "version": "5.3",
+              "msg_type": "execute_request"}  # fmt: skip
+    content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
+    request = {"header": header, "parent_header": {}, "metadata": {}, "content": content,
+               "channel": "shell", "buffers": []}  # fmt: skip
+    socket = websocket.create_connection(url, cookie=cookie, origin=origin, timeout=KERNEL_S)
+    output = ""
+    try:
+        socket.send(json.dumps(request))
+        deadline = time.monotonic() + KERNEL_S
+        while time.monotonic() < deadline:
+            answer = json.loads(socket.recv())
+            if answer["parent_header"].get("msg_id") != message:
+                continue
+            told = answer["content"]
+            if answer["msg_type"] == "stream" and told["name"] == "stdout":
+                output += told["text"]
+            elif answer["msg_type"] == "error":
+                lines = "\n".join(told["traceback"])
+                sys.exit(re.sub(r"\x1b\[[0-9;]*m", "", lines)[-2000:])
+            elif answer["msg_type"] == "status" and told["execution_state"] == "idle":
+                return output
+    finally:
+        socket.close()
+    sys.exit(f"the cell has not ended within {KERNEL_S} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

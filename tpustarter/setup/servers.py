@@ -1,0 +1,82 @@
+"""The servers that set-up makes environments for: how each is started, and how it is kept closed.
+
+Each listens on 127.0.0.1 alone, and whoever starts one asks it for something without the token
+first. What a person or an older tutorial wrote into a configuration of Jupyter does not count: the
+options here outrank it, and the folder where Jupyter would look for it is another one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpustarter import locations
+
+HOST = "127.0.0.1"
+"""The one address they listen on; there is no option for another."""
+PROGRAMS = Path(__file__).parent / "programs"
+"""What proves them: each file runs in the environment of its server."""
+_LEAVE_OUT = ("VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH")
+
+
+@dataclass(frozen=True)
+class Server:
+    """What is started: a command that tells no secret, and the variables, which hold one."""
+
+    words: tuple[str, ...]
+    env: Mapping[str, str]
+    path: str
+    """What a browser opens, after host and port; the token is in it."""
+    closed: str
+    """What the server must refuse without the token."""
+
+
+def jupyter_words(folder: Path, *, port: int = 0, root: Path | None = None) -> tuple[str, ...]:
+    """Return the command that starts Jupyter from an environment.
+
+    Args:
+        folder: The environment.
+        port: Where it listens, and where that is taken it ends; 0 for any that is free.
+        root: The folder whose notebooks it shows; null for the environment, which has none.
+    """
+    options = {
+        "ip": HOST,
+        "port": str(port),
+        "port_retries": "0",
+        "open_browser": "False",
+        "root_dir": str(root or folder),
+        "allow_remote_access": "False",
+        "disable_check_xsrf": "False",
+        "allow_origin": "",
+        "allow_origin_pat": "",
+        "allow_credentials": "False",
+    }
+    if os.geteuid() == 0 and locations.caller() is None:
+        options["allow_root"] = "True"
+    return (str(folder / "bin/jupyter-notebook"),
+            "--Application.log_level=WARN",
+            "--LanguageServerManager.autodetect=False",  # which would start npm, where there is one
+            *(f"--ServerApp.{name}={value}" for name, value in options.items()))  # fmt: skip
+
+
+def jupyter(folder: Path, env: Mapping[str, str], *, port: int, root: Path) -> Server:
+    """Return Jupyter from an environment, with a token of 192 bits that is new each time."""
+    token = secrets.token_urlsafe(24)
+    variables = {**jupyter_env(folder, env), "JUPYTER_TOKEN": token}
+    words = jupyter_words(folder, port=port, root=root)
+    return Server(words, variables, f"/tree?token={token}", "/api/kernels")
+
+
+def jupyter_env(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with which Jupyter finds its files in the environment alone."""
+    others = {name: value for name, value in env.items()
+              if name not in _LEAVE_OUT and not name.startswith("JUPYTER_")}  # fmt: skip
+    return {
+        **others,
+        "JUPYTER_CONFIG_DIR": str(folder / "etc/jupyter"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "share/jupyter/runtime"),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }
