@@ -71,7 +71,8 @@ def free_port() -> int:
 def other(folder: Path, port: int) -> Other:
     """Return the server of an environment."""
     env = {**os.environ, "JUPYTER_TOKEN": "of the user", "JUPYTER_CONFIG_DIR": "/of/the/user"}
-    return Other(servers.jupyter(folder, env, port=port, root=folder), "Jupyter", port)
+    server = servers.server("jupyter", folder, env, port=port, root=folder)
+    return Other(server, "Jupyter", "jupyter", port)
 
 
 def status(url: str) -> int:

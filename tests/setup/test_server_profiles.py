@@ -66,6 +66,16 @@ def test_no_kernel_is_started_on_a_tpu_that_it_would_not_get(
     assert ExitCode.INCONCLUSIVE == setup.exit_code
 
 
+def test_colab_is_the_one_page_that_its_server_allows(tmp_path: Path) -> None:
+    """The page is in the command twice, for the server and for what proves it."""
+    command = make(tmp_path, "colab", tools=TOOLS).steps[3].command
+    page = "https://colab.research.google.com"
+
+    assert page == command[3]
+    assert f"--ServerApp.allow_origin={page}" in command
+    assert "--ServerApp.allow_credentials=True" in command
+
+
 def test_a_server_that_does_not_start_is_a_failure_with_its_last_words(tmp_path: Path) -> None:
     """The program ends with what it misses, and the environment is not remembered."""
     setup = make(tmp_path, "jupyter", tools={"uv": True})

@@ -16,10 +16,16 @@ from tpustarter.machine import pip
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import coded, visible
 
-PORTS = {"tutor": 8765, "jupyter": 8888}
+PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888}
 """What can be served, and where unless another port is named: the same each time, for the tunnel's
 sake."""
-NAMES = {"tutor": "The tutor", "jupyter": "Jupyter"}
+NAMES = {"tutor": "The tutor", "jupyter": "Jupyter", "colab": "Jupyter for Colab"}
+
+_USE = "open the address above in the browser"
+_USES = {
+    "colab": "in Colab open the menu beside Connect, choose to connect to\n"
+    "a local runtime, and paste the address above"
+}
 
 
 @click.command(
@@ -42,6 +48,7 @@ def serve(what: str, port: int | None) -> None:
       tutor    the lessons of this program [default]
       jupyter  notebooks, from the environment that `tpustarter setup jupyter` made;
                it shows the folder in which you start it
+      colab    the same for Colab's page, from the environment of `tpustarter setup colab`
 
     The server listens on 127.0.0.1 alone, so nobody reaches it from another machine without a
     tunnel. It prints an address with a token that is new at each start, and whoever has the token
@@ -96,8 +103,8 @@ def _serve_other(what: str, port: int) -> None:
             hint=f"`tpustarter setup {what}` shows how one is made, and with `--yes` makes it",
             code=ExitCode.NOTHING_VERIFIED,
         )
-    started = servers.jupyter(folder, os.environ, port=port, root=Path.cwd())
-    server = Other(started, NAMES[what], port)
+    started = servers.server(what, folder, os.environ, port=port, root=Path.cwd())
+    server = Other(started, NAMES[what], what, port)
     signals: list[int] = []
 
     def stop(number: int) -> None:
@@ -117,22 +124,22 @@ def _say_where(what: str, url: str, port: int) -> None:
     from tpustarter.machine.machine import Machine
     from tpustarter.serving.tunnel import tunnels
 
-    click.echo(_where(NAMES[what], url, tunnels(port, Machine())))
+    click.echo(_where(what, url, tunnels(port, Machine())))
     sys.stdout.flush()
 
 
-def _where(name: str, url: str, ways: list[Any]) -> str:
+def _where(what: str, url: str, ways: list[Any]) -> str:
     """Return where a server is, and how a browser elsewhere gets there."""
-    lines = [f"{name} is at {url}", ""]
-    if not ways:
-        lines.append("Open this address in a browser on this machine.")
-    else:
+    lines = [f"{NAMES[what]} is at {url}", ""]
+    if ways:
         lines.append(
             "Your browser is on another computer. Run this there, in a second terminal, and"
         )
-        lines.append("leave it open. Then open the address above in the browser.")
-        for way in ways:
-            lines += ["", f"{way.when}:"] if way.when else [""]
-            lines.append(f"$ {shlex.join(way.command)}")
+        lines.append(f"leave it open. Then {_USES.get(what, _USE)}.")
+    else:
+        lines.append(f"On this machine, {_USES.get(what, _USE)}.")
+    for way in ways:
+        lines += ["", f"{way.when}:"] if way.when else [""]
+        lines.append(f"$ {shlex.join(way.command)}")
     lines += ["", "Whoever has this address can run code as you. Ctrl-C ends the server."]
     return coded(as_typed("\n".join(lines)))

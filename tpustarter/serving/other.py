@@ -30,9 +30,10 @@ POLL_S = 0.2
 class Other:
     """A server in a process of its own; `run` starts it, `stop` ends it from anywhere."""
 
-    def __init__(self, server: Server, name: str, port: int) -> None:
+    def __init__(self, server: Server, name: str, what: str, port: int) -> None:
         self._server = server
         self._name = name
+        self._what = what
         self._port = port
         self._probe: Probe | None = None
         self._stopped = False
@@ -116,7 +117,7 @@ class Other:
             raise Problem(
                 f"cannot listen on port {self._port} of this machine: {error.strerror}",
                 hint="name another one with `--port`, for example "
-                f"`tpustarter serve {self._name.lower()} --port {self._port + 1}`",
+                f"`tpustarter serve {self._what} --port {self._port + 1}`",
             ) from error
 
     def _ended(self, event: Event) -> Problem:
@@ -124,5 +125,5 @@ class Other:
         return Problem(
             f"{self._name} has ended with {how}",
             hint="what it wrote stands above; `tpustarter setup "
-            f"{self._name.lower()}` shows whether its environment is whole",
+            f"{self._what}` shows whether its environment is whole",
         )

@@ -156,6 +156,19 @@ PROFILES = {
             activated=False,
             supports="the newest JAX",
         ),
+        Profile(
+            name="colab",
+            meaning="the same, for notebooks on Colab's page",
+            folder="tpu-colab",
+            command="serve",
+            key=environments.COLAB,
+            wheel="notebook matplotlib jax",
+            tpu_wheel="notebook matplotlib jax[tpu]",
+            packages=("notebook", "jax"),
+            remembered="`tpustarter serve colab` starts the one in {folder}",
+            activated=False,
+            supports="the newest JAX",
+        ),
     )
 }
 

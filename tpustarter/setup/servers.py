@@ -17,6 +17,9 @@ from tpustarter import locations
 
 HOST = "127.0.0.1"
 """The one address they listen on; there is no option for another."""
+COLAB = "https://colab.research.google.com"
+"""The page that may use a server made for it, and no other.
+Source: https://research.google.com/colaboratory/local-runtimes.html (read 2026-11)."""
 PROGRAMS = Path(__file__).parent / "programs"
 """What proves them: each file runs in the environment of its server."""
 _LEAVE_OUT = ("VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH")
@@ -34,13 +37,16 @@ class Server:
     """What the server must refuse without the token."""
 
 
-def jupyter_words(folder: Path, *, port: int = 0, root: Path | None = None) -> tuple[str, ...]:
+def jupyter_words(
+    folder: Path, *, port: int = 0, root: Path | None = None, origin: str = ""
+) -> tuple[str, ...]:
     """Return the command that starts Jupyter from an environment.
 
     Args:
         folder: The environment.
         port: Where it listens, and where that is taken it ends; 0 for any that is free.
         root: The folder whose notebooks it shows; null for the environment, which has none.
+        origin: The page from elsewhere that may use it; empty for none.
     """
     options = {
         "ip": HOST,
@@ -50,9 +56,9 @@ def jupyter_words(folder: Path, *, port: int = 0, root: Path | None = None) -> t
         "root_dir": str(root or folder),
         "allow_remote_access": "False",
         "disable_check_xsrf": "False",
-        "allow_origin": "",
+        "allow_origin": origin,
         "allow_origin_pat": "",
-        "allow_credentials": "False",
+        "allow_credentials": str(bool(origin)),
     }
     if os.geteuid() == 0 and locations.caller() is None:
         options["allow_root"] = "True"
@@ -62,11 +68,12 @@ def jupyter_words(folder: Path, *, port: int = 0, root: Path | None = None) -> t
             *(f"--ServerApp.{name}={value}" for name, value in options.items()))  # fmt: skip
 
 
-def jupyter(folder: Path, env: Mapping[str, str], *, port: int, root: Path) -> Server:
-    """Return Jupyter from an environment, with a token of 192 bits that is new each time."""
+def server(what: str, folder: Path, env: Mapping[str, str], *, port: int, root: Path) -> Server:
+    """Return what serves `jupyter` or `colab`, with a token of 192 bits that is new each time."""
     token = secrets.token_urlsafe(24)
     variables = {**jupyter_env(folder, env), "JUPYTER_TOKEN": token}
-    words = jupyter_words(folder, port=port, root=root)
+    origin = COLAB if what == "colab" else ""
+    words = jupyter_words(folder, port=port, root=root, origin=origin)
     return Server(words, variables, f"/tree?token={token}", "/api/kernels")
 
 

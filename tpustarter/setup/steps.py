@@ -305,7 +305,11 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
         "programs": str(servers.PROGRAMS),
         "platform": "tpu" if facts.on_tpu else "cpu",
     }
-    several = {"{wheel}": facts.wheel.split(), "{jupyter}": servers.jupyter_words(facts.folder)}
+    several = {
+        "{wheel}": facts.wheel.split(),
+        "{jupyter}": servers.jupyter_words(facts.folder),
+        "{colab}": servers.jupyter_words(facts.folder, origin=servers.COLAB),
+    }
     *others, last = facts.wheel.split()
     wheels = " and ".join(filter(None, [", ".join(others), last]))
     shown_values = {**values, "folder": facts.shown, "wheel": wheels}

@@ -1,4 +1,4 @@
-"""Set-up of Jupyter for real: made, proved, interrupted, served, and undone.
+"""Set-up of servers for real: made, proved, interrupted, served, and undone.
 
 A lane of the gate of its own: the environment comes from the package index, once for all tests.
 """
@@ -163,6 +163,22 @@ def words_of(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     except OSError:
         return ""
+
+
+def test_colab_gets_in_and_no_other_page(made: Path) -> None:
+    """What a browser asks for Colab's page is granted, and refused to a stranger's."""
+    done = tpustarter(made, "setup", "colab", "--yes")
+    said = " ".join(done.stdout.replace("|", "").split())
+
+    assert 0 == done.returncode, done.stdout + done.stderr
+    for claim in ("a page of https://colab.research.google.com may",
+                  "a page of a stranger may not talk to it",
+                  "a page of a stranger may not either", "its process has gone"):  # fmt: skip
+        assert claim in said
+    assert {} == processes(made / "state")
+    assert 0 == tpustarter(made, "setup", "colab", "--undo", "--yes").returncode
+    assert not (made / "tpu-colab").exists()
+    assert (made / "tpu-jupyter").is_dir()
 
 
 def test_undone_nothing_is_left_of_it(made: Path) -> None:
