@@ -181,6 +181,29 @@ def test_colab_gets_in_and_no_other_page(made: Path) -> None:
     assert (made / "tpu-jupyter").is_dir()
 
 
+def test_the_profiler_shows_a_trace_that_was_made(made: Path) -> None:
+    """Traced, served on loopback and read back; served again it answers, and is undone."""
+    done = tpustarter(made, "setup", "profiler", "--yes")
+    said = " ".join(done.stdout.replace("|", "").split())
+
+    assert 0 == done.returncode, done.stdout + done.stderr
+    for claim in ("it listens on 127.0.0.1 alone", "the viewer has what was traced",
+                  "TensorBoard shows a trace of jax"):  # fmt: skip
+        assert claim in said
+    words = [sys.executable, "-m", "tpustarter", "serve", "profiler", "--port", "18882"]
+    with subprocess.Popen(
+        words, env=environment(made), cwd=made, stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.DEVNULL,
+    ) as one:  # fmt: skip
+        assert one.stdout is not None
+        assert "TensorBoard is at http://127.0.0.1:18882/#profile\n" == one.stdout.readline()
+        assert 200 == asked("GET", "http://127.0.0.1:18882/data/plugin/profile/runs")
+        one.terminate()
+    assert {} == processes(made / "state")
+    assert 0 == tpustarter(made, "setup", "profiler", "--undo", "--yes").returncode
+    assert not (made / "tpu-profiler").exists()
+
+
 def test_undone_nothing_is_left_of_it(made: Path) -> None:
     """What was there before is there, and no more."""
     assert 0 == tpustarter(made, "setup", "jupyter", "--undo", "--yes").returncode

@@ -110,10 +110,10 @@ def test_a_kernel_that_leaves_the_tpu_in_use_is_a_failure(
     lesson = tmp_path / "lessons/setup/10-jupyter.md"
     lesson.parent.mkdir(parents=True)
     program = ["/bin/cp", "-rv", f"{held.root}/proc/4242", f"{machine.root}/proc/"]
-    command = re.compile(r"command: \[[^\]]*jupyter\.py[^\]]*\]")
+    command = re.compile(r"command: \[[^\]]*prove_jupyter[^\]]*\]")
     lesson.write_text(command.sub(f"command: {program}", ours.read_text()))
     setup = Setup("jupyter", machine=machine, lessons=tmp_path / "lessons", own=[])
     ended = run(setup)[-1]
 
     assert ("prove", "failed") == (ended.step.id, ended.step.state)
-    assert "the kernel has ended, and the TPU is still in use" == ended.step.note
+    assert "the proof has ended, and the TPU is still in use" == ended.step.note

@@ -11,7 +11,7 @@ from tests.setup.test_run import IDS, make
 from tests.support.stubs import make_python
 from tpustarter.checking import environments, interpreters
 from tpustarter.machine import frameworks
-from tpustarter.setup import profiles, steps
+from tpustarter.setup import profiles
 
 LINUX = profiles.PROFILES["tensorflow"].system
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -58,7 +58,7 @@ def test_what_set_up_and_the_engine_know_of_a_framework_is_the_same(profile: str
 
     assert (known.name, known.wheel, known.tpu_wheel) == (row.profile, row.wheel, row.tpu_wheel)
     assert known == profiles.named(str(known.framework))
-    assert {known.wheel, known.tpu_wheel} <= steps.SIZES.keys()
+    assert {known.wheel, known.tpu_wheel} <= profiles.SIZES.keys()
 
 
 def test_keras_on_jax_is_found_where_it_is_asked_for(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_what_set_up_and_the_engine_know_of_a_framework_is_the_same(profile: str
 
     assert (known.name, known.wheel, known.tpu_wheel) == (row.profile, row.wheel, row.tpu_wheel)
     assert known == profiles.named(str(known.framework))
-    assert {known.wheel, known.tpu_wheel} <= steps.SIZES.keys()
+    assert {known.wheel, known.tpu_wheel} <= profiles.SIZES.keys()
 
 
 def test_a_python_without_a_wheel_is_named_before_anything_is_downloaded(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.support.places import REPOSITORY
 
-BESIDE = ("notebook",)
+BESIDE = ("notebook", "xprof", "tensorboard")
 """Packages that set-up looks for, and which no stub stands in for."""
 PROGRAM = """#!{python}
 import sys
@@ -122,6 +122,6 @@ def work(verb: str, words: list[str], tools: Path) -> None:
             return
         make_python(prefix, **stub)
         (packages,) = prefix.glob("lib/python3*/site-packages")
-        for name in words[-3:]:  # of what comes beside a framework the name is enough
+        for name in words[-4:]:  # of what comes beside a framework the name is enough
             if name in BESIDE:
                 (packages / f"{name}-1.0.dist-info").mkdir()

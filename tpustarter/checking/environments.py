@@ -18,8 +18,8 @@ TESTED, COMPILES = "environment", "rehearsal"
 """Under which names: the one that checks and lessons run in, and the one that `rehearse` uses."""
 TORCH_XLA, TORCH_TPU, TENSORFLOW, KERAS = "torch_xla", "torch_tpu", "tensorflow", "keras"
 """Those that run where one of these frameworks is asked for."""
-JUPYTER, COLAB = "jupyter", "colab"
-SERVED = {"jupyter": JUPYTER, "colab": COLAB}
+JUPYTER, COLAB, PROFILER = "jupyter", "colab", "profiler"
+SERVED = {"jupyter": JUPYTER, "colab": COLAB, "profiler": PROFILER}
 """Those whose server `tpustarter serve` starts, and nothing is tested in them."""
 CANDIDATES = (TESTED, TORCH_XLA, TORCH_TPU, TENSORFLOW, KERAS)
 """Those that checks and lessons may run in."""

@@ -16,16 +16,20 @@ from tpustarter.machine import pip
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import coded, visible
 
-PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888}
+PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888, "profiler": 6006}
 """What can be served, and where unless another port is named: the same each time, for the tunnel's
 sake."""
-NAMES = {"tutor": "The tutor", "jupyter": "Jupyter", "colab": "Jupyter for Colab"}
+NAMES = {"tutor": "The tutor", "jupyter": "Jupyter", "colab": "Jupyter for Colab",
+         "profiler": "TensorBoard"}  # fmt: skip
 
 _USE = "open the address above in the browser"
 _USES = {
     "colab": "in Colab open the menu beside Connect, choose to connect to\n"
     "a local runtime, and paste the address above"
 }
+
+_DANGER = "Whoever has this address can run code as you."
+_DANGERS = {"profiler": "Whoever is logged in on this machine can read the traces."}
 
 
 @click.command(
@@ -49,12 +53,15 @@ def serve(what: str, port: int | None) -> None:
       jupyter  notebooks, from the environment that `tpustarter setup jupyter` made;
                it shows the folder in which you start it
       colab    the same for Colab's page, from the environment of `tpustarter setup colab`
+      profiler XProf in TensorBoard, from the environment of `tpustarter setup profiler`;
+               it shows the traces below the folder in which you start it
 
     The server listens on 127.0.0.1 alone, so nobody reaches it from another machine without a
     tunnel. It prints an address with a token that is new at each start, and whoever has the token
-    can run code as you. It also prints the command that opens the tunnel. Ctrl-C ends the server,
-    and with it what it has started: the windows of the tutor, or the kernels of notebooks, which
-    then no longer hold the TPU.
+    can run code as you. TensorBoard has no token, so whoever is logged in on this machine can read
+    the traces. It also prints the command that opens the tunnel. Ctrl-C ends the server, and with
+    it what it has started: the windows of the tutor, or the kernels of notebooks, which then no
+    longer hold the TPU.
     """  # noqa: D301  click looks for the character itself
     if what == "tutor":
         _serve_tutor(port or PORTS[what])
@@ -141,5 +148,5 @@ def _where(what: str, url: str, ways: list[Any]) -> str:
     for way in ways:
         lines += ["", f"{way.when}:"] if way.when else [""]
         lines.append(f"$ {shlex.join(way.command)}")
-    lines += ["", "Whoever has this address can run code as you. Ctrl-C ends the server."]
+    lines += ["", f"{_DANGERS.get(what, _DANGER)} Ctrl-C ends the server."]
     return coded(as_typed("\n".join(lines)))

@@ -36,7 +36,7 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     metavar="PATH",
     help="The folder of the environment.  "
     "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu, ~/tpu-tensorflow, "
-    "~/tpu-keras, ~/tpu-jupyter, ~/tpu-colab]",
+    "~/tpu-keras, ~/tpu-jupyter, ~/tpu-colab, ~/tpu-profiler]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def setup(
@@ -54,6 +54,7 @@ def setup(
       keras        Keras 3 on JAX, where TensorFlow programs can go on
       jupyter      notebooks with JAX, for a browser here or elsewhere
       colab        the same, for notebooks on Colab's page
+      profiler     XProf in TensorBoard, which shows traces in a browser
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.

@@ -169,8 +169,38 @@ PROFILES = {
             activated=False,
             supports="the newest JAX",
         ),
+        Profile(
+            name="profiler",
+            meaning="XProf in TensorBoard, which shows traces in a browser",
+            folder="tpu-profiler",
+            command="serve",
+            key=environments.PROFILER,
+            wheel="xprof tensorboard psutil jax",
+            tpu_wheel="xprof tensorboard psutil jax[tpu]",
+            packages=("xprof", "tensorboard", "jax"),
+            remembered="`tpustarter serve profiler` starts the one in {folder}",
+            activated=False,
+            supports="the newest JAX",
+        ),
     )
 }
+
+SIZES = {
+    "jax": ("150 MB", "1 GB"),
+    "jax[tpu]": ("400 MB", "2 GB"),
+    "torch_xla==2.9.0": ("4.2 GB", "8 GB"),
+    "torch_xla[tpu]==2.9.0": ("4.4 GB", "8 GB"),
+    "torch_tpu==0.2.0": ("3.4 GB", "7 GB"),
+    "tensorflow-cpu==2.20.0": ("350 MB", "2 GB"),
+    "tensorflow-tpu==2.20.0 libtpu==0.0.31": ("600 MB", "3 GB"),
+    "keras jax": ("200 MB", "1 GB"),
+    "keras jax[tpu]": ("450 MB", "2 GB"),
+    "xprof tensorboard psutil jax": ("300 MB", "1 GB"),
+    "xprof tensorboard psutil jax[tpu]": ("550 MB", "2 GB"),
+    "notebook matplotlib jax": ("250 MB", "1 GB"),
+    "notebook matplotlib jax[tpu]": ("500 MB", "2 GB"),
+}
+"""What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
 
 def named(name: str) -> Profile:

@@ -204,7 +204,7 @@ class ByServing:
             run_folder.remove(folder)
 
     def _run(self, folder: Path) -> Iterator[str]:
-        env = {**servers.jupyter_env(self._facts.folder, self._machine.env),
+        env = {**servers.variables_of(self._facts.folder, self._machine.env),
                "JUPYTER_DATA_DIR": str(folder), "IPYTHONDIR": str(folder)}  # fmt: skip
         redact = Redactor({**self._machine.env, "HOME": str(self._facts.home)})
         self._log = Lines(folder / "server.log", redact)
@@ -229,7 +229,7 @@ class ByServing:
         deadline = time.monotonic() + RELEASE_S
         while self._facts.on_tpu and _is_tpu_used(self._machine):
             if time.monotonic() > deadline:
-                return Outcome("failed", "the kernel has ended, and the TPU is still in use")
+                return Outcome("failed", "the proof has ended, and the TPU is still in use")
             time.sleep(0.2)
         return Outcome("done", last + ("" if self._facts.on_tpu else "; no TPU was tested"))
 
@@ -245,12 +245,12 @@ PROOFS: dict[str, Callable[[Step, Facts, host.Machine, Path | None], Proof]] = {
 def _why_not_on_tpu(machine: host.Machine) -> str | None:
     """Return why no kernel may be started on this TPU machine now."""
     if _is_tpu_used(machine):
-        return _join_lines("a program uses the TPU, and a notebook cannot share it",
+        return _join_lines("a program uses the TPU, which one at a time can",
                            "when that has ended, run this again; "
                            "`tpustarter check host.holder -v` shows who it is")  # fmt: skip
     shape = host.slice_shape(machine)
     if shape.waits:
-        return _join_lines(f"this is one of {shape.hosts} hosts, and a notebook on one of them "
+        return _join_lines(f"this is one of {shape.hosts} hosts, and a program on one of them "
                            "would wait for the others", "take a TPU with one host")  # fmt: skip
     return None
 

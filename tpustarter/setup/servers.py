@@ -32,9 +32,9 @@ class Server:
     words: tuple[str, ...]
     env: Mapping[str, str]
     path: str
-    """What a browser opens, after host and port; the token is in it."""
-    closed: str
-    """What the server must refuse without the token."""
+    """What a browser opens, after host and port; a token is in it where there is one."""
+    closed: str | None
+    """What the server must refuse without the token; null for a server that has none."""
 
 
 def jupyter_words(
@@ -68,17 +68,34 @@ def jupyter_words(
             *(f"--ServerApp.{name}={value}" for name, value in options.items()))  # fmt: skip
 
 
+def profiler_words(folder: Path, *, port: int = 0, root: Path | None = None) -> tuple[str, ...]:
+    """Return the command that starts TensorBoard with XProf from an environment.
+
+    Args:
+        folder: The environment.
+        port: Where it listens, and where that is taken it ends; 0 for any that is free.
+        root: The folder whose traces it shows; null for one of its own, which its proof makes.
+    """
+    traces = root or folder / "share/trace"
+    return (str(folder / "bin/tensorboard"), f"--logdir={traces}", f"--host={HOST}",
+            f"--port={port}")  # fmt: skip
+
+
 def server(what: str, folder: Path, env: Mapping[str, str], *, port: int, root: Path) -> Server:
-    """Return what serves `jupyter` or `colab`, with a token of 192 bits that is new each time."""
+    """Return what serves `jupyter`, `colab` or `profiler`; a token has 192 bits and is new."""
+    variables = variables_of(folder, env)
+    if what == "profiler":
+        return Server(profiler_words(folder, port=port, root=root), variables, "/#profile", None)
     token = secrets.token_urlsafe(24)
-    variables = {**jupyter_env(folder, env), "JUPYTER_TOKEN": token}
     origin = COLAB if what == "colab" else ""
     words = jupyter_words(folder, port=port, root=root, origin=origin)
-    return Server(words, variables, f"/tree?token={token}", "/api/kernels")
+    return Server(
+        words, {**variables, "JUPYTER_TOKEN": token}, f"/tree?token={token}", "/api/kernels"
+    )
 
 
-def jupyter_env(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with which Jupyter finds its files in the environment alone."""
+def variables_of(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with which a server finds its files in the environment alone."""
     others = {name: value for name, value in env.items()
               if name not in _LEAVE_OUT and not name.startswith("JUPYTER_")}  # fmt: skip
     return {

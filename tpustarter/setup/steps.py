@@ -21,24 +21,9 @@ from tpustarter.content import Lesson
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup import environment, servers
-from tpustarter.setup.profiles import Profile
+from tpustarter.setup.profiles import SIZES, Profile
 
 State = Literal["todo", "done", "running", "failed", "blocked", "undone"]
-
-SIZES = {
-    "jax": ("150 MB", "1 GB"),
-    "jax[tpu]": ("400 MB", "2 GB"),
-    "torch_xla==2.9.0": ("4.2 GB", "8 GB"),
-    "torch_xla[tpu]==2.9.0": ("4.4 GB", "8 GB"),
-    "torch_tpu==0.2.0": ("3.4 GB", "7 GB"),
-    "tensorflow-cpu==2.20.0": ("350 MB", "2 GB"),
-    "tensorflow-tpu==2.20.0 libtpu==0.0.31": ("600 MB", "3 GB"),
-    "keras jax": ("200 MB", "1 GB"),
-    "keras jax[tpu]": ("450 MB", "2 GB"),
-    "notebook matplotlib jax": ("250 MB", "1 GB"),
-    "notebook matplotlib jax[tpu]": ("500 MB", "2 GB"),
-}
-"""What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
 ELSEWHERE = "`tpustarter setup {} --folder PATH` makes one in another folder"
 HOW_TO_GET_A_PYTHON = """\
@@ -308,6 +293,7 @@ def _make_step(fields: dict[str, Any], facts: Facts) -> Step:
     several = {
         "{wheel}": facts.wheel.split(),
         "{jupyter}": servers.jupyter_words(facts.folder),
+        "{profiler}": servers.profiler_words(facts.folder),
         "{colab}": servers.jupyter_words(facts.folder, origin=servers.COLAB),
     }
     *others, last = facts.wheel.split()

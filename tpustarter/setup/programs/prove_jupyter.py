@@ -1,4 +1,4 @@
-"""Proves that Jupyter serves: `jupyter.py PLATFORM ORIGIN COMMAND...`, in its own environment.
+"""Proves that Jupyter serves: `prove_jupyter.py PLATFORM ORIGIN COMMAND...`, in its environment.
 
 It starts the command, which is the one that `tpustarter serve` starts, and asks of it what a
 browser would. Each line that it prints is a claim that held; the first that does not ends it, with
@@ -9,29 +9,24 @@ elsewhere that may talk to the server, or `-`.
 
 from __future__ import annotations
 
-import contextlib
 import http.cookies
 import json
 import os
 import re
 import secrets
-import subprocess
 import sys
-import tempfile
 import time
-import urllib.error
-import urllib.request
 import uuid
-from collections.abc import Generator, Mapping
-from email.message import Message
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import psutil
 import websocket
+from _server import answers, ask, claim, listening, started
 
-START_S, KERNEL_S, END_S = 120, 300, 30
-"""Longest wait for the server, for a cell that starts the TPU, and for a process to end."""
+KERNEL_S, END_S = 300, 30
+"""Longest wait for a cell that starts the TPU, and for its process to end."""
 STRANGER = "http://page-of-a-stranger.example"
 CELL = """\
 import os, sys, jax
@@ -52,80 +47,6 @@ def main(platform: str, origin: str, command: list[str]) -> None:
         answer = prove_kernel(port, token, own if origin == "-" else origin, platform)
     claim(not answers(port), "the server has ended, and its port is closed")
     print(answer)
-
-
-def claim(holds: object, text: str) -> None:
-    """Print what holds; end with what does not."""
-    if not holds:
-        sys.exit(f"not so: {text}")
-    print(text, flush=True)
-
-
-@contextlib.contextmanager
-def started(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
-    """Start the server, wait until it answers, and end it; yields it with its port."""
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            yield psutil.Process(process.pid), wait_until_it_answers(process)
-        except BaseException:
-            log.seek(0)
-            print(log.read()[-4000:].decode("utf-8", "replace"), end="", flush=True)
-            raise
-        finally:
-            process.terminate()
-            try:
-                process.wait(END_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def wait_until_it_answers(process: subprocess.Popen[bytes]) -> int:
-    """Return the port that a server listens on, once it answers there."""
-    server, deadline = psutil.Process(process.pid), time.monotonic() + START_S
-    while not (ports := {port for _, port in listening(server)}) or not answers(min(ports)):
-        if process.poll() is not None:
-            sys.exit(f"the server ended with exit code {process.returncode} as it started")
-        if time.monotonic() > deadline:
-            sys.exit(f"the server did not answer within {START_S} s")
-        time.sleep(0.2)
-    return min(ports)
-
-
-def listening(server: psutil.Process) -> set[tuple[str, int]]:
-    """Return the addresses and ports that a process listens on."""
-    with contextlib.suppress(psutil.Error):
-        connections = server.net_connections("inet")
-        heard = [one.laddr for one in connections if one.status == psutil.CONN_LISTEN]
-        return {(address[0], address[1]) for address in heard}
-    return set()
-
-
-def answers(port: int) -> bool:
-    """Return whether a server answers at all."""
-    try:
-        ask(port, "GET", "/api")
-    except OSError:
-        return False
-    return True
-
-
-def ask(
-    port: int, method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
-) -> tuple[int, Message, Any]:
-    """Send one request; return status, headers and what the answer holds."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}{path}", data, dict(headers or {}), method=method
-    )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=60) as answer:
-            text = answer.read()
-            return answer.status, answer.headers, json.loads(text) if text else None
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.headers, None
 
 
 def prove_closed(port: int, token: str, server: psutil.Process) -> None:
@@ -165,9 +86,9 @@ def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
 def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
     """Start a kernel, let it compute on its devices, and see it gone; returns what it found."""
     auth = {"Authorization": f"token {token}"}
-    status, _, kernel = ask(port, "POST", "/api/kernels", auth, {"name": "python3"})
+    status, _, told = ask(port, "POST", "/api/kernels", auth, {"name": "python3"})
     claim(status == 201, "a kernel has started")
-    path = f"/api/kernels/{kernel['id']}"
+    path = f"/api/kernels/{json.loads(told)['id']}"
     socket = f"ws://127.0.0.1:{port}{path}/channels"
     cookie = log_in(port, token)
     claim(is_refused(socket), "without the token nobody may talk to the kernel")

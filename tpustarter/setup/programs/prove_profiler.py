@@ -1,0 +1,71 @@
+"""Proves that a trace can be seen: `prove_profiler.py PLATFORM COMMAND...`, in its environment.
+
+It traces a program of JAX into the folder that the command names with `--logdir=`, starts the
+command, which is the one that `tpustarter serve` starts, and asks for the trace as the page would.
+Each line that it prints is a claim that held; the first that does not ends it, with exit code 1.
+"""
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from _server import answers, ask, claim, listening, started
+
+PROFILE = "/data/plugin/profile"
+"""Where the plug-in of XProf answers. Source: https://github.com/openxla/xprof (read 2026-11)."""
+NAME = "traced-by-tpustarter"
+PROGRAM = """\
+import sys, jax
+with jax.profiler.trace(sys.argv[1]), jax.profiler.TraceAnnotation(sys.argv[2]):
+    jax.numpy.ones((256, 256)).sum().block_until_ready()
+print(jax.__version__, jax.default_backend())
+"""
+
+
+def main(platform: str, command: list[str]) -> None:
+    """Trace, serve, ask, and end it; raises SystemExit for what is wrong."""
+    folder = Path(next(word for word in command if "--logdir=" in word).partition("=")[2])
+    shutil.rmtree(folder, ignore_errors=True)
+    version, found = trace(folder)
+    claim(found == platform, f"it traces on the platform {platform}: found {found}")
+    with started(command) as (server, port):
+        claim(listening(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone")
+        runs = fetch(port, "runs")
+        claim(len(runs) == 1, f"it shows one trace: {', '.join(runs)}")
+        run = runs[0]
+        tools = fetch(port, f"run_tools?run={quote(run)}")
+        claim("overview_page" in tools, f"{len(tools)} tools of XProf can open it")
+        host = fetch(port, f"hosts?run={quote(run)}&tag=trace_viewer%40")[0]["hostname"]
+        address = f"data?run={quote(run)}&tag=trace_viewer%40&host={quote(host)}"
+        events = fetch(port, address)["traceEvents"]
+        claim(any(one.get("name") == NAME for one in events), "the viewer has what was traced")
+    claim(not answers(port), "the server has ended, and its port is closed")
+    shutil.rmtree(folder)
+    print(f"TensorBoard shows a trace of jax {version} on {platform}")
+
+
+def trace(folder: Path) -> tuple[str, str]:
+    """Trace a small program, in a process that ends; return JAX's version and platform."""
+    words = [sys.executable, "-c", PROGRAM, str(folder), NAME]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    claim(done.returncode == 0, "it traces a program")
+    version, platform = done.stdout.splitlines()[-1].split()
+    return version, platform
+
+
+def fetch(port: int, what: str) -> Any:
+    """Return what the plug-in answers."""
+    status, _, text = ask(port, "GET", f"{PROFILE}/{what}")
+    claim(status == 200, f"it answers {what.partition('?')[0]}")
+    return json.loads(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
