@@ -1,0 +1,23 @@
+r"""`"1" in "model.layers.10.mlp"` is true. What stands around the number of a
+layer in a name?
+
+`re.search(r"layers\.(\d+)\.", name)` finds the number, or nothing for the
+arrays that belong to no layer.
+
+Add the file if nothing was found, or if the number is among `layers`.
+
+Learned: The index says which files a host needs, and the number of a layer in
+a name has to be read as a number.
+"""
+
+import re
+
+
+def files_for(weight_map, layers):
+    """Return the files that contain the arrays of these layers."""
+    files = set()
+    for name, file in weight_map.items():
+        found = re.search(r"layers\.(\d+)\.", name)
+        if found is None or int(found[1]) in layers:
+            files.add(file)
+    return sorted(files)
