@@ -3,6 +3,7 @@
 Nothing of these sizes is made: the compiler gets shapes.
 """
 
+from dataclasses import replace
 from functools import partial
 
 import configs
@@ -16,16 +17,45 @@ SEQUENCES = 8
 
 def programs(devices):
     """Yield training steps of the base and of the large model."""
-    rules = {"": configs.Rules(batch="data")}
+    yield from data_parallel(devices)
     if len(devices) > 1:
-        rules[" FSDP"] = configs.Rules(batch="data", embed="data")
+        yield from fsdp(devices)
+    if len(devices) % 4 == 0:
+        yield from tensor_parallel(devices)
+
+
+def data_parallel(devices):
+    """Yield steps whose state is replicated."""
+    rules = configs.Rules(batch="data")
     mesh = jax.make_mesh((len(devices),), ("data",), devices=devices)
     with jax.set_mesh(mesh):  # in force while each step is lowered
+        yield "base", *step_of(configs.base(rules=rules))
+        yield "base remat", *step_of(configs.base(rules=rules, remat=True))
+        yield "large remat", *step_of(configs.large(rules=rules, remat=True))
+
+
+def fsdp(devices):
+    """Yield steps whose state is sharded, and gathered before use."""
+    rules = configs.Rules(batch="data", embed="data")
+    mesh = jax.make_mesh((len(devices),), ("data",), devices=devices)
+    with jax.set_mesh(mesh):
         for size in (configs.base, configs.large):
-            for how, rule in rules.items():
-                name = size.__name__ + how
-                yield name, *step_of(size(rules=rule))
-                yield f"{name} remat", *step_of(size(rules=rule, remat=True))
+            config = size(rules=rules, remat=True)
+            yield f"{size.__name__} FSDP remat", *step_of(config)
+
+
+def tensor_parallel(devices):
+    """Yield steps in which 4 devices compute each block together."""
+    tensor = configs.Rules(
+        batch="data", heads="model", mlp="model", vocab="model"
+    )
+    both = replace(tensor, embed="data")
+    shape = (len(devices) // 4, 4)
+    mesh = jax.make_mesh(shape, ("data", "model"), devices=devices)
+    with jax.set_mesh(mesh):
+        for name, rules in {"TP": tensor, "FSDP and TP": both}.items():
+            config = configs.large(rules=rules, remat=True)
+            yield f"large {name} remat", *step_of(config)
 
 
 def step_of(config):
