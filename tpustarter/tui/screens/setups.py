@@ -81,11 +81,9 @@ you have seen its commands and pressed `y`.
         app = self.tutor
         course = known.read(app.lessons)
         path = app.path_of(course.paths)
-        order = list(path.lessons) if path else []
-        setups = [self._stand(profile, order) for profile in PROFILES.values()]
-        place = {one.profile.name: order.index(one.plan.lesson.id)
-                 for one in setups if one.is_on_path and one.plan}  # fmt: skip
-        setups.sort(key=lambda one: place.get(one.profile.name, len(order)))
+        lessons = path.lessons if path else ()
+        setups = [self._stand(profile, lessons) for profile in PROFILES.values()]
+        setups.sort(key=lambda one: not one.is_on_path)
         self.post_message(Looked(setups))
 
     def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
