@@ -10,6 +10,7 @@ from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
 
+from tpustarter.checking.environments import SERVED
 from tpustarter.problem import Problem
 from tpustarter.setup.profiles import PROFILES, Profile
 from tpustarter.setup.run import Setup
@@ -81,9 +82,11 @@ you have seen its commands and pressed `y`.
         app = self.tutor
         course = known.read(app.lessons)
         path = app.path_of(course.paths)
-        lessons = path.lessons if path else ()
-        setups = [self._stand(profile, lessons) for profile in PROFILES.values()]
-        setups.sort(key=lambda one: not one.is_on_path)
+        order = list(path.lessons) if path else []
+        setups = [self._stand(profile, order) for profile in PROFILES.values()]
+        place = {one.profile.name: (one.profile.name in SERVED, order.index(one.plan.lesson.id))
+                 for one in setups if one.is_on_path and one.plan}  # fmt: skip
+        setups.sort(key=lambda one: place.get(one.profile.name, (True, len(order))))
         self.post_message(Looked(setups))
 
     def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
