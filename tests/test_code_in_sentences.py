@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,6 +70,27 @@ def test_an_error_on_a_terminal(no_color: str | None) -> None:
 
     assert ("`no/lesson`" in written) == bool(no_color)
     assert (f"{BOLD}no/lesson{USUAL}" in written) == (not no_color)
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_command_goes_on_behind_a_backslash(columns: int, tmp_path: Path) -> None:
+    """What a shell makes of the lines is the command; no word and no quote is broken."""
+    (tmp_path / "train.py").write_text(
+        "import jax\n\ndef step(weights, batch, key):\n    return 1\n"
+    )
+    words = ("rehearse", str(tmp_path / "train.py"))
+    done = subprocess.run(
+        [sys.executable, "-m", "tpustarter", *words], capture_output=True, text=True, check=False
+    )
+    with terminal(*words, drive="drive_cli.py", columns=columns, NO_COLOR="1") as shown:
+        shown.end()
+        lines = shown.written.decode().splitlines()
+    command = next(line for line in done.stderr.splitlines() if line.startswith("  tpustarter"))
+    begin = next(number for number, line in enumerate(lines) if line.startswith("  tpustarter"))
+
+    assert len(command) > columns
+    assert all(len(line) <= columns or len(line.split()) <= 2 for line in lines)
+    assert shlex.split(command) == shlex.split("\n".join(lines[begin:]).replace("\\\n", ""))
 
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb"])

@@ -105,21 +105,43 @@ _LAID_OUT = re.compile(r"\s|\||.*\S  ")
 
 
 def fold(text: str, stream: Any) -> str:
-    """Return a text whose sentences fit into the terminal behind a stream, broken between words.
+    """Return a text that fits into the terminal behind a stream: no word of it is broken.
 
-    Where there is no terminal it stays as it is.
+    A sentence goes on in the next line, and a command of this program behind a backslash. Where
+    there is no terminal it stays as it is.
     """
     columns = _columns(stream)
-    if columns is None or "\x1b" in text or "\r" in text:
+    if columns is None or "\r" in text:
         return text
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if len(line) <= columns or _LAID_OUT.match(line):
-            lines.append(line)
+    return "\n".join(line for one in text.split("\n") for line in _folded(one, columns))
+
+
+def _folded(line: str, columns: int) -> list[str]:
+    if len(line) <= columns or "\x1b" in line:
+        return [line]
+    if begins := re.match(rf"(?:.*  )?(?={re.escape(command())} )|(?:do|or) {{2,}}", line):
+        first, *rest = continued(line[begins.end() :], columns - begins.end())
+        return [f"{begins[0]}{first}", *(f"{'':{begins.end()}}{row}" for row in rest)]
+    if _LAID_OUT.match(line):
+        return [line]
+    label = _LABEL.match(line)
+    return _filled(line, columns, "", " " * len(label[0] if label else ""))
+
+
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")
+"""A word of a shell, with its quotes."""
+
+
+def continued(command: str, width: int) -> list[str]:
+    """Return a command over as many lines as it needs: each goes on behind a backslash."""
+    room = width - len(" \\")
+    rows: list[str] = []
+    for word in _WORD.findall(command):
+        if rows and len(rows[-1]) + 1 + len(word) <= room:
+            rows[-1] += f" {word}"
         else:
-            label = _LABEL.match(line)
-            lines += _filled(line, columns, "", " " * len(label[0] if label else ""))
-    return "\n".join(lines)
+            rows.append(word)
+    return [f"{row} \\" for row in rows[:-1]] + rows[-1:]
 
 
 def cut(text: str, width: int) -> str:

@@ -91,16 +91,12 @@ def test_functions_are_listed_with_what_jit_is_given(train: Path) -> None:
          "train.py:step --arg 'bf16[8,8]' --arg 'bf16[8,8]'"),
         ("step", ("f32[8]",) * 3, "takes 2 arguments by position, and 3 were given",
          "train.py:step --arg 'f32[8]' --arg 'f32[8]' --tpu v6e-8`"),
-        ("fast", (), "`params`, `x` and `y`", "where `params` is a pytree"),
+        ("fast", (), "`params`, `x` and `y`", "If `params` is a pytree, write a"),
         ("repeat", ("f32[8]",), "needs `n`, which is static", "`programs(devices)`"),
         ("scaled", ("f32[8]",), "needs `by`, which is given by name", "`programs(devices)`"),
         ("steps", (), "`train.py` has no function `steps`", "train.py:step --arg"),
-        (
-            "programs",
-            (),
-            "is given without the function to compile",
-            "\n  tpustarter rehearse train.py:step",
-        ),
+        ("programs", (), "is given without the function to compile",
+         "\n  tpustarter rehearse train.py:step"),
     ],
 )  # fmt: skip
 def test_every_error_ends_with_what_to_type(

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result
+from tpustarter.cli.saying import say
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
 from tpustarter.terminal import coded, cut, paint_for, visible, wrap
@@ -69,7 +70,7 @@ def explain(file: str | None, *, no_look: bool, fix: bool, as_json: bool) -> Non
         if as_json:
             print_result(redacted(explanation.document(found)))
         else:
-            click.echo(coded(redacted(explanation.text(found, paint_for(COLOURS)))))
+            say(redacted(explanation.text(found, paint_for(COLOURS))))
     if fix:
         _mend(found)
     sys.exit(found.code)

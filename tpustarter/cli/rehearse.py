@@ -17,7 +17,7 @@ from tpustarter.checking.results import REHEARSAL_SCHEMA
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result, stopped_by_signals
 from tpustarter.cli.saying import say
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.terminal import coded, paint_for, visible, wrap
+from tpustarter.terminal import paint_for, visible, wrap
 
 if TYPE_CHECKING:
     from tpustarter.rehearsal.run import Event, Rehearsal
@@ -235,9 +235,9 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     from tpustarter.rehearsal import rehearsal_text
 
     paint = paint_for(_COLOURS)
-    click.echo(coded(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint)))
+    say(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
     if rehearsal.stopped_by is None:
         from tpustarter.cli import rehearse_end
 
-        for line in rehearse_end.lines(rehearsal, click.get_current_context()):
-            click.echo(line)
+        if lines := [*rehearse_end.lines(rehearsal, click.get_current_context())]:
+            say(lines)

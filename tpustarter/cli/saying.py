@@ -11,7 +11,7 @@ from itertools import groupby
 import click
 
 from tpustarter.invocation import as_typed
-from tpustarter.terminal import coded, shows_bold
+from tpustarter.terminal import coded, fold, shows_bold
 
 _LESS = "-RX -PsSpace reads on, / searches, q ends$"
 """What `less` is told where the user has told it nothing; -X leaves on the screen what was read."""
@@ -21,7 +21,7 @@ _CODE_INDENT = "    "
 def say(lines: str | Iterable[str]) -> None:
     """Print a text of ours, whole, because code may go on from one of its lines to the next."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
-    click.echo(coded(as_typed(text)))
+    click.echo(coded(fold(as_typed(text), sys.stdout)))
 
 
 def page(lines: Iterable[str]) -> None:

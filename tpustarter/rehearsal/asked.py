@@ -103,9 +103,10 @@ def _verify_arguments(
         *others, last = (f"`{name}`" for name in missing)
         names = f"{', '.join(others)} and {last}" if others else last
         trees = [name for name in missing if not suggestions.is_array(name)]
-        hint = f"type `{command(file, function, given, tpus)}`, with the shapes of your own arrays"
+        hint = "type this, with the shapes of your own arrays:\n  "
+        hint += command(file, function, given, tpus)
         if trees:
-            hint += f"\nwhere `{trees[0]}` is a pytree: "
+            hint += f"\nIf `{trees[0]}` is a pytree, "
             hint += suggestions.programs_example(file, function)
         raise Problem(f"`{shown}` needs an `--arg` for {names}", hint=hint, code=ExitCode.USAGE)
     if function.most is not None and len(given) > function.most:

@@ -312,7 +312,7 @@ def missing(what: str) -> Problem:
     """Return what to tell where JAX or libtpu is not there."""
     return Problem(
         f"{what} (the packages `jax` and `libtpu`)",
-        hint="`tpustarter setup rehearse` makes an environment with both: 400 MB to download, "
-        "1.2 GB on the disk",
+        hint="`tpustarter setup rehearse` makes an environment with both. It downloads 400 MB, and "
+        "takes 1.2 GB on the disk",
         code=ExitCode.INCONCLUSIVE,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -16,7 +15,7 @@ from textual.widgets import Static
 
 from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
-from tpustarter.terminal import cut, visible
+from tpustarter.terminal import continued, cut, visible
 from tpustarter.tui.failed import BLOCK, Failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, feed
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 LABEL = 8
 """Columns of what stands before a text."""
-_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")
-"""A word of a shell, with its quotes."""
 SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
 
 
@@ -238,19 +235,11 @@ class Command(Lines):
 
     def __init__(self, label: str, command: str) -> None:
         self._label = label
-        self._words = _WORD.findall(as_typed(command))
+        self._command = as_typed(command)
 
     def lines(self, width: int) -> list[Content]:
         """Return the command over as many lines as it needs."""
-        room = width - LABEL - 2
-        rows: list[str] = []
-        for word in self._words:
-            if rows and len(rows[-1]) + 1 + len(word) <= room:
-                rows[-1] += f" {word}"
-            else:
-                rows.append(word)
-        texts = [f"{row} \\" for row in rows[:-1]] + rows[-1:]
-        first, *rest = texts or [""]
+        first, *rest = continued(self._command, width - LABEL) or [""]
         return [
             line
             for number, text in enumerate([first, *rest])
