@@ -96,6 +96,18 @@ def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> Non
     assert broken.count("second") == 2  # the line of the program, and what was raised
 
 
+def test_titles_stand_in_one_column_beside_the_longest_id() -> None:
+    """Of the shipped ones; a title that is too long goes on below itself."""
+    command = [sys.executable, "-m", "tpustarter", "learn", "--exercise"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if "/" in line[:20]]
+    longest = max(len(line[6:].split()[0]) for line in lines)
+
+    assert longest > 30
+    assert all(line[6 + longest : 8 + longest] == "  " for line in lines)
+    assert all(line[8 + longest].strip() for line in lines)
+
+
 def test_hints_solution_and_reset(lessons: Path) -> None:
     """One hint a time; the solution is the program alone; the file is kept aside."""
     learn(lessons, "made/double")
@@ -148,7 +160,7 @@ def test_watching_judges_at_each_save_until_it_is_right(lessons: Path) -> None:
         for line in running.stdout:
             if line.startswith("NOT YET"):
                 break
-        while "watching" not in running.stderr.readline():
+        while "Save the file" not in running.stderr.readline():
             time.sleep(0.01)
         learner_file().write_text(SOLVED)
         rest = running.stdout.read()
@@ -190,12 +202,13 @@ def end_of(process: subprocess.Popen[bytes], terminal: int) -> int:
 def test_watching_in_a_terminal_offers_keys(lessons: Path) -> None:
     """A hint, the solution, judging again and leaving: each is one key, without Enter."""
     process, terminal = watch_in_a_terminal(lessons)
-    assert "h hint, s solution, r again, q quit" in seen_until(terminal, "quit")
+    offer = "press h for a hint, s for the solution, r to judge it again, or q to quit."
+    assert offer in " ".join(seen_until(terminal, "quit.").split())
     before = termios.tcgetattr(terminal)
     os.write(terminal, b"h")
-    assert "hint 1 of 2: Two times is a plus." in seen_until(terminal, "plus.")
+    assert "\r\nhint 1 of 2: Two times is a plus.\r\n" in seen_until(terminal, "plus.\r\n")
     os.write(terminal, b"s")
-    assert "return 2 * number" in seen_until(terminal, "2 * number")
+    assert seen_until(terminal, "2 * number").startswith("\r\nThe solution:\r\n\r\n")
     os.write(terminal, b"r")
     assert "NOT YET" in seen_until(terminal, "quit")
     os.write(terminal, b"q")
@@ -215,11 +228,11 @@ def test_a_right_answer_in_a_terminal_leads_on_with_a_key(lessons: Path) -> None
     order = f"- id: laptop\n  title: T\n  who: W.\n  lessons: [made/{name}, made/second]\n"
     (lessons / "paths.yml").write_text(order)
     process, terminal = watch_in_a_terminal(lessons, PAGER="cat")
-    seen_until(terminal, "q quit")
+    seen_until(terminal, "quit.")
     learner_file().write_text(SOLVED)
-    seen = seen_until(terminal, "q quit")
+    seen = seen_until(terminal, "quit.")
     assert "RIGHT" in seen
-    assert "n next lesson, s solution, r again, q quit" in seen
+    assert "Press n for the next lesson, s for the solution," in " ".join(seen.split())
     os.write(terminal, b"hn")
 
     assert "The second." in seen_until(terminal, "The second.")
@@ -236,7 +249,7 @@ def test_a_signal_leaves_a_terminal_that_takes_lines(
 ) -> None:
     """Ctrl-C is such a signal: it ends the wait, and what runs."""
     process, terminal = watch_in_a_terminal(lessons)
-    seen_until(terminal, "q quit")
+    seen_until(terminal, "quit.")
     assert not termios.tcgetattr(terminal)[3] & termios.ICANON
     process.send_signal(number)
 
@@ -249,7 +262,7 @@ def test_a_signal_leaves_a_terminal_that_takes_lines(
 def test_ctrl_c_ends_an_answer_that_does_not_end(lessons: Path) -> None:
     """Nothing stays behind: neither the answer, nor a terminal without its keys."""
     process, terminal = watch_in_a_terminal(lessons)
-    seen_until(terminal, "q quit")
+    seen_until(terminal, "quit.")
     text = SOLVED.partition("# Judged")[0]
     endless = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.sleep(999)\n"
     learner_file().write_text(text + endless)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import textwrap
 from typing import Any
 
 import click
@@ -14,24 +13,24 @@ from tpustarter.cli.endings import typed
 from tpustarter.cli.exercise_text import judge_once, show_hint, show_task
 from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
-from tpustarter.invocation import as_typed
 from tpustarter.learning import exercises
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.problem import ExitCode
-from tpustarter.terminal import WIDTH, visible
+from tpustarter.terminal import visible, wrap
 
 WORDS = {"new": "", "begun": "begun", "fail": "begun", "pass": "done", "shown": "shown"}
 
 
 def show_all(lessons: list[Lesson]) -> None:
     """List every exercise with how far the learner is."""
-    for lesson in lessons:
-        for exercise in exercises.read(lesson):
-            prefix = f"{WORDS[exercises.state(exercise)]:<6}{exercise.id:<29} "
-            click.echo(textwrap.fill(visible(exercise.title), WIDTH, initial_indent=prefix,
-                                     subsequent_indent=" " * len(prefix)))  # fmt: skip
-    click.echo(as_typed("\nTry one: tpustarter learn --exercise ID"))
+    known = [exercise for lesson in lessons for exercise in exercises.read(lesson)]
+    width = max((len(exercise.id) for exercise in known), default=0)
+    for exercise in known:
+        prefix = f"{WORDS[exercises.state(exercise)]:<6}{exercise.id:<{width}}  "
+        for line in wrap(visible(exercise.title), prefix, " " * len(prefix)):
+            click.echo(line)
+    say("\nTry one: tpustarter learn --exercise ID")
 
 
 def work(

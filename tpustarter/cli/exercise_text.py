@@ -18,7 +18,7 @@ def show_hint(exercise: Exercise) -> None:
     hint = exercises.next_hint(exercise)
     number, count = exercises.hints_given(exercise), len(exercise.hints)
     if hint is None:
-        click.echo("that was the last hint; `--solution` shows the whole answer", err=True)
+        click.echo("That was the last hint. `--solution` shows the whole answer.", err=True)
         hint = exercise.hints[-1]
     click.echo(coded("\n".join(wrap(visible(f"hint {number} of {count}: {hint}")))))
 

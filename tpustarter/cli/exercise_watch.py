@@ -73,10 +73,16 @@ def _one(exercise: Exercise, read_key: ReadKey | None, **options: Any) -> tuple[
 def _offer(way: Way | None, *, with_keys: bool) -> str:
     """Return what can be done now."""
     if not with_keys:
-        return "watching: save the file to try again"
+        return "Save the file to try again."
     if way is None:
-        return "watching: save the file to try again. Keys: h hint, s solution, r again, q quit"
-    return f"Keys: n next {'exercise' if way.exercise else 'lesson'}, s solution, r again, q quit"
+        return (
+            "Save the file to try again. Or press h for a hint, s for the solution, r to judge it "
+            "again, or q to quit."
+        )
+    following = "exercise" if way.exercise else "lesson"
+    return (
+        f"Press n for the next {following}, s for the solution, r to judge it again, or q to quit."
+    )
 
 
 def _wait(
@@ -94,9 +100,10 @@ def _wait(
         if key in ("r", *ENTER):
             return "r"
         if key == "h" and way is None:
+            click.echo()
             show_hint(exercise)
         elif key == "s":
-            click.echo(exercises.show_solution(exercise), nl=False)
+            click.echo(f"\nThe solution:\n\n{exercises.show_solution(exercise)}", nl=False)
     return "r"
 
 
@@ -105,7 +112,7 @@ def _read_lesson(lesson_id: str) -> None:
     from tpustarter.cli import learn_read
 
     lesson = content.find_lesson(lesson_id, content.read_lessons())
-    click.echo_via_pager(f"{line}\n" for line in learn_read.lines([lesson]))
+    learn_read.show([lesson])
 
 
 @contextlib.contextmanager
