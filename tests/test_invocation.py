@@ -221,6 +221,19 @@ def test_help_errors_and_endings_have_it(home: Path) -> None:
     assert re.search(rf"\nNext: .*\n  {UV} learn \S+\n", run("learn").stdout)
 
 
+@pytest.mark.parametrize(
+    "words", [("rehearse",), ("setup",), ("tpu", "create"), ("tpu", "ssh-config")]
+)
+def test_help_breaks_no_word_and_no_line(words: tuple[str, ...]) -> None:
+    """An example that is too long goes on behind a backslash; a name keeps its hyphens."""
+    lines = run(*words, "--help").stdout.splitlines()
+    texts = [line for line in lines if line.strip() and not line.startswith("Usage")]
+
+    assert max(map(len, lines)) <= WIDTH
+    assert [] == [line for line in texts if re.search(r"\w-$", line)]
+    assert re.search(r"Example:\s+\S", "\n".join(lines))
+
+
 def test_documents_have_the_name_alone(home: Path) -> None:
     """JSON is for programs, on whichever machine they read it."""
     document = run("check", "no.such", "--json").stdout

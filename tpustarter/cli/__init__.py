@@ -12,7 +12,7 @@ import click
 from tpustarter.cli.endings import print_error_json
 from tpustarter.invocation import as_typed, command
 from tpustarter.problem import ExitCode, Problem, schema_of, wants_json
-from tpustarter.terminal import coded, glue, unglue
+from tpustarter.terminal import coded, continued, glue, unglue
 from tpustarter.version import __version__
 
 COMMANDS = (
@@ -46,33 +46,42 @@ def _refuse_missing_folder() -> None:
         ) from error
 
 
+_HYPHEN = "\ue001"
+"""Stands for a hyphen while click wraps a text, because click ends lines at hyphens."""
+
+
+def _whole(text: str) -> str:
+    """Return a text with commands that work here, of which click parts no word."""
+    return glue(as_typed(text)).replace("-", _HYPHEN)
+
+
 class _Help(click.HelpFormatter):
     """Writes help with commands that work here."""
 
     def write_text(self, text: str) -> None:
         """Write paragraphs; an example too long for its line begins one, to be copied whole."""
-        for number, paragraph in enumerate(glue(as_typed(text)).split("\n\n")):
+        for number, paragraph in enumerate(_whole(text).split("\n\n")):
             self.write("\n" * bool(number))
             label, _, example = paragraph.rpartition(": ")
             fits = self.current_indent + len(paragraph) <= self.width
-            if fits or not example.startswith(glue(command())):
+            if fits or not example.startswith(_whole(command())):
                 super().write_text(paragraph)
                 continue
             if label:
                 super().write_text(f"{label}:")
-            self.write(f"{'':{self.current_indent + 2}}{example}\n")
+            margin = " " * (self.current_indent + 2)
+            for line in continued(example, self.width - len(margin)):
+                self.write(f"{margin}{line}\n")
 
     def getvalue(self) -> str:
         """Return the help; on a terminal its code is bold."""
-        return coded(unglue(super().getvalue()))
+        return coded(unglue(super().getvalue()).replace(_HYPHEN, "-"))
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
         """Write names and what they mean."""
-        super().write_dl(
-            [(name, glue(as_typed(text))) for name, text in rows], col_max, col_spacing
-        )
+        super().write_dl([(name, _whole(text)) for name, text in rows], col_max, col_spacing)
 
 
 click.Context.formatter_class = _Help  # of every command; click has no other place for it

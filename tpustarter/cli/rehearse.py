@@ -32,7 +32,7 @@ and which arrays take that memory. Without a name, the command lists the functio
 files, each with the command that compiles it, and compiles nothing.
 
 \b
-You can name:
+A PROGRAM is one of these:
   FILE.py:FUNCTION  a function of yours, jitted or not; --arg gives the
                     type and shape of each argument
   FILE.py           its function programs(devices), which yields tuples of
@@ -73,7 +73,7 @@ Exit codes:
     epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8"
     "\n\ntpustarter rehearse model.py:make --framework torch_xla --tpu v5e-8",
 )
-@click.argument("ids", nargs=-1, metavar="[ID ...|FILE.py:FUNCTION|FILE.mlirbc]")
+@click.argument("ids", nargs=-1, metavar="[PROGRAM ...]")
 @click.option(
     "--tpu",
     "tpus",
