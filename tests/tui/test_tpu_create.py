@@ -11,6 +11,7 @@ from tests.support.cloud_app import app_of, made, text_of
 from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run
 from tpustarter.cloud import grants, ledger
+from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Notice
 from tpustarter.tui.screens.tpu_create import CreateForm
 from tpustarter.tui.screens.typed_name import TypedName
@@ -35,6 +36,30 @@ def grant(*lines: str) -> None:
 def field(pilot: Pilot[None], name: str) -> TypedField:
     """Return a field of the form."""
     return pilot.app.screen.query_one(f"#field-{name}", TypedField)
+
+
+def test_what_was_typed_is_kept_when_the_form_is_left(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Every field, and the form says so; once the TPU was asked for it is empty again."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path) as pilot:
+            await press(pilot, "u", "n", "escape")
+            assert "still here" not in text_of(await press(pilot, "n"))
+            await press(pilot, *"bert", "tab", *"v6e-8", "tab", "tab", "space")
+            await press(pilot, "escape", "escape", "u")
+            seen = text_of(await press(pilot, "n"))
+            assert "What you typed before is still here." in seen
+            assert ("bert", "v6e-8") == (field(pilot, "name").value, field(pilot, "type").value)
+            assert "< spot >" in seen
+            await press(pilot, "enter", *"bert", "enter")
+            assert 1 == len(cloud.called("CreateQueuedResource"))
+            while not isinstance(pilot.app.screen, Home):
+                await press(pilot, "escape")
+            seen = text_of(await press(pilot, "u", "n"))
+            assert "" == field(pilot, "name").value
+            assert "still here" not in seen
+
+    run(journey)
 
 
 def test_types_and_zones_are_completed_from_what_google_offers(

@@ -73,6 +73,14 @@ class FormView(VerticalScroll, can_focus=False):
         }
         return Draft(**{field: widget.value for field, widget in values.items()})
 
+    def fill(self, draft: Draft) -> None:
+        """Fill in what was typed and chosen before."""
+        for field in ORDER:
+            if field in TYPED:
+                self.typed(field).value = getattr(draft, field)
+            else:
+                self.query_one(f"#field-{field}", ChosenField).choose(getattr(draft, field))
+
     def errors(self, draft: Draft) -> dict[str, str]:
         """Return what is wrong, except with a word that is still being typed and may be offered."""
         errors = draft.errors()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tpustarter.cloud.clock import Clock
     from tpustarter.learning.drafts import Draft
     from tpustarter.tui.failed import Failed
+    from tpustarter.tui.tpu_form import Draft as TpuDraft
 
     Connect = Callable[[str, Clock], Client]
 
@@ -115,6 +116,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
         self.edits: dict[tuple[str, str], Draft | None] = {}
         """What was typed since the start, by lesson and block; null for the lesson's code."""
+        self.tpu_draft: TpuDraft | None = None
+        """What was typed into the form for a TPU, and not asked for yet."""
         self.where = self.holder = ""
         self.on_tpu: bool | None = None
         """Whether lessons and checks run on a TPU; null until the machine was looked at."""

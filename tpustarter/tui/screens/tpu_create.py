@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
@@ -49,6 +49,8 @@ Fill in what you want. The gcloud command that does the same stands below, and c
 **No request is sent** until you press Enter, read the command, and type the name. The form only
 asks Google for two lists: the zones with TPUs, and the types of the zone that you type first.
 
+What you typed is kept until you quit tpustarter, or until the TPU was asked for.
+
 * **name** is what you call it, and **type** the generation and the number, such as `v6e-8`.
 * **zones** says where to ask. Several zones are asked in turn, and at most one request exists at
   any time.
@@ -82,6 +84,8 @@ scripts and several slices.
         """What we wrote into the field of zones; null once the user has changed it."""
         self._left = threading.Event()
         """Set once nobody waits for lists any longer."""
+        self._kept: Draft | None = None
+        """What was typed when the form was left; null where nothing was."""
         self._judging: threading.Event | None = None
         """Ends the question how much of the grant is in use; null where nobody asks."""
 
@@ -91,7 +95,10 @@ scripts and several slices.
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
-        """Let the name be typed, and look where gcloud works."""
+        """Let the name be typed, or what was typed before, and look where gcloud works."""
+        self._kept = self.tutor.tpu_draft
+        if self._kept:
+            self._form.fill(self._kept)
         self._form.go_to("name")
         self._show()
         self._look()
@@ -128,7 +135,7 @@ scripts and several slices.
         """Choose the grant's tier where it has but one, and nothing else was chosen yet."""
         grant = self._place.grant
         tiers = {row.tier for row in grant.allowances} if grant else set[str]()
-        if len(tiers) == 1 and self._form.tier.value == TIERS[0]:
+        if len(tiers) == 1 and not self._kept and self._form.tier.value == TIERS[0]:
             self._form.tier.choose(tiers.pop())
 
     def _fill_zones(self, draft: Draft) -> None:
@@ -178,6 +185,7 @@ scripts and several slices.
     def _show(self) -> None:
         self._fill_zones(self._form.draft)
         draft = self._form.draft
+        self._keep(draft)
         self._form.show(draft, of_grant=bool(self._filled and self._place.grant))
         if zone := self._first_zone(draft):
             self._ask(zone)
@@ -186,6 +194,12 @@ scripts and several slices.
         lines = Stack(tpu_sheet.of_draft(draft, self._place.project, self.size.width - 4))
         self.query_one("#command", Static).update(lines)
         self.query_one("#headline", Static).update(prose(self._headline(draft)))
+
+    def _keep(self, draft: Draft) -> None:
+        """Keep what is typed for the session, so that leaving the form loses nothing."""
+        zones = draft.zones if self._filled is None else ""
+        is_typed = any((draft.name, draft.type, draft.version, zones))
+        self.tutor.tpu_draft = replace(draft, zones=zones) if is_typed else None
 
     def on_descendant_focus(self) -> None:
         """Show what Google offers for the field that is typed into, and errors of the others."""
@@ -198,7 +212,8 @@ scripts and several slices.
             return "Nothing can be sent before the lines marked with `!` are corrected."
         if missing := [field for field in ORDER if field in {*draft.missing(), *draft.errors()}]:
             named = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
-            return f"Still to fill in: {named}. Nothing is sent from here."
+            kept = "What you typed before is still here. " if self._kept else ""
+            return f"{kept}Still to fill in: {named}. Nothing is sent from here."
         if self._is_read and self._place.project is None:
             return (
                 "Nothing can be sent, because no project is known. Press Enter to see what to do."
@@ -210,7 +225,12 @@ scripts and several slices.
             return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
         if judged.is_covered:
             return "The TRC grant covers its chips. Press Enter to ask Google how many are left."
-        return "Press Enter to see once more what you ask for, before it is sent."
+        kept = (
+            "What you typed before is still here. "
+            if self._kept and self.tutor.tpu_draft == self._kept
+            else ""
+        )
+        return f"{kept}Press Enter to see once more what you ask for, before it is sent."
 
     @property
     def _now(self) -> datetime:
@@ -283,6 +303,7 @@ scripts and several slices.
     def _answered(self, judged: Judged, project: Project, *, yes: bool | None) -> None:
         """Ask for it, on a screen that takes the place of the form."""
         if yes:
+            self.tutor.tpu_draft = None
             app: Any = self.tutor
             app.switch_screen(Following(tpu_work.creating(judged.requests, project)))
 
