@@ -26,7 +26,7 @@ def more_passes(folder: Path) -> None:
 def rows_of(seen: str) -> list[str]:
     """Return the first two words of each row with a verdict, in their order."""
     words = ("FAIL", "ERROR", "RUN", "WARN", "PASS", "skip", "NOT")
-    lines = [line.split() for line in seen.splitlines()]
+    lines = [line.strip("│ ").split() for line in seen.splitlines()]
     return [" ".join(line[:2]) for line in lines if line and line[0] in words]
 
 

@@ -79,7 +79,8 @@ def test_enter_shows_then_and_now_with_lesson_and_source(
             seen = await _wait_for(pilot, f"Source: https://example.com/{address}")
             assert isinstance(pilot.app.screen, OlderClaim)
             status = ("changed", "gone")[downs]
-            assert seen.startswith(f" 000-0{number}  {status}")
+            assert f"─ 000-0{number}  {status} ─" in seen
+            seen = re.sub(" *│", "", seen)
             assert re.search(r"Then: .*\n\n.*Now: ", seen)
             for told in ("Lesson: start/hello\n", "Shown by: start/hello#again\n", "o open lesson"):
                 assert read == (told in seen), told

@@ -16,7 +16,7 @@ from tpustarter.problem import ExitCode
 from tpustarter.tui import commands
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import RELEASE, Page, Quit
+from tpustarter.tui.screens.page import FRAMED, RELEASE, Page, Quit
 from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class Starter(Tutor, inherit_bindings=False):
     """The tutor. Machine and content are arguments, so that tests bring their own."""
 
     CSS_PATH = "app.tcss"
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012  declared as Textual does
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall"), (20, "-high")]  # noqa: RUF012  as below
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (FRAMED, "-wide")]  # noqa: RUF012  declared as Textual does
     COMMAND_PALETTE_BINDING = "colon"
     COMMANDS = {commands.Commands}  # noqa: RUF012  declared as Textual does
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -56,6 +56,16 @@ def progress(results: Collection[Result], total: int) -> str:
     return f"{filled}  {done} of {total} done{wrong}"
 
 
+def tally(results: Collection[Result], total: int) -> str:
+    """Return how many checks came to what, the worst first."""
+    counts = Counter(result.status for result in results)
+    parts = [
+        f"{counts[status]} {WORDS[status].lower()}" for status in WORST_FIRST if counts[status]
+    ]
+    left = total - len(results)
+    return ", ".join([*parts, f"{left} to go"] if left else parts)
+
+
 def ended(result: Result, name: str, *, has_room: bool) -> Row:
     """Return the row of a check that has run; `name` is as wide as the others.
 

@@ -27,7 +27,7 @@ _TITLES = {
     "lessons": "List all lessons",
     "paths": "Choose a path",
     "rehearse": "Rehearse: compile for a TPU that you don't have",
-    "setup": "Set up an environment",
+    "setups": "Set up an environment",
     "tpus": "List, create and delete TPUs in Google Cloud",
     "settings": "Settings: Python, virtual devices and colours",
 }

@@ -39,7 +39,7 @@ def next_rows(known: Course, facts: Facts | None, standing: Standing | None) -> 
         yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
     elif lesson and standing:
         note = _note(visible(_place(known, standing, lesson.id)))
-        yield Row("next", f"> {visible(lesson.title)}", minutes(lesson), note)
+        yield Row("next", f"> {visible(lesson.title)}", minutes(lesson), note, hang=2)
     else:
         text = "Every lesson of this path is done. p shows the other paths."
         yield Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
@@ -69,7 +69,8 @@ def _place(known: Course, standing: Standing, lesson_id: str) -> str:
 
 def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> Iterator[Row]:
     """Yield a path: how far one is, and its stages, some of them with their lessons."""
-    yield Row(None, Content.assemble(("Path: ", "bold"), (visible(standing.path.title), "bold")))
+    name = Content.styled(visible(standing.path.title), "bold")
+    yield Row(None, Hanging(Content.styled("Path: ", "bold"), name))
     yield Row(None, Hanging(bar(standing.whole) + " ", standing.whole.words))
     for number, stage in enumerate(standing.stages):
         if not stage.title:

@@ -32,6 +32,8 @@ STATUS_STYLES = {
 
 MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
+WIDE = 98
+"""Columns of a key line from which it names more than a few: those of a terminal of 100."""
 MIN_TITLE_WIDTH = 8
 """Narrower than this a title is cut beside its figure."""
 
@@ -213,22 +215,32 @@ class Shortened(Lines):
 class KeyLine(Lines):
     """Keys in a few lines at most; those that are named last give way, help lists them all."""
 
-    def __init__(self, keys: Sequence[Content], stay: int, room: Callable[[int], int]) -> None:
+    def __init__(
+        self,
+        keys: Sequence[Content],
+        stay: int,
+        room: Callable[[int], int],
+        few: Sequence[int] | None = None,
+    ) -> None:
         """Take the keys.
 
         Args:
             keys: Each with what it does.
             stay: How many at the end go last: those that lead on from any screen.
             room: How many lines there may be, by the width.
+            few: The numbers of those that are shown on less than a wide screen; null for all.
         """
-        self._keys, self._stay, self._room = keys, stay, room
+        self._keys, self._stay, self._room, self._few = keys, stay, room, few
 
     def lines(self, width: int) -> list[Content]:
         """Return as many keys as fit."""
-        first = len(self._keys) - self._stay
         kept = list(self._keys)
+        if self._few is not None and width < WIDE:
+            kept = [key for number, key in enumerate(kept) if number in self._few]
+        first = len(self._keys) - self._stay
         for number in (*range(first - 1, 0, -1), *range(first, len(self._keys))):
             if len(Flow(kept).lines(width)) <= self._room(width):
                 break
-            kept.remove(self._keys[number])
+            if self._keys[number] in kept:
+                kept.remove(self._keys[number])
         return Flow(kept).lines(width)

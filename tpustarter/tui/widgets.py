@@ -5,7 +5,7 @@ Home needs no more than these: what takes long to load stands elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -33,6 +33,8 @@ def get_app(node: MessagePump) -> App[Any]:
 REVERSE = RichStyle(reverse=True)
 WIDE = 76
 """Columns of keys from which two lines are enough: those of a terminal of 80."""
+FEW = 5
+"""Keys that are shown on less than a wide screen; `?` lists all."""
 SHORT = 14
 """Lines of a terminal below which keys have two, however narrow it is."""
 
@@ -229,11 +231,28 @@ class Keys(Static):
         if keys != self._displayed:
             self._displayed = keys
             stay = sum(_key_rank(active.binding.key, active.node) > 0 for active in valid)
-            self.update(KeyLine([_key_and_label(*key) for key in keys], stay, self._room))
+            few = sorted(range(len(valid)), key=lambda number: _weight(valid, number))[:FEW]
+            line = KeyLine([_key_and_label(*key) for key in keys], stay, self._room, few)
+            self.update(line)
 
     def _room(self, width: int) -> int:
         """Return how many lines of keys there may be."""
         return 2 if width >= WIDE or self.screen.size.height < SHORT else 3
+
+
+def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
+    """Return how soon a key gives way where there is room for a few: what ends something stays."""
+    action = valid[number].binding.action.rpartition(".")[2]
+    has_way_back = any(active.binding.key == "escape" for active in valid)
+    if action in ("stop", "release"):
+        return 0, number
+    if valid[number].binding.key in ("enter", "escape") or action in ("help", "setup"):
+        return 1, number
+    if action.startswith("leave("):
+        return (3 if has_way_back else 1), number
+    if valid[number].binding.key.startswith("tab"):
+        return 2, 0
+    return (3 if action in ("search", "command_palette") else 2), number
 
 
 def _key_and_label(key: str, label: str) -> Content:

@@ -51,9 +51,9 @@ list, or beside it in a wide window.
   here. The last line says on which devices this was shown. Only what ran on a TPU counts for a TPU.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
+        Binding("g", "log", "log", tooltip="tpustarter check ID -v"),
         Binding("a", "again", "again", tooltip="tpustarter check ID"),
         Binding("p", "list_all", "list all", tooltip="tpustarter check -v"),
         Binding("s", "setup", "set up", tooltip="tpustarter setup jax"),
@@ -190,6 +190,7 @@ list, or beside it in a wide window.
         if not known.run:
             line = check_rows.progress(known.results.values(), len(known.checks))
             self.say(line + ", stopping" * self._stopped)
+        self.entitle("rows", check_rows.tally(known.results.values(), len(known.checks)))
         rows = self.query_one(Rows)
         follows = rows.chosen in (None, self._marked_by_us)
         mark = (ids[0] if known.run and ids else known.running) if follows else None
@@ -208,6 +209,7 @@ list, or beside it in a wide window.
 
     def _show_details(self) -> None:
         result, chosen = self._marked_result(), self.query_one(Rows).chosen or ""
+        self.entitle("details", f"{result.id}: {result.status}" if result else chosen)
         if group := self._list.folds().get(chosen):
             self.show_details(Stack(check_rows.details(chosen, group)))
         elif result is None:

@@ -56,7 +56,7 @@ name the keys that work there.
         Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
         Binding("p", "paths", "paths", tooltip="tpustarter learn --path"),
         Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
-        Binding("s", "setup", "set up", tooltip="tpustarter setup --help"),
+        Binding("s", "setups", "set up", tooltip="tpustarter setup --help"),
         Binding("u", "tpus", "TPUs", tooltip="tpustarter tpu list"),
         Binding(
             "comma",
@@ -150,6 +150,9 @@ name the keys that work there.
         rows = self.query_one(Rows)
         first_time = rows.chosen is None
         rows.show(self._rows(), highlight="next" if first_time else None)
+        if standing := self._standing():
+            part = standing.whole
+            self.entitle("home", f"{part.done} of {len(part.lessons)} lessons done")
         last = self._course.last if self._course else None
         for name, lines in (("machine", home_rows.machine_lines(self._facts)),
                             ("last", home_rows.check_lines(last))):  # fmt: skip
@@ -237,7 +240,7 @@ name the keys that work there.
         """Show all lessons."""
         self.tutor.go.to_lessons()
 
-    def action_setup(self) -> None:
+    def action_setups(self) -> None:
         """Show which environments can be made."""
         self.tutor.go.to_setups()
 

@@ -238,6 +238,8 @@ opens the marked one.
         count = sum(1 for row in rows if row.id in course.lessons)
         kind = "" if self._filter == "all" else f", {self._filter}"
         self.rename(f"Lessons{kind}: {count} of {len(course.lessons)}")
+        done = f"{len(course.done & course.lessons.keys())} of {len(course.lessons)} done"
+        self.entitle("lessons", f"found for {self._found.text}" if self._found else done)
 
     def _rows(self, course: Course) -> Iterator[Row]:
         states = STATES[self._filter]

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, cast
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import ExitCode, Problem, of_limit
+from tpustarter.terminal import visible
 from tpustarter.tui import settings
 from tpustarter.tui.lines import sentences
 from tpustarter.tui.plain import plain
@@ -27,6 +29,10 @@ RELEASE: list[BindingType] = [
     ),
 ]
 """On every screen; the second key is for where letters are typed."""
+
+
+FRAMED = 100
+"""Columns from which areas have a whole frame, as in `app.HORIZONTAL_BREAKPOINTS`."""
 
 
 class Page(Screen[None]):
@@ -64,6 +70,14 @@ class Page(Screen[None]):
     def rename(self, title: str) -> None:
         """Change the heading."""
         self.query_one(Heading).rename(title)
+
+    def entitle(self, area: str, result: str) -> None:
+        """Put what an area has come to into its frame."""
+        # A whole frame parts its title from its corners, a rule does not.
+        title = (
+            visible(result) if self.size.width >= FRAMED or not result else f" {visible(result)} "
+        )
+        self.query_one(f"#{area}").border_title = Content(title)
 
     def stop_work(self) -> bool:
         """End what runs; returns whether anything did. Comes back at once."""
@@ -124,6 +138,14 @@ class Page(Screen[None]):
         )
 
 
+class Window(VerticalScroll):
+    """A frame with a title, in front of a screen that stays in sight around it."""
+
+    def __init__(self, title: str, content: Widget) -> None:
+        super().__init__(content, id="sheet")
+        self.border_title = Content(title)
+
+
 class Sheet(ModalScreen[None]):
     """Something to read on top of a screen; any of the usual keys puts it away."""
 
@@ -139,10 +161,8 @@ class Sheet(ModalScreen[None]):
         self._content = content
 
     def compose(self) -> Iterable[Widget]:
-        """Yield heading, sheet and key line."""
-        yield Heading(self._title)
-        with VerticalScroll(id="sheet"):
-            yield self._content
+        """Yield window and key line."""
+        yield Window(self._title, self._content)
         yield Keys(markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -193,10 +213,8 @@ class Question(ModalScreen[bool]):
         self._text = text
 
     def compose(self) -> Iterable[Widget]:
-        """Yield heading, question and key line."""
-        yield Heading(self._title)
-        with VerticalScroll(id="sheet"):
-            yield Static(sentences(self._text))
+        """Yield window and key line."""
+        yield Window(self._title, Static(sentences(self._text)))
         yield Keys(markup=False)
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument

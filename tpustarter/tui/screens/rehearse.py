@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.containers import Container
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -23,6 +23,7 @@ from tpustarter.rehearsal import compiler, own_code
 from tpustarter.rehearsal.progress import about
 from tpustarter.rehearsal.run import EVERY_GENERATION, Request
 from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
@@ -30,12 +31,14 @@ from tpustarter.tui.widgets import Row, Rows
 
 NAME = "rehearse"
 """What the app keeps the screen under, so that its choices last as long as the app."""
+BESIDE = 150
+"""Columns from which more is said of what is marked, beside both lists."""
 FUNCTION, SCRIPT = "function", "script"
 CHECK_S = 1.6
 """About how long the programs of one check are compiled for one TPU, on two cores."""
 NO_COMPILER = (
-    "The TPU compiler is not installed here, and a rehearsal needs it. Press s to see how it is "
-    "set up: 400 MB to download, 1.2 GB on the disk."
+    "The TPU compiler is not installed here, and a rehearsal needs it. Press s, or run "
+    "`tpustarter setup rehearse`: 400 MB to download, 1.2 GB on the disk."
 )
 OWN = {
     FUNCTION: (
@@ -107,11 +110,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 `tpustarter setup rehearse` makes such an environment.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "setup", "set up the compiler", tooltip="tpustarter setup rehearse"),
         Binding("r", "start", "start", tooltip="tpustarter rehearse --tpu NAME,NAME"),
         Binding("a", "all", "all or none", tooltip="tpustarter rehearse"),
         Binding("tab,left,right,shift+tab", "other", "other list", key_display="Tab",
                 tooltip="programs or TPUs"),
-        Binding("s", "setup", "set up the compiler", tooltip="tpustarter setup rehearse"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
@@ -138,6 +141,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         with Container(id="choice"):
             yield ChoiceRows(id="programs")
             yield ChoiceRows(id="tpus")
+            with VerticalScroll(id="marked", can_focus=False):
+                yield Static("", id="about-marked")
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
@@ -174,7 +179,10 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _show(self, mark: str | None = None) -> None:
         self.query_one("#programs", Rows).show(self._program_rows(), highlight=mark)
         self.query_one("#tpus", Rows).show(self._tpu_rows())
-        self.query_one("#headline", Static).update(Content(self._headline()))
+        count = 1 if self._own_kind else len(self._chosen_checks)
+        self.entitle("programs", f"{count} chosen")
+        self.entitle("tpus", f"{len(self._tpus)} of {len(TOPOLOGIES)} chosen")
+        self.query_one("#headline", Static).update(typed(prose(self._headline())))
         self.refresh_bindings()
 
     def _program_rows(self) -> Iterator[Row]:
@@ -282,7 +290,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._show()
 
     @on(Input.Submitted)
-    def typed(self, event: Input.Submitted) -> None:
+    def submitted(self, event: Input.Submitted) -> None:
         """Look at the file that was typed."""
         self._read(self._typing, event.value)
 
@@ -319,14 +327,40 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         else:
             self.dismiss()
 
+    @on(Rows.OptionHighlighted)
+    def describe(self) -> None:
+        """Say more about what is marked, where there is room for it."""
+        name = self._marked_name()
+        self.entitle("marked", name if name not in OWN else "your program")
+        self.query_one("#about-marked", Static).update(Stack(self._about(name)))
+
+    def _about(self, name: str) -> Iterator[Lines]:
+        if name in OWN:
+            text, example, how = OWN[name]
+            yield Hanging("what     ", text)
+            yield Hanging("type     ", how)
+            yield Hanging("example  ", example)
+        for check in self._checks:
+            if check.id == name:
+                yield Hanging("claim    ", prose(check.title))
+                yield Hanging("lesson   ", visible(check.lesson))
+                yield Hanging("command  ", f"tpustarter rehearse {visible(name)}")
+        for topology in TOPOLOGIES:
+            if topology.name == name:
+                yield Hanging("devices  ", str(topology.devices))
+                yield Hanging("memory   ", f"{topology.hbm_gib_per_device:.2f} GiB of each device")
+                yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
+
     def on_descendant_focus(self) -> None:
         """With room for one list only, show the one that is used."""
         self.set_class(self._on_tpus, "-on-tpus")
+        self.describe()
         self.refresh_bindings()
 
     def on_resize(self) -> None:
         """Put the lists beside each other where there is room."""
         self.set_class(self.size.width < NARROW, "-narrow")
+        self.set_class(self.size.width >= BESIDE, "-beside")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""

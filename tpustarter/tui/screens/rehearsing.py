@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
@@ -250,6 +251,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         """Paint the table, the details and how far it is."""
         names = self.query_one(Table).show_known()
         self.query_one("#tpu-names", Static).update(names)
+        counts = Counter(str(result["status"]) for result in self._answers.results)
+        self.entitle("table", ", ".join(f"{n} {said}" for said, n in counts.items()))
         if not self._failed:
             self.say(self._headline())
         self._show_details()
@@ -267,6 +270,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
     def _show_details(self) -> None:
         table = self.query_one(Table)
         program, tpu = table.program, table.tpu
+        self.entitle("details", f"for {tpu}" if program else "")
         if self._view == "script":
             pieces = details.describe_script(self._functions, self._remarks, self._tail.text)
             self.show_details(Stack(pieces))

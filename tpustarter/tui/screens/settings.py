@@ -9,16 +9,17 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from tpustarter.checking import interpreters
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import facts, settings
 from tpustarter.tui.facts import Facts
-from tpustarter.tui.lines import Hanging
+from tpustarter.tui.lines import Hanging, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.settings import Settings
@@ -26,6 +27,26 @@ from tpustarter.tui.theme import COLOURS
 from tpustarter.tui.widgets import Row, Rows
 
 DEVICES = (None, 1, 2, 4, 8, 16)
+
+
+BESIDE = 120
+"""Columns from which it is said beside the list what a setting is for."""
+PYTHON = (
+    "The Python that you choose runs lessons and checks. With `automatic`, tpustarter takes the "
+    "first that it finds of the active environment, `./.venv`, what set-up made, the Python that "
+    "tpustarter itself runs in, and `python3`. The command `tpustarter check` follows this choice "
+    "too, unless you pass `--python`."
+)
+VIRTUAL = (
+    "These are CPU devices that stand in for TPU cores. If you choose a number, they are used on a "
+    "machine with a TPU too, and then nothing counts as tested on a TPU."
+)
+SEEN = (
+    "Choose `dark` or `light` if tpustarter took your terminal for the other. Without colours "
+    "nothing is lost, because every colour repeats what a word says."
+)
+ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "plain": SEEN}
+"""What a setting is for, by the first half of the ids of its rows."""
 
 
 class SettingRows(Rows):
@@ -47,17 +68,12 @@ class PathLine(Input):
 class Choices(Page):
     """What can be chosen; every choice is remembered at once."""
 
-    HELP = """
-Enter chooses the marked line, and a star marks what is chosen.
+    HELP = f"""
+Enter chooses the marked line, and a star marks what is chosen. Each choice is kept at once.
 
-* **Python** is the one that runs lessons and checks. With `automatic`, tpustarter takes the first
-  that it finds of the active environment, `./.venv`, what set-up made, the Python that tpustarter
-  itself runs in, and `python3`. `tpustarter check` follows this choice too, unless you pass
-  `--python`.
-* **Virtual devices** are CPU devices that stand in for TPU cores. If you choose a number, they are
-  used on a machine with a TPU too, and then nothing counts as tested on a TPU.
-* **Colours**: choose `dark` or `light` if tpustarter took your terminal for the other. Without
-  colours nothing is lost, because every colour repeats what a word says.
+* **Python**: {PYTHON}
+* **Virtual CPU devices**: {VIRTUAL}
+* **Colours**: {SEEN}
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "add", "another Python", tooltip="tpustarter check --python PATH"),
@@ -73,7 +89,19 @@ Enter chooses the marked line, and a star marks what is chosen.
         path.cursor_blink = False
         path.border_title = "another Python"
         path.display = False
-        return (path, SettingRows(id="settings"))
+        about = VerticalScroll(Static(id="about-setting"), id="detail")
+        about.can_focus = False
+        return (path, Horizontal(SettingRows(id="settings"), about, id="shelf"))
+
+    def on_resize(self) -> None:
+        """Say what a setting is for, where there is room beside the list."""
+        self.set_class(self.size.width >= BESIDE, "-beside")
+
+    @on(Rows.OptionHighlighted)
+    def describe(self, event: Rows.OptionHighlighted) -> None:
+        """Say what the marked setting is for."""
+        kind = str(event.option_id).partition(":")[0]
+        self.query_one("#about-setting", Static).update(typed(prose(ABOUT.get(kind, ""))))
 
     def on_mount(self) -> None:
         """Look for Pythons in the background."""
@@ -156,7 +184,7 @@ Enter chooses the marked line, and a star marks what is chosen.
         self.set_focus(path)
 
     @on(Input.Submitted)
-    def typed(self, event: Input.Submitted) -> None:
+    def submitted(self, event: Input.Submitted) -> None:
         """Choose the Python that was typed."""
         try:
             chosen, _ = interpreters.choose(event.value, self.tutor.machine.env, Path.cwd())

@@ -183,6 +183,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         open_id = next((step.id for step in setup.steps if step.state != "done"), None)
         mark = self._running_step or failed_id or (open_id if rows.chosen is None else None)
         rows.show([self._row(setup, step) for step in setup.steps], highlight=mark)
+        done = sum(step.state == "done" for step in setup.steps)
+        self.entitle("rows", f"{done} of {len(setup.steps)} steps done")
         self._show_details()
         if not self._busy:
             self.say(self._summary(setup))
@@ -231,6 +233,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     def _show_details(self) -> None:
         step = self._marked_step()
+        self.entitle("details", step.title if step else "")
         if step is None:
             self.show_details("")
         elif step.id == self._running_step:

@@ -103,6 +103,8 @@ you have seen its commands and pressed `y`.
         self._setups = {one.profile.name: one for one in message.what}
         rows = self.query_one(Rows)
         rows.show([*self._rows()], highlight=rows.chosen or next(iter(self._setups)))
+        ready = sum(one.state == "ready" for one in self._setups.values())
+        self.entitle("rows", f"{ready} of {len(self._setups)} ready")
         self.say("Enter shows what would be run. Nothing runs before you have seen it.")
         self._show_details()
         self.refresh_bindings()
@@ -124,6 +126,7 @@ you have seen its commands and pressed `y`.
     @on(Rows.OptionHighlighted)
     def _show_details(self) -> None:
         one = self._setups.get(self.query_one(Rows).chosen or "")
+        self.entitle("details", one.profile.name if one else "")
         self.show_details(Stack(_details(one)) if one else "")
 
     def action_details(self) -> None:

@@ -1,0 +1,111 @@
+"""Areas and windows: frames that say what came out, few keys, and both halves of a wide screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widget import Widget
+
+from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.tui.widgets import FEW, Keys
+
+
+@pytest.mark.parametrize(("size", "corner"), [((120, 40), "╭─ "), ((80, 24), "─ ")])
+def test_frames_say_what_came_out(tmp_path: Path, size: tuple[int, int], corner: str) -> None:
+    """A whole frame on a wide screen, a rule on a narrow one, and none on a low one."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            assert f"{corner}0 of 2 lessons done ─" in on_screen(pilot.app)
+            seen = await press(pilot, "c")
+            assert f"{corner}1 fail, 1 warn, 1 pass ─" in seen
+            assert f"{corner}host.fails: fail ─" in seen
+            assert f"{corner}host.warns: warn ─" in await press(pilot, "down")
+            await pilot.resize_terminal(60, 15)
+            assert "1 fail, 1 warn" not in await press(pilot, "up")
+
+    run(journey)
+
+
+def test_the_area_in_use_is_coloured(tmp_path: Path) -> None:
+    """The list or the details, whichever takes the keys."""
+
+    def colour(area: Widget) -> object:
+        return area.styles.border_top[1]
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 40)) as pilot:
+            await press(pilot, "c")
+            rows, details = (pilot.app.screen.query_one(name) for name in ("#rows", "#details"))
+            used, other = colour(rows), colour(details)
+            assert used != other
+            await press(pilot, "enter")
+            assert used == colour(details)
+            await press(pilot, "escape")
+            assert (used, other) == (colour(rows), colour(details))
+
+    run(journey)
+
+
+def test_a_screen_of_80_columns_names_few_keys_and_help_the_others(tmp_path: Path) -> None:
+    """One line of them, with the way on, the way back and help; a wide screen has room for all."""
+    screens = ([], ["l"], ["c"], ["r"], ["comma"], ["s"], ["p"])
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            for keys in screens:
+                await press(pilot, *keys)
+                line = pilot.app.screen.query_one(Keys)
+                assert 1 == line.content_size.height, keys
+                named = line.render().lines(76)[0].plain.split("  ")  # type: ignore[union-attr]
+                assert len(named) <= FEW, keys
+                assert "? help" in named, keys
+                assert {"q quit", "Esc back"} & {*named}, keys
+                await press(pilot, *["escape"] * len(keys))
+            assert "rehearse" not in on_screen(pilot.app).splitlines()[-1]
+            await press(pilot, "question_mark")
+            assert "tpustarter rehearse" in await press(pilot, "end")
+            await pilot.resize_terminal(120, 40)
+            assert "r rehearse" in await press(pilot, "escape")
+
+    run(journey)
+
+
+def test_help_is_a_window_and_the_screen_stays_in_sight(tmp_path: Path) -> None:
+    """On a low terminal it takes all of it; a question is a window too."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            behind = on_screen(pilot.app).splitlines()
+            seen = await press(pilot, "question_mark")
+            assert "╭─ Help ─" in seen
+            assert behind[0] == seen.splitlines()[0]
+            assert "> Hello" in behind[3]
+            assert "your next step" in seen
+            await press(pilot, "escape")
+            seen = await press(pilot, "ctrl+c")
+            assert "╭─ Quit tpustarter? ─" in seen
+            assert "> Hello" in seen
+            await press(pilot, "n")
+            await pilot.resize_terminal(60, 12)
+            assert "╭" not in await press(pilot, "question_mark")
+
+    run(journey)
+
+
+def test_what_a_setting_is_for_stands_beside_it(tmp_path: Path) -> None:
+    """On a wide screen; a narrow one has it in the help."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(200, 50)) as pilot:
+            seen = await press(pilot, "comma")
+            assert "The Python that you choose runs lessons and checks." in seen
+            assert "stand in for TPU cores" in await press(pilot, *["down"] * 3)
+            await pilot.resize_terminal(80, 24)
+            assert "stand in for TPU cores" not in await press(pilot, "up", "down")
+            assert "stand in for TPU cores" in " ".join(
+                (await press(pilot, "question_mark")).replace("│", " ").split()
+            )
+
+    run(journey)
