@@ -15,7 +15,9 @@ SOURCE = "https://www.tensorflow.org/xla"
 AFTER = ["tensorflow.devices_visible"]
 
 EXACT = "report it to tensorflow/tensorflow, because whole numbers are exact in both"
-WHOLE = "move what XLA cannot compile (`tf.where`, `tf.unique`, strings) out of the function"
+WHOLE = (
+    "move what XLA cannot compile, such as strings and `tf.py_function`, into the input pipeline"
+)
 WIDTH = 32
 
 

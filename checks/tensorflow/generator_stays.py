@@ -52,7 +52,9 @@ def elsewhere(make):
     """Return what a new process prints that runs the pipeline, or the end of its error."""
     with tempfile.TemporaryDirectory(prefix="tpustarter-pipeline-") as folder:
         tf.saved_model.save(Pipeline(make), folder)
-        env = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        env = {**os.environ, "TPU_LOAD_LIBRARY": "0", "CUDA_VISIBLE_DEVICES": "-1",
+               "TF_CPP_MIN_LOG_LEVEL": "3"}  # fmt: skip
+        # The TPU belongs to this process, and the build for TPUs asks for it when it is imported.
         done = subprocess.run(
             [sys.executable, "-c", WORKER, folder], env=env, capture_output=True, text=True,
             timeout=TIMEOUT_S / 3, check=False,

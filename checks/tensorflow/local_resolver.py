@@ -17,11 +17,13 @@ SOURCE = (
 )
 AFTER = ["tensorflow.package"]
 
-NAMES = ("TPU_NAME", "COLAB_TPU_ADDR", "CLOUD_TPU_NAME")
-"""Variables from which it takes a name where none is given."""
+NAMES = ("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "TPU_NAME")
+"""Variables from which it takes a name where none is given: tensorflow/python/tpu/client/client.py
+of 2.20.0 reads them in this order."""
 MESSAGE = "Please provide a TPU Name to connect to."
 LOCAL = 'on a TPU VM write `TPUClusterResolver(tpu="local")`; without "local" it looks elsewhere'
-UNSET = "run `unset {}`, because it names a TPU Node, and TPU Nodes no longer exist"
+UNSET = "run `unset {}`, or `export {}=local`, because a resolver without a name looks for that TPU"
+UNSET += " on another machine"
 
 
 def local():
@@ -48,8 +50,9 @@ def run():
     yield compare("TF-RESOLVER-HOSTS", "other hosts that it names", len(hosts), 0, hint=LOCAL)
     named = [name for name in NAMES if os.environ.get(name)]
     for name in named:
-        yield Finding("TF-RESOLVER-NAMED", "variable that names another TPU", "warn", name,
-                      hint=UNSET.format(name))  # fmt: skip
+        if os.environ[name] != "local":
+            yield Finding("TF-RESOLVER-NAMED", "variable that names another TPU", "warn", name,
+                          hint=UNSET.format(name, name))  # fmt: skip
     if not named:
         yield compare("TF-RESOLVER-NAMELESS", "error of a resolver without a name", nameless(),
                       MESSAGE, hint=LOCAL)  # fmt: skip

@@ -83,6 +83,21 @@ def test_on_a_tpu_a_build_without_tpu_support_fails(
     assert "CPU" == tf.config.list_logical_devices()[0].device_type
 
 
+@pytest.mark.parametrize(
+    ("name", "verdicts"), [("grpc://10.0.0.2:8470", ["warn"]), ("my-tpu", ["warn"]), ("local", [])]
+)
+def test_a_variable_that_names_another_tpu_is_told(
+    name: str, verdicts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Google's tutorials set it to `local`, which is right on a TPU VM."""
+    monkeypatch.setenv("TPU_NAME", name)
+    found = judging.findings(judging.module_of("tensorflow", "local_resolver"))
+    told = [one for one in found if one["code"] == "TF-RESOLVER-NAMED"]
+
+    assert verdicts == [one["verdict"] for one in told]
+    assert all("unset TPU_NAME" in one["hint"] for one in told)
+
+
 def test_without_weights_the_padded_metric_is_another() -> None:
     """What the padding would do to the figure that people report."""
     found = {one["code"]: one for one in judging.findings(
