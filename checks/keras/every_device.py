@@ -13,7 +13,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 3
-LESSON = "jax/every-device"
+LESSON = "tensorflow/keras-on-jax"
 SOURCE = "https://keras.io/api/distribution/data_parallel/"
 AFTER = ["keras.backend"]
 

@@ -11,7 +11,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 2
-LESSON = "jax/train-a-model"
+LESSON = "tensorflow/keras-on-jax"
 SOURCE = "https://keras.io/guides/custom_train_step_in_jax/"
 AFTER = ["keras.backend"]
 

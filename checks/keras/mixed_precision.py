@@ -11,7 +11,7 @@ LEVEL = "quick"
 NEEDS = {}
 TIMEOUT_S = 240
 ESTIMATE_S = 1
-LESSON = "jax/precision"
+LESSON = "tensorflow/keras-on-jax"
 SOURCE = "https://keras.io/api/mixed_precision/"
 AFTER = ["keras.backend"]
 

@@ -19,7 +19,7 @@ LEVEL = "full"
 NEEDS = {}
 TIMEOUT_S = 180
 ESTIMATE_S = 6
-LESSON = "jax/save-parameters"
+LESSON = "tensorflow/keras-on-jax"
 SOURCE = "https://keras.io/guides/serialization_and_saving/"
 AFTER = ["keras.backend"]
 
