@@ -27,6 +27,15 @@ DEVICES = """\
 import os
 
 """
+LOGICAL_DEVICES = """\
+# Without a TPU, 8 logical CPU devices stand in for one. Run this first.
+import tensorflow as tf
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+eight = [tf.config.LogicalDeviceConfiguration()] * 8
+tf.config.set_logical_device_configuration(cpu, eight)
+"""
+"""No variable tells TensorFlow how many there should be."""
 PLOT = """\
 import matplotlib.pyplot as plt
 
@@ -76,6 +85,8 @@ def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
     if known and known.counts:
         lines = [f'os.environ.setdefault("{name}", "8")\n' for name in known.counts]
         yield _code_cell(DEVICES + "".join(lines))
+    if lesson.framework == "tensorflow":
+        yield _code_cell(LOGICAL_DEVICES)
     for name, content in code_files.read(lesson).items():
         cell = _code_cell(f"%%writefile {name}\n{content}")
         cell["source"] += "\n"  # the file is what stands here, to its last line end
