@@ -1,0 +1,70 @@
+"""Every lesson of the track runs as a notebook, in a kernel as Jupyter has; none of it on a TPU.
+
+Its exercises fail as shipped, by their assertion, and pass with the solution that stands below.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="This Python has no Jupyter; the lane's has.")
+nbclient = pytest.importorskip("nbclient", reason="This Python has no Jupyter; the lane's has.")
+if not importlib.util.find_spec("keras"):
+    pytest.skip("This Python has no Keras; the lane's has.", allow_module_level=True)
+
+from tests.support import shipped  # noqa: E402  nothing of it without Keras
+from tpustarter.content import Lesson  # noqa: E402
+from tpustarter.learning import exercises  # noqa: E402
+from tpustarter.learning.blocks import blocks_of  # noqa: E402
+from tpustarter.learning.expected import mismatch  # noqa: E402
+
+HERE = "tensorflow" if importlib.util.find_spec("tensorflow") else "keras"
+"""Keras with JAX is in an environment without TensorFlow."""
+LESSONS = [one for one in shipped.lessons(HERE) if one.id.startswith("tensorflow/")]
+
+
+def printed(cell: Any) -> str:
+    """Return what a cell wrote to stdout, where TensorFlow also logs if it is in a notebook."""
+    text = "".join(one["text"] for one in cell.outputs if one.get("name") == "stdout")
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(("INFO:", "WARNING:")))
+
+
+def errors(cell: Any) -> list[str]:
+    """Return the names of what a cell raised: one, or none."""
+    return [one["ename"] for one in cell.outputs if one.output_type == "error"]
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
+def test_a_notebook_prints_what_the_lesson_says_and_judges_its_exercises(
+    lesson: Lesson, tmp_path: Path
+) -> None:
+    """Written by the command line, and run from its first cell to its last."""
+    file = tmp_path / "lesson.ipynb"
+    command = [sys.executable, "-m", "tpustarter", "learn", lesson.id, "--notebook", str(file)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    book = nbformat.read(file, as_version=4)
+    client = nbclient.NotebookClient(
+        book, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    with client.setup_kernel():
+        for index, cell in enumerate(book.cells):
+            client.execute_cell(cell, index)  # raises, but where a cell is there to fail
+        for block in blocks_of(lesson):
+            cell = next(cell for cell in book.cells if cell.source == block.code.rstrip("\n"))
+            expected = block.expected_on("cpu")
+            if not block.is_try and expected:
+                assert mismatch(expected, printed(cell)) is None, printed(cell)
+        for one in exercises.read(lesson):
+            index = next(
+                n for n, cell in enumerate(book.cells) if one.judged.rstrip("\n") in cell.source
+            )
+            assert errors(book.cells[index]) == ["AssertionError"], one.id
+            solved = nbformat.v4.new_code_cell(one.solution + one.judged)
+            client.execute_cell(solved, index)
