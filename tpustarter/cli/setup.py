@@ -53,7 +53,7 @@ def setup(
       tensorflow   TensorFlow 2.20.0, the last with support for TPUs
       keras        Keras 3 on JAX, where TensorFlow programs can go on
       jupyter      notebooks with JAX, for a browser here or elsewhere
-      colab        the same, for notebooks on Colab's page
+      colab        notebooks on Colab's page, computed by this machine
       profiler     XProf in TensorBoard, which shows traces in a browser
 
     You see the plan first, with the reason for every command and what it changes.

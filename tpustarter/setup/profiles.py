@@ -158,7 +158,7 @@ PROFILES = {
         ),
         Profile(
             name="colab",
-            meaning="the same, for notebooks on Colab's page",
+            meaning="notebooks on Colab's page, computed by this machine",
             folder="tpu-colab",
             command="serve",
             key=environments.COLAB,

@@ -65,6 +65,8 @@ def jupyter_words(
     return (str(folder / "bin/jupyter-notebook"),
             "--Application.log_level=WARN",
             "--LanguageServerManager.autodetect=False",  # which would start npm, where there is one
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+            "--LabApp.news_url=None",  # its page would ask other hosts for news
             *(f"--ServerApp.{name}={value}" for name, value in options.items()))  # fmt: skip
 
 
