@@ -95,6 +95,32 @@ def test_what_is_compiled_now_for_the_first_time_is_no_quick_one() -> None:
     assert progress.left_s == pytest.approx(50 / 4 + 50 + 3 * 2)
 
 
+def test_a_check_of_many_programs_is_judged_by_those_that_are_done() -> None:
+    """A fifth of the slow check took 60 s, for two processes at once; quick ones say nothing."""
+    tasks = [(name, tpu) for tpu in ("v6e-8", "v5e-8") for name in ("slow", "a", "b", "c")]
+    progress, clock = given(*tasks)
+    progress.follow(Working("one", "v6e-8", 0.0, "slow"))
+    for name, tpu in (*tasks[1:4], *tasks[5:]):
+        compiled(progress, clock, name, tpu, 5.0)
+    progress.follow(Working("one", "v5e-8", 0.0, "slow"))
+    clock.now += 30
+    progress.follow(Working("two", "v6e-8", 0.0, "slow", 0.2))
+
+    assert progress.left_s == pytest.approx(300 - 30), "the second began 30 s later"
+
+
+def test_a_check_that_takes_longer_than_for_another_tpu_is_judged_by_its_programs() -> None:
+    """It took 20 s for v2-8, and half of it has taken 80 s for v6e-8."""
+    progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v6e-8") for name in ("slow", "a")))
+    for name, tpu in (("slow", "v2-8"), ("a", "v2-8"), ("a", "v6e-8")):
+        compiled(progress, clock, name, tpu, 20.0)
+    progress.follow(Working("one", "v6e-8", 0.0, "slow"))
+    clock.now += 80
+    progress.follow(Working("two", "v6e-8", 0.0, "slow", 0.5))
+
+    assert progress.left_s == pytest.approx(80)
+
+
 def test_something_is_left_while_the_last_one_is_compiled() -> None:
     """However long the last task takes, the line goes on to name a time, and a longer one."""
     progress, clock = given(*((name, "v6e-8") for name in "abcd"))

@@ -56,10 +56,11 @@ def serve(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         programs = list(_programs(command, devices))
     except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
         return {"outcome": "exception", "detail": clip(describe(error))}
-    for name, lower in programs:
+    for number, (name, lower) in enumerate(programs):
         if name in command["done"] or name not in command.get("only", [name]):
             continue
-        emit({"event": "compiling", "id": command["id"], "program": name})
+        share = number / len(programs)
+        emit({"event": "compiling", "id": command["id"], "program": name, "share": share})
         result = _rehearse(name, lower, command)
         emit({"event": "rehearsed", "id": command["id"], "result": result})
     return {"outcome": "done"}

@@ -71,6 +71,8 @@ class Working:
     seconds: float
     check: str | None = None
     """Whose program it is, if it is a check's."""
+    share: float = 0.0
+    """How many of the task's programs are done, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Compiler:
             elif event["event"] == "compiling":
                 program = compiling = str(event["program"])
                 began, limit_s, what = time.monotonic(), self._timeout_s, "not compiled"
-                yield Working(program, task.tpu, 0.0, check)
+                yield Working(program, task.tpu, 0.0, check, float(event.get("share", 0)))
             elif event["event"] == "rehearsed":
                 done.append(program)
                 yield from self._explain_memory(task, self._session.redact.value(event["result"]))

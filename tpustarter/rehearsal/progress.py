@@ -4,6 +4,7 @@ A few checks take a hundred times as long as the others, and they come once for 
 is expected to take as long as the same check took for other TPUs, and the TPUs that differ most are
 compiled for first (`outermost_first`). Those in the middle come last. Neither the oldest nor the
 newest is like them for every check, so the nearest TPU on each side counts, not the average of all.
+Where no TPU is done with a check, the programs that are done say how long the rest of it will take.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class Progress:
     _waiting: Counter[Key] = field(default_factory=Counter[Key])
     _running: dict[Key, float] = field(default_factory=dict[Key, float])
     """When each task that is compiled now began."""
+    _shares: dict[Key, float] = field(default_factory=dict[Key, float])
+    """How many of the programs of each of these are done, from 0 to 1."""
     _most_running: int = 1
     _stored: set[Key] = field(default_factory=set[Key])
     """Tasks with a stored answer: how long they take says nothing about the others."""
@@ -66,7 +69,9 @@ class Progress:
     def follow(self, event: object) -> None:
         """Count a task that is done, and remember what is compiled now."""
         if isinstance(event, Working):
-            self._start((event.program, event.check or event.program), event.tpu)
+            key = self._start((event.program, event.check or event.program), event.tpu)
+            if key and event.share:
+                self._shares[key] = event.share
         elif isinstance(event, Finished):
             self.done += 1
             self._end((event.program, event.tpu))
@@ -75,7 +80,7 @@ class Progress:
             if result["cached"]:
                 self._stored |= {(result[name], result["tpu"]) for name in ("check", "program")}
 
-    def _start(self, names: tuple[str, str], tpu: str) -> None:
+    def _start(self, names: tuple[str, str], tpu: str) -> Key | None:
         """Note when a task began; it has the name of its program, or of the check."""
         keys = [(name, tpu) for name in names]
         waiting = [key for key in keys if self._waiting[key] > 0]
@@ -83,6 +88,7 @@ class Progress:
             self._waiting[waiting[0]] -= 1
             self._running[waiting[0]] = self.clock()
             self._most_running = max(self._most_running, len(self._running))
+        return next((key for key in keys if key in self._running), None)
 
     def _end(self, key: Key) -> None:
         began = self._running.pop(key, None)
@@ -114,19 +120,25 @@ class Progress:
 
     def _left_of(self, key: Key, began: float) -> float:
         """Return how much longer a task should take that is compiled now."""
-        passed_s = self.clock() - began
-        return max(self._expected_s(key) - passed_s, OVERDUE * passed_s)
+        passed_s, share = self.clock() - began, self._shares.get(key, 0.0)
+        expected_s, least_s = self._expected_s(key), OVERDUE * passed_s
+        if share and passed_s >= expected_s:
+            least_s = passed_s / share - passed_s
+        return max(expected_s - passed_s, least_s)
 
     def _expected_s(self, key: Key) -> float:
         """Return how long a task should take: as for the nearest TPUs, or as the average of all."""
         name, tpu = key
         took = [dict(several) for several in list(self._took.values())]
         usual = self._nearest_s(dict(self._took.get(name, {})), tpu)
+        running = [(self.clock() - began, self._shares.get(key, 0.0))
+                   for key, began in list(self._running.items()) if key[0] == name]  # fmt: skip
+        if usual is None and (projected := [passed / share for passed, share in running if share]):
+            return max(projected)
         if usual is None:
             usual = statistics.fmean(seconds for several in took for seconds in several.values())
         # What is compiled now for the first time has taken this long already.
-        now = [self.clock() - began for key, began in list(self._running.items()) if key[0] == name]
-        return max(usual, *now, 0.0)
+        return max(usual, *(passed for passed, _ in running), 0.0)
 
     def _nearest_s(self, took: dict[str, float], tpu: str) -> float | None:
         """Return what a check took for the next older and the next newer TPU, on average."""
