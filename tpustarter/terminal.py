@@ -119,7 +119,7 @@ def fold(text: str, stream: Any) -> str:
 def _folded(line: str, columns: int) -> list[str]:
     if len(line) <= columns or "\x1b" in line:
         return [line]
-    if begins := re.match(rf"(?:.*  )?(?={re.escape(command())} )|(?:do|or) {{2,}}", line):
+    if begins := re.match(rf"(?:.*  )?(?={re.escape(command())} )|(?:do|or) {{2,}}|\s*\$ ", line):
         first, *rest = continued(line[begins.end() :], columns - begins.end())
         return [f"{begins[0]}{first}", *(f"{'':{begins.end()}}{row}" for row in rest)]
     if _LAID_OUT.match(line):

@@ -286,7 +286,7 @@ def test_the_command_makes_shows_and_undoes_it(machine: host.Machine) -> None:
     )
 
     assert plan.stdout == dry.stdout
-    assert plan.stdout.startswith("How jax with libtpu gets into ~/tpu-rehearse.")
+    assert plan.stdout.startswith("This is the plan to install jax with libtpu in ~/tpu-rehearse.")
     assert (
         "To run the steps that are left: tpustarter setup rehearse --yes"
         == plan.stdout.splitlines()[-1]

@@ -85,7 +85,9 @@ def setup(
 def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
     """Yield the plan, and the one command that comes next."""
     packages = " with ".join(plan.profile.packages)
-    yield from wrap(f"How {packages} gets into {plan.short(plan.folder)}. Nothing was run.")
+    yield from wrap(
+        f"This is the plan to install {packages} in {plan.short(plan.folder)}. Nothing was run."
+    )
     for step in plan.steps:
         yield ""
         yield from _describe_step(step, plan)

@@ -209,12 +209,11 @@ def named(name: str) -> Profile:
         if name == profile.framework:
             return profile
     if name not in PROFILES:
-        choices = ", ".join(
-            f"`{profile.name}` ({profile.meaning})" for profile in PROFILES.values()
-        )
+        width = max(map(len, PROFILES))
+        choices = "".join(f"\n  {one.name:<{width}}  {one.meaning}" for one in PROFILES.values())
         raise Problem(
             f"there is no set-up profile `{name}`",
-            hint=f"the profiles are: {choices}",
+            hint=f"name one of these:{choices}",
             code=ExitCode.USAGE,
         )
     return PROFILES[name]
