@@ -153,6 +153,8 @@ def test_on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() -> None:
         text = tty.until(lambda text: "The same without questions" in text)
 
         assert 0 == tty.end()
+        assert b"Question 1 of 3\r\n" in tty.written
+        assert b"Question 3 of 3\r\n" in tty.written
         assert "Take TorchTPU (torch_tpu)." in text
 
 

@@ -190,7 +190,9 @@ def _show_and_write(made: Any, folder: Path, *, yes: bool) -> None:
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         click.echo("Nothing was written. `tpustarter report --yes` writes it.", err=True)
         return
-    if not yes and not click.confirm("Write this report? Nothing is sent", default=False, err=True):
+    if not yes and not click.confirm(
+        "Nothing is sent. Write this report?", default=False, err=True
+    ):
         click.echo("Nothing was written.", err=True)
         return
     packed = bundle.write(made, folder)

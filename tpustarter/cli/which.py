@@ -43,7 +43,9 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
         unanswered = [question for question in guide.questions if question.id not in answers]
         if unanswered and not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise _nobody_to_ask(guide, unanswered)
-        for question in unanswered:
+        for number, question in enumerate(unanswered, 1):
+            if len(unanswered) > 1:
+                click.echo(f"\nQuestion {number} of {len(unanswered)}", err=True, nl=False)
             answers[question.id] = _ask(question)
         advice = which.advise(guide, answers)
         if as_json:
