@@ -128,7 +128,8 @@ def make_strategy():
 rng = np.random.default_rng(0)
 images, labels = draw_clothing(400, rng)
 test_images, test_labels = draw_clothing(101, rng)
-strategy = make_strategy()
+if "strategy" not in globals():  # one a process, also in a notebook
+    strategy = make_strategy()
 replicas = strategy.num_replicas_in_sync
 rows = ROWS_PER_REPLICA * replicas
 

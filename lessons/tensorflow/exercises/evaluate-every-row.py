@@ -10,9 +10,10 @@ import numpy as np
 import tensorflow as tf
 
 BATCH = 32
-strategy = tf.distribute.MirroredStrategy(
-    tf.config.list_logical_devices("CPU")
-)
+if "strategy" not in globals():  # one a process, also in a notebook
+    strategy = tf.distribute.MirroredStrategy(
+        tf.config.list_logical_devices("CPU")
+    )
 with strategy.scope():
     metric = tf.keras.metrics.BinaryAccuracy()
 

@@ -126,7 +126,8 @@ def make_strategy():
     return tf.distribute.TPUStrategy(resolver)
 
 
-strategy = make_strategy()
+if "strategy" not in globals():  # one a process, also in a notebook
+    strategy = make_strategy()
 on_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
 size, products = (4096, 100) if on_tpu else (256, 20)
 

@@ -76,9 +76,10 @@ class KeepWeights(tf.keras.callbacks.Callback):
         self.weights.append(self.model.get_weights()[0])
 
 
-strategy = tf.distribute.MirroredStrategy(
-    tf.config.list_logical_devices("CPU")
-)
+if "strategy" not in globals():  # one a process, also in a notebook
+    strategy = tf.distribute.MirroredStrategy(
+        tf.config.list_logical_devices("CPU")
+    )
 with strategy.scope():
     model = tf.keras.Sequential(
         [tf.keras.Input((4,)), tf.keras.layers.Dense(3, use_bias=False)]

@@ -150,7 +150,8 @@ assert all(
 ), message
 
 tf.keras.utils.set_random_seed(0)
-strategy = make_strategy()
+if "strategy" not in globals():  # one a process, also in a notebook
+    strategy = make_strategy()
 with strategy.scope():
     trained = make_model()
     trained.compile(

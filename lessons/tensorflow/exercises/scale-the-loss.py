@@ -9,9 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 GLOBAL_BATCH = 64
-strategy = tf.distribute.MirroredStrategy(
-    tf.config.list_logical_devices("CPU")
-)
+if "strategy" not in globals():  # one a process, also in a notebook
+    strategy = tf.distribute.MirroredStrategy(
+        tf.config.list_logical_devices("CPU")
+    )
 with strategy.scope():
     weights = tf.Variable(tf.zeros(4))
 
