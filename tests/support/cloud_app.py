@@ -84,4 +84,4 @@ def made(cloud: FakeCloud, name: str, state: str, error: tuple[int, str] | None 
 
 def text_of(seen: str) -> str:
     """Return a screen as one line, so that a sentence is found wherever it was broken."""
-    return " ".join(seen.split())
+    return " ".join(seen.replace("│", " ").split())

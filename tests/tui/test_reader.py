@@ -374,7 +374,7 @@ def test_search_finds_words_of_the_glossary(tmp_path: Path) -> None:
             seen = await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, Sheet)
             assert "What is said at once." in seen
-            assert _heading(pilot).startswith(" word")
+            assert "╭─ word ─" in on_screen(pilot.app)
 
     run(journey)
 

@@ -96,4 +96,6 @@ def _colours(app: Tutor, page: Page) -> Iterator[SystemCommand]:
         page.remember()
 
     for name, text in {**COLOURS, NO_COLOURS: "none"}.items():
-        yield SystemCommand(f"Colours: {text}", "kept for the next start", partial(choose, name))
+        yield SystemCommand(
+            f"Colours: {text.replace(':', ',')}", "kept for the next start", partial(choose, name)
+        )

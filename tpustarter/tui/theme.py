@@ -153,7 +153,7 @@ CHOICES = {"dark": DARK, "light": LIGHT, "terminal": TERMINAL}
 """What can be chosen in the settings."""
 NO_COLOURS = "none"
 COLOURS = {
-    "": "automatic, dark or light as your terminal reports it",
+    "": "automatic: dark or light, as your terminal reports it",
     "dark": "dark",
     "light": "light",
     "terminal": "the terminal's own 16 colours",

@@ -231,7 +231,8 @@ class Keys(Static):
         if keys != self._displayed:
             self._displayed = keys
             stay = sum(_key_rank(active.binding.key, active.node) > 0 for active in valid)
-            few = sorted(range(len(valid)), key=lambda number: _weight(valid, number))[:FEW]
+            few = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
+            few = few[:FEW] if getattr(screen, "NAMES_FEW_KEYS", True) else few
             line = KeyLine([_key_and_label(*key) for key in keys], stay, self._room, few)
             self.update(line)
 

@@ -43,6 +43,7 @@ STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not rig
 class ExercisePage(Page):
     """Works on one exercise."""
 
+    NAMES_FEW_KEYS = False
     HELP = """
 Fill the gap in the file that is named here, in your own editor.
 

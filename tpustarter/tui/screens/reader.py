@@ -37,6 +37,7 @@ from tpustarter.tui.typed import Typed
 class Reader(Page):
     """The lesson reader."""
 
+    NAMES_FEW_KEYS = False
     HELP = reader_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = reader_keys.BINDINGS
 

@@ -132,7 +132,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._typing = ""
 
     def body(self) -> Iterable[Widget]:
-        """Return a line to type a file, both lists, and what they come to."""
+        """Return a line to type a file, both lists, what is marked, and what they come to."""
         line = OwnLine(id="search")
         line.border_title = "your program"
         line.cursor_blink = False
@@ -345,11 +345,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
                 yield Hanging("claim    ", prose(check.title))
                 yield Hanging("lesson   ", visible(check.lesson))
                 yield Hanging("command  ", f"tpustarter rehearse {visible(name)}")
-        for topology in TOPOLOGIES:
-            if topology.name == name:
-                yield Hanging("devices  ", str(topology.devices))
-                yield Hanging("memory   ", f"{topology.hbm_gib_per_device:.2f} GiB of each device")
-                yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
+        if any(topology.name == name for topology in TOPOLOGIES):
+            yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
 
     def on_descendant_focus(self) -> None:
         """With room for one list only, show the one that is used."""
