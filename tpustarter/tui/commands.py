@@ -39,8 +39,7 @@ class Commands(SystemCommandsProvider):
 
     async def discover(self) -> Hits:
         """Yield all of them."""
-        app = cast("Tutor", self.app)
-        for name, help_text, run, _ in available_commands(app, self.screen):
+        for name, help_text, run, _ in available_commands(cast("Tutor", self.app), self.screen):
             yield DiscoveryHit(name, run, help=help_text)
 
 

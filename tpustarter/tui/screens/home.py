@@ -47,8 +47,8 @@ The line that is marked when you arrive is your next step, and Enter takes it.
 * **TPUs** in Google Cloud that you asked for with tpustarter are counted until they are known to be
   gone. `u` asks Google for the current list.
 
-Nothing runs and nothing is changed until you press a key for it. The last lines of every screen
-name the keys that work there.
+Nothing runs and nothing is changed until you press a key for it. The last line of every screen
+names the keys that you need most there, and `?` lists all of them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "next_lesson", "next lesson", tooltip="tpustarter learn LESSON"),

@@ -120,6 +120,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     def _show(self) -> None:
         self.query_one(Rows).show(self._rows())
+        self.entitle("settings", "each choice is kept at once")
 
     def _rows(self) -> Iterator[Row]:
         choices = self.tutor.choices
