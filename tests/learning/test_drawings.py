@@ -123,7 +123,7 @@ def test_bars_are_as_long_as_their_numbers() -> None:
     assert second.count("█") > 8
     assert abs(2 * first.count("█") - second.count("█")) <= 1
     assert max(map(len, (first, second))) <= 40
-    assert ["Bars of tflops/s: NumPy 0.05, 8 devices 0.1."] == words(bars)
+    assert ["Bars of TFLOP/s: NumPy 0.05, 8 devices 0.1."] == words(bars)
 
 
 def test_a_grid_says_which_device_holds_which_part() -> None:

@@ -195,9 +195,19 @@ def _trend(x: Sequence[float], values: Sequence[float | None], count: int) -> st
     return text + (f"; {missing} are not finite" if missing else "")
 
 
+_UNITS = {
+    "flops": "FLOP", "gflops": "GFLOP", "tflops": "TFLOP", "kib": "KiB", "mib": "MiB", "gib": "GiB",
+    "kb": "kB", "mb": "MB", "gb": "GB", "tb": "TB",
+}  # fmt: skip
+
+
 def readable(name: str) -> str:
-    """Return the name of a variable as words: `train_loss` is `train loss`, per is a slash."""
-    return name.replace("_per_", "/").replace("_", " ")
+    """Return the name of a variable as words: `train_loss` is `train loss`, per is a slash.
+
+    Units get their letters: `tflops_per_s` is `TFLOP/s`, and `kib_per_device` is `KiB/device`.
+    """
+    words = name.replace("_per_", "_/_").split("_")
+    return " ".join(_UNITS.get(word, word) for word in words).replace(" / ", "/")
 
 
 def _short(number: float | None) -> str:
