@@ -78,7 +78,7 @@ def look(
     needed, achieved = (len(blocks), passed) if blocks else (len(questions), right)
     is_done = bool(known.done) or needed == achieved > 0
     counts = [f"{passed} of {len(blocks)} block{'s' * (len(blocks) > 1)}"] if blocks else []
-    counts += _counted("task", tasks_right, len(tasks), "done")
+    counts += [f"{tasks_right} of {len(tasks)} task{'s' * (len(tasks) > 1)}"] if tasks else []
     counts += _counted("question", right, len(questions), "right")
     counts += _counted("exercise", solved, len(lesson_exercises), "solved")
     left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, lesson_exercises)]

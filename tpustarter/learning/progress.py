@@ -39,7 +39,7 @@ class LessonProgress:
     blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By block: `status`, `ran_on`, `when` and the `hash` of the code as the lesson had it."""
     quizzes: dict[str, Fields] = field(default_factory=dict[str, Fields])
-    """By question: whether the last answer was `right`, and `when`."""
+    """By question: whether it was answered `right`, the `answers` by their text, and `when`."""
     exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By name: `status`, `hints` and `when`."""
 
@@ -177,17 +177,29 @@ def record_hint(lesson_id: str, name: str, count: int) -> None:
     _change_exercise(lesson_id, name, hints=count)
 
 
-def quiz_answered(lesson_id: str, name: str, *, is_right: bool) -> None:
+def quiz_answered(lesson_id: str, name: str, *, is_right: bool, answer: str = "") -> None:
     """Remember an answer to a question; one that was right once stays right."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
         entries = _dicts(fields.get("quizzes"))
-        was_right = bool(entries.get(name, {}).get("right"))
-        entry = {"right": is_right or was_right, "when": _now()}
+        known = entries.get(name, {})
+        answers = [text for text in answers_given(known) if text != answer]
+        entry = {
+            "right": is_right or bool(known.get("right")),
+            "answers": [*answers, *filter(None, [answer])],
+            "when": _now(),
+        }
         fields["quizzes"] = {**entries, name: entry}
 
     _update(change)
+
+
+def answers_given(entry: Fields) -> list[str]:
+    """Return what was answered to a question, in order; wordings, for numbers may change."""
+    answers: Any = entry.get("answers")
+    given = cast("list[Any]", answers) if isinstance(answers, list) else []
+    return [text for text in given if isinstance(text, str)]
 
 
 def _change_exercise(lesson_id: str, name: str, **changes: Any) -> None:
