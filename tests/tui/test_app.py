@@ -98,7 +98,7 @@ def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left
             await until(pilot, lambda: "process" in _printed(pilot.app))
             seen = on_screen(pilot.app)
             pid = int(re.findall(r"process (\d+)", _printed(pilot.app))[0])
-            assert "x stop" in seen
+            assert "Ctrl+C stop" in seen
             assert "r run" not in seen
             assert "RUN" in seen
             assert is_alive(pid)

@@ -244,7 +244,7 @@ def test_control_characters_are_spelt_out_where_one_types(tmp_path: Path) -> Non
             await settle(pilot)
             seen = on_screen(pilot.app)
             assert not evil.search(seen)
-            assert "b = '" in seen.splitlines()[6]
+            assert "b = '" in seen.splitlines()[7]
             await press(pilot, "escape", "u")
             seen = await press(pilot, "e", "escape")
             assert "edited" not in seen

@@ -90,7 +90,7 @@ def test_the_keys_are_those_of_the_block_that_is_marked(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"k": text}) as pilot:
             assert "f why it failed" in await press(pilot, "enter", "tab", "r")
-            assert "f why it failed" not in await press(pilot, "tab")
+            assert "f why it failed" not in await press(pilot, "shift+tab")
             assert "f why it failed" in await press(pilot, "tab")
 
     run(journey)

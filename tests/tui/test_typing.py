@@ -64,7 +64,7 @@ def test_code_typed_for_another_edition_of_the_lesson_is_kept_and_told(tmp_path:
         async with tutor(tmp_path, lessons=lessons) as pilot:
             seen = await _open(pilot)
             assert "# mine" in seen
-            assert "the lesson has changed since; u brings the lesson's code" in seen
+            assert "the lesson has changed since, and u brings its code" in seen
             seen = await press(pilot, "u")
             assert 'name = "them"' in seen
             assert "changed since" not in seen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -17,30 +16,18 @@ from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing, draw
-from tpustarter.terminal import visible
-from tpustarter.tui.editor import Editor
+from tpustarter.tui import block_words
+from tpustarter.tui.block_words import Words
+from tpustarter.tui.editor import GAP, Editor, place_to_edit
 from tpustarter.tui.lines import prose, word
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import coloured
 
-_LABELS = {
-    "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
-}  # fmt: skip
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """Of a drawing."""
-_EARLIER_LABELS = {
-    "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
-    "changed": "changed since you ran it",
-}  # fmt: skip
-"""What is said of a block that ran in an earlier session."""
 
-
-_GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
-"""What stands for code to fill in."""
 _EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 """What an expected output begins with where the block shows an exception."""
-_CHANGE = re.compile(r"# (change|fill)\b", re.IGNORECASE)
-"""What marks a line to change."""
 
 
 class Grew(Message):
@@ -62,11 +49,15 @@ class BlockView(Vertical, can_focus=True):
         *,
         before: str | None,
         platform: str | None,
+        place: str = "",
         draft: Draft | None = None,
         is_predicted: bool = False,
     ) -> None:
         super().__init__(classes="block")
         self.block = block
+        self.label = f"Block {place}".strip()
+        """What it is called: `Block 2 of 9`."""
+        self.border_title = f"{self.label}: your turn" if block.is_try else self.label
         self._is_predicted = is_predicted
         """Whether what it prints is kept back until it ran."""
         self._earlier_status = before
@@ -82,6 +73,8 @@ class BlockView(Vertical, can_focus=True):
         """The code that `result` tells of."""
         self._is_gone = False
         """Whether the process it ran in has ended."""
+        self._waiting = Content("")
+        """What is said while it runs."""
         self._tail = Tail()
         self.result: BlockResult | None = None
         self.is_busy = False
@@ -89,7 +82,7 @@ class BlockView(Vertical, can_focus=True):
     def compose(self) -> Iterable[Widget]:
         """Yield code, status, output and what is expected."""
         yield Static(coloured(plain(self.code)), classes="code")
-        yield Static(self._status(), classes="status")
+        yield Static("", classes="status")
         output = Static("", classes="output")
         output.display = False
         yield output
@@ -99,7 +92,8 @@ class BlockView(Vertical, can_focus=True):
         yield Static("", classes="expected")
 
     def on_mount(self) -> None:
-        """Show what the lesson says it prints."""
+        """Show how it stands, and what the lesson says it prints."""
+        self._show_status()
         self._show_expected()
 
     def _show_expected(self) -> None:
@@ -135,7 +129,7 @@ class BlockView(Vertical, can_focus=True):
     @property
     def has_gap(self) -> bool:
         """Whether it waits for the learner to fill something in, and can't run before that."""
-        return self.block.is_try and not self.is_edited and bool(_GAP.search(self.code))
+        return self.block.is_try and not self.is_edited and bool(GAP.search(self.code))
 
     @property
     def is_editing(self) -> bool:
@@ -148,17 +142,17 @@ class BlockView(Vertical, can_focus=True):
         code = code.rstrip("\n") if self.block.is_try else code
         editor = self._editor = Editor(code)
         self.query_one(".code").display = False
-        place = _place_to_edit(code) if self.block.is_try else None
+        place = place_to_edit(code) if self.block.is_try else None
         end = Selection.cursor(editor.document.end)
         editor.selection = self._typed_at or place or end
         await self.mount(editor, before=0)
         self.screen.set_focus(editor)
+        self._show_status()
 
     def show_typed(self) -> None:
         """Say that what is typed now has not run, or that it is the code that ran."""
-        if not self.is_busy:
-            self.set_class(self.has_failed, "-fail")
-            self._show_status()
+        self.set_class(self.has_failed, "-fail")
+        self._show_status()
 
     def end_edit(self) -> None:
         """Keep what was typed."""
@@ -177,7 +171,8 @@ class BlockView(Vertical, can_focus=True):
 
     def _close(self, editor: Editor) -> None:
         self._editor = None
-        self.screen.set_focus(self)  # before it goes: else the focus moves to another block
+        # Before it goes: else the focus moves to another block. What it ended with stays in sight.
+        self.screen.set_focus(self, scroll_visible=False)
         editor.remove()
         self._show_code()
 
@@ -192,16 +187,16 @@ class BlockView(Vertical, can_focus=True):
         self.is_busy, self.result, self._tail = True, None, Tail()
         self._executed_code, self._is_gone = self.exact_code, False
         output = self.query_one(".output", Static)
-        output.border_title = self._output_title
         output.update("")
         output.display = self.query_one(".drawing").display = False
         self.add_class("-running")
         self.remove_class("-fail")
+        self.wait(0, "")
 
     def wait(self, seconds: float, activity: str) -> None:
         """Say what is waited for."""
-        text = word("run", f"RUN  {seconds:.0f} s  ") + activity
-        self.query_one(".status", Static).update(text)
+        self._waiting = word("run", f"RUN  {seconds:.0f} s") + (f"  {activity}" if activity else "")
+        self._show_status()
 
     @property
     def has_output(self) -> bool:
@@ -259,6 +254,11 @@ class BlockView(Vertical, can_focus=True):
         return self._earlier_status == "pass"
 
     @property
+    def is_done(self) -> bool:
+        """Whether it passed, now or in an earlier session."""
+        return self.has_passed or self.passed_before
+
+    @property
     def has_failed(self) -> bool:
         """Whether it broke, or printed something else than the lesson says."""
         result = self.result
@@ -269,41 +269,59 @@ class BlockView(Vertical, can_focus=True):
 
     def follow(self, *, has_run: bool) -> None:
         """Say whether the names it made are still there."""
-        ended = self.result is not None and self.result.status in ("pass", "fail", "error")
-        gone = ended and not has_run
+        gone = self._made_names and not has_run
         if gone != self._is_gone:
             self._is_gone = gone
             self._show_status()
 
+    @property
+    def _made_names(self) -> bool:
+        """Whether it ran, to its end or until it was stopped."""
+        result = self.result
+        if result is None:
+            return False
+        was_stopped = result.reason == "interrupted" and result.seconds > 0
+        return was_stopped or result.status in ("pass", "fail", "error")
+
     def _show_status(self) -> None:
-        self.query_one(".status", Static).update(self._status())
-        self.query_one(".output").border_title = self._output_title
+        words = self._words()
+        status, output = self.query_one(".status", Static), self.query_one(".output")
+        status.border_title = Content(" ") + words.title + " "
+        status.update(words.note)
+        status.set_class(bool(words.note.plain), "-noted")
+        title = self._output_title
+        output.border_title = f" {title} " if title else None
+        output.set_class(bool(title), "-titled")
 
     @property
-    def _output_title(self) -> str:
-        """What the frame of the output says: whose output it is."""
+    def _output_title(self) -> str | None:
+        """What stands above the output where that is not what the code above it printed."""
         result = self.result
         if result and self._executed_code != self.exact_code:
             return "output before your change"
-        return "printed" if result and result.status == "fail" else "output"
+        return "printed" if result and result.status == "fail" else None
 
-    def _status(self) -> Content:
+    def _words(self) -> Words:
+        """Return what is said of it now."""
         result = self.result
-        if result is None or self._executed_code != self.exact_code:
-            return Content.styled(f"{self._not_run_label}  ", "$muted")
-        if result.status == "notrun":
-            return _not_run_status(result)
-        details = f"  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
-        details += "; its process has ended" if self._is_gone else ""
-        if result.status == "pass":
-            raises = "raises, as it should  " if self._raises else ""
-            return word("pass", "pass") + f"  {raises}" + details.lstrip()
-        if result.status in ("fail", "error") and self.block.is_try:
-            first = "" if self.is_edited else "; change it first, with e"
-            return word("warn", "not yet") + details + first + _reason(result)
-        if result.status == "fail" and self.is_edited:
-            return Content(f"ran{details}; it prints something else now")
-        return word(result.status, _LABELS[result.status]) + details + _reason(result)
+        if self.is_busy:
+            return Words(self._waiting)
+        if result is None:
+            return Words(Content.styled(self._not_run_label, "$muted"))
+        raises = self._raises
+        words = block_words.of_result(
+            result, is_try=self.block.is_try, is_edited=self.is_edited, raises=raises
+        )
+        if self._executed_code != self.exact_code:  # why it broke stays: it is being mended
+            note = (
+                Content.assemble("Before your change: ", words.note) if words.note else Content("")
+            )
+            return Words(Content.styled(self._not_run_label, "$muted"), note)
+        if self._is_gone:
+            gone = block_words.STOPPED if result.reason == "interrupted" else block_words.GONE
+            lines = [line for line in (words.note, prose(gone)) if line.plain]
+            return Words(words.title, Content("\n").join(lines))
+        return words
 
     @property
     def _raises(self) -> bool:
@@ -315,19 +333,19 @@ class BlockView(Vertical, can_focus=True):
     def _not_run_label(self) -> str:
         """What is said of code that did not run as it stands."""
         if not self.is_edited:
-            return _EARLIER_LABELS.get(self._earlier_status or "", self._invitation)
+            return block_words.EARLIER.get(self._earlier_status or "", self._invitation)
         if self._is_outdated:
-            return "your code, but the lesson has changed since; u brings the lesson's code"
+            return "your code; the lesson has changed since, and u brings its code"
         return "edited, not run yet"
 
     @property
     def _invitation(self) -> str:
         """What is said of it before it ran."""
-        return (
-            "your turn: press e to change it, and Ctrl+R to run it"
-            if self.block.is_try
-            else "not run yet"
-        )
+        if not self.block.is_try:
+            return "not run yet"
+        if self.is_editing and self.has_gap:
+            return "your turn: type what belongs there; Ctrl+R runs it"
+        return "your turn: press e to change it, and Ctrl+R to run it"
 
     def _expected(self) -> Content:
         """Return what it should print: everywhere before a run, elsewhere after one."""
@@ -344,43 +362,3 @@ class BlockView(Vertical, can_focus=True):
             text = plain(output.text.rstrip("\n"))
             parts.append(Content.styled(f"{title}:\n", "$muted") + Content.styled(text, "$muted"))
         return Content("\n").join(parts)
-
-
-def _place_to_edit(code: str) -> Selection | None:
-    """Return where a learner is to type: the gap, marked so that typing fills it, or a line."""
-    for row, line in enumerate(code.split("\n")):
-        if match := _GAP.search(line):
-            return Selection((row, match.start()), (row, match.end()))
-        if _CHANGE.search(line):
-            indent = len(line) - len(line.lstrip())
-            return Selection.cursor((row, indent))
-    return None
-
-
-def _not_run_status(result: BlockResult) -> Content:
-    if result.reason != "interrupted":
-        return word("notrun", "NOT RUN") + visible(f"  {result.detail}")
-    if result.seconds:
-        return word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you"
-    return word("notrun", "NOT RUN") + "  stopped by you before it began"
-
-
-def _reason(result: BlockResult) -> Content:
-    """Return the line that says why; the end of a traceback is not said twice."""
-    if result.reason == "exception" and result.detail in result.output:
-        return Content("")
-    reason = (
-        "" if result.status in ("fail", "skip") else f"{result.reason or ''}: ".replace("-", " ")
-    )
-    return Content("\n") + prose(f"{reason}{result.detail}")
-
-
-def _describe_devices(ran_on: dict[str, Any] | None) -> str:
-    """Return where it ran, in words."""
-    if not ran_on:
-        return ""
-    count = ran_on.get("count", 1)
-    if ran_on.get("virtual"):
-        return f" on {count} virtual CPU devices"
-    kind = visible(str(ran_on.get("kind", ran_on.get("platform", ""))))
-    return f" on {count} x {kind}" if count != 1 else f" on {kind}"

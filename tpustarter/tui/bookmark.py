@@ -34,7 +34,8 @@ class Bookmark:
         self._kept: str | None = None
         """What was remembered last."""
         self._widgets = _widgets(page)
-        page.watch(page, "scroll_y", self._look_soon, init=False)
+        self._peeked_at: float | None = None
+        """Where a search has led; the reader may look round there without losing the place."""
 
     async def open(self, place: str | None) -> None:
         """Go to a place, and say there why the lesson does not begin at its beginning."""
@@ -45,8 +46,23 @@ class Bookmark:
         mark = Static(Content.styled(WORDS, "$muted"), id="bookmark")
         await cast("Widget", widget.parent).mount(mark, before=widget)
         self._page.call_after_refresh(
-            self._page.scroll_to_widget, mark, top=True, animate=False, force=True
+            self._page.scroll_to_widget, mark, top=True, animate=False, force=True, immediate=True
         )
+
+    def follow(self, *, peeks: bool) -> None:
+        """Follow the reader from here on: the page is laid out.
+
+        Args:
+            peeks: Whether a search has led here; reading on or working ends that.
+        """
+        self._peeked_at = self._page.scroll_y if peeks else None
+        self._page.watch(self._page, "scroll_y", self._look_soon, init=False)
+
+    def end_peek(self) -> None:
+        """Take where the reader is for the place: there is work on it."""
+        if self._peeked_at is not None:
+            self._peeked_at = None
+            self._look_soon()
 
     def _look_soon(self) -> None:
         self._page.call_after_refresh(self._look)
@@ -54,8 +70,13 @@ class Bookmark:
             self._timer = self._page.set_timer(WAIT_S, self.remember)
 
     def _look(self) -> None:
-        if self._page.is_attached:
-            self._place = self.place
+        page, peeked_at = self._page, self._peeked_at
+        if not page.is_attached:
+            return
+        if peeked_at is not None and abs(page.scroll_y - peeked_at) <= page.size.height:
+            return
+        self._peeked_at = None
+        self._place = self.place
 
     def remember(self) -> None:
         """Remember where the reader is, if that is elsewhere than before."""

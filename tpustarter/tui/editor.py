@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from pygments.lexers.python import PythonLexer  # pyright: ignore[reportMissingTypeStubs]
+from textual import events
 from textual._text_area_theme import TextAreaTheme  # what `register_theme` takes, not exported
 from textual.binding import Binding, BindingType
 from textual.style import Style
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from tpustarter.tui.reading import Colours
 from tpustarter.tui.widgets import get_app
 
 THEME = "lesson"
+GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
+"""What stands for code to fill in; it is marked when the editor opens."""
+_CHANGE = re.compile(r"# (change|fill|fix)\b", re.IGNORECASE)
+"""What marks a line to change."""
 _LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
 
 
@@ -36,7 +43,7 @@ class Editor(TextArea):
 
     def __init__(self, code: str) -> None:
         super().__init__(
-            code, soft_wrap=False, show_line_numbers=False, tab_behavior="indent", theme="css",
+            code, soft_wrap=True, show_line_numbers=False, tab_behavior="indent", theme="css",
             highlight_cursor_line=False,
         )  # fmt: skip
         self.cursor_blink = False
@@ -50,6 +57,13 @@ class Editor(TextArea):
         }
         self.register_theme(TextAreaTheme(THEME, syntax_styles=styles))
         self.theme = THEME
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Fill a gap only with what is typed: another Enter on it would leave nothing there."""
+        if event.key in ("enter", "tab") and self.selected_text == "...":
+            event.stop()
+            event.prevent_default()  # else Textual goes on with its own way to handle it
+            self.notify("Type what belongs in place of `...` first.", markup=False, timeout=3)
 
     def action_cursor_to(self, place: str) -> None:
         """Go to the first or the last line."""
@@ -78,3 +92,14 @@ def _style_of(token: Any) -> str | None:
     while token and token not in Colours.STYLES:
         token = token.parent
     return str(token) if token else None
+
+
+def place_to_edit(code: str) -> Selection | None:
+    """Return where a learner is to type: the gap, marked so that typing fills it, or a line."""
+    for row, line in enumerate(code.split("\n")):
+        if match := GAP.search(line):
+            return Selection((row, match.start()), (row, match.end()))
+        if _CHANGE.search(line):
+            indent = len(line) - len(line.lstrip())
+            return Selection.cursor((row, indent))
+    return None

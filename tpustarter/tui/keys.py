@@ -2,13 +2,15 @@
 
 Textual hands a key on through the queues of the focused widget and its parents before its binding
 acts. Keys that come together, as over a slow line, would overtake it: in `e` and some code the
-first letters would be commands. Here each is finished before the next one is looked at.
+first letters would be commands. Here each is finished before the next one is looked at, and all
+wait for a screen that is still being laid out, where they would act on the wrong place.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +20,8 @@ from textual.message_pump import MessagePump
 
 from tpustarter.tui.plain import plain_source
 
+AT_ONCE = "ctrl+c"
+"""The key that waits for nothing: it leads out of everything."""
 LIMIT_S = 0.5
 """Longest wait for one queue: a screen that is busy holds up no key for longer."""
 
@@ -25,11 +29,27 @@ LIMIT_S = 0.5
 class SequentialKeys(App[None], inherit_bindings=False):
     """An app that acts on keys in the order in which they were typed."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._held: deque[events.Key | events.Paste] = deque()
+        """What was typed and waits for the screen."""
+
     async def on_event(self, event: events.Event) -> None:
         """Act on a key, or on text that was pasted, to the end."""
         if event.is_forwarded or not isinstance(event, events.Key | events.Paste):
             await super().on_event(event)
-            return
+        elif isinstance(event, events.Key) and event.key == AT_ONCE:
+            await self._act(event)
+        else:
+            self._held.append(event)
+            await self.on_page_ready()
+
+    async def on_page_ready(self) -> None:
+        """Act on what was typed, as long as the screen in front is ready for it."""
+        while self._held and getattr(self.screen, "is_ready", True):
+            await self._act(self._held.popleft())
+
+    async def _act(self, event: events.Key | events.Paste) -> None:
         queues = self._queues()
         if isinstance(event, events.Paste):
             event.text = plain_source(event.text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import cast
 
@@ -33,15 +34,27 @@ class Marked(Message):
     """The page has moved, or another block is marked."""
 
 
+@dataclass(frozen=True)
+class Open:
+    """Something of a lesson that is not done yet."""
+
+    view: BlockView | QuestionView
+    is_above: bool
+    """Whether it stands above what is worked on: nothing is open below."""
+
+
 class LessonPage(VerticalScroll):
     """The page; it keeps its place while blocks grow."""
 
     def on_mount(self) -> None:
         """Follow what moves its blocks."""
         self._last_view: BlockView | None = None
+        self._jumped_to: BlockView | QuestionView | None = None
         self._ending: Ending | None = None
         self._followed: BlockView | None = None
         """The block whose last line is kept in sight while it prints."""
+        self._ended: BlockView | None = None
+        """The block whose end is kept in sight while the page is laid out."""
         self._followed_to: float | None = None
         """Where the page stands since it followed what a block printed."""
         for name in ("scroll_y", "virtual_size"):
@@ -91,21 +104,50 @@ class LessonPage(VerticalScroll):
         """The question that a digit answers: the first one in sight that waits, else the first."""
         views = [view for view in self.query(QuestionView)
                  if self.region.overlaps(view.region) and not _is_folded(view)]  # fmt: skip
-        return next(iter([*(view for view in views if not view.is_answered), *views]), None)
+        return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
-    def neighbour(self, step: int) -> BlockView:
-        """Return the block after the marked one, or the one before it."""
+    def neighbour(self, step: int) -> BlockView | None:
+        """Return the block after the marked one, or the one before it; None where none is."""
         views, marked = self.views, self.marked
         if marked:
             index = views.index(marked) + step
         else:
             above = sum(1 for view in views if view.region.y < self.region.y)
             index = above if step > 0 else above - 1
-        return views[index % len(views)]
+        return views[index] if 0 <= index < len(views) else None
+
+    def next_open(self) -> Open | None:
+        """Return what is open next, below what is worked on; None where nothing is."""
+        tasks = [view for view in self.query("BlockView, QuestionView") if not _is_folded(view)]
+        tasks = cast("list[BlockView | QuestionView]", tasks)
+        here = next((view for view in (self._jumped_to, self.marked) if self._is_here(view)), None)
+        first = tasks.index(here) + 1 if here else 0
+        if here is None:
+            first = sum(view.region.bottom <= self.region.y for view in tasks)
+        below, above = tasks[first:], tasks[:first]
+        for views, is_above in ((below, False), (above, True)):
+            if view := next((view for view in views if not view.is_done), None):
+                self._jumped_to = view
+                return Open(view, is_above=is_above)
+        return None
+
+    def _is_here(self, view: Widget | None) -> bool:
+        """Return whether a block or question is what the reader is at."""
+        return view is not None and view.is_attached and self.region.overlaps(view.region)
+
+    def show_question(self, view: QuestionView) -> None:
+        """Bring a question into sight, with all of its answers where they fit."""
+        self.screen.set_focus(self)
+        self.scroll_to_widget(view, animate=False)
 
     def use(self, view: BlockView) -> None:
         """Remember that a block is worked on."""
         self._last_view = view
+        self.look_away()
+
+    def look_away(self) -> None:
+        """Keep the end of what ran no longer in sight: something else is looked at."""
+        self._ended = None
 
     def on_descendant_focus(self) -> None:
         """Mark the block that has the focus now."""
@@ -179,6 +221,8 @@ class LessonPage(VerticalScroll):
         )
         top = self.scroll_offset.y
         place = top + max(height - OVERLAP, 1)
+        if place + OVERLAP >= self.max_scroll_y:  # another key for what is a line or two
+            place = self.max_scroll_y
         if following:
             region = following.virtual_region
             wanted = min(region.y, region.bottom - height)
@@ -189,6 +233,7 @@ class LessonPage(VerticalScroll):
 
     def show_answer(self, view: QuestionView) -> None:
         """Bring into sight what was answered, and why it is right or wrong."""
+        self.look_away()
         self.call_after_refresh(self._show_answer, view)
 
     def _show_answer(self, view: QuestionView) -> None:
@@ -225,10 +270,13 @@ class LessonPage(VerticalScroll):
 
     def _follow_soon(self) -> None:
         """Follow once what was printed is laid out, which may be later than the next refresh."""
-        if self._followed:
+        if self._followed or self._ended:
             self.call_after_refresh(self._follow)
 
     def _follow(self) -> None:
+        if self._ended and self._nobody_scrolled:
+            self._show_end(self._ended, was_pushed=True, goes_on=False)
+            return
         view = self._followed
         if view and view.is_busy and self._nobody_scrolled:
             top = self.scroll_offset.y
@@ -239,13 +287,14 @@ class LessonPage(VerticalScroll):
     def _show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
         focused = next((other for other in self.views if other.has_focus_within), view)
         if focused is view and (was_pushed or self.region.overlaps(view.region)):
-            status = view.query_one(".status").virtual_region_with_margin.y
+            status = view.query_one(".status").virtual_region.y
             below = view.virtual_region.bottom - self.size.height
-            verdict = view.virtual_region.y + status
+            verdict = view.virtual_region.y + view.gutter.top + status - 1
             place = max(min(below, verdict), self.scroll_offset.y)
             if self._nobody_scrolled:
                 place = min(place, verdict)
-            self.scroll_to(y=place, animate=False)
+            self.scroll_to(y=place, animate=False, immediate=True)
+            self._ended, self._followed_to = view, self.scroll_offset.y
             following = self.views[self.views.index(view) + 1 :]
             if goes_on and following:  # marked where it is: what was printed is to be read first
                 self.screen.set_focus(following[0], scroll_visible=False)
@@ -261,18 +310,20 @@ class LessonPage(VerticalScroll):
                 for fold in widget.ancestors:
                     if isinstance(fold, Fold):
                         fold.collapsed = False
-                self.scroll_to_widget(widget, top=True, animate=False)
+                self.scroll_to_widget(widget, top=True, animate=False, immediate=True)
                 return
 
 
 def _widgets(opened: Opened, platform: str) -> Iterator[Widget]:
     kinds = [""]
+    places = _places(opened.parts)
     for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
         widgets: list[Widget] = []
         for piece in pieces:
             is_task = piece.block is not None and piece.block.is_try
             is_predicted = kinds[-1] == "quiz" or is_task
-            widgets.append(_widget(piece, opened, platform, is_predicted=is_predicted))
+            place = places.get(piece.block.id, "") if piece.block else ""
+            widgets.append(_widget(piece, opened, platform, place, is_predicted=is_predicted))
             kinds.append(piece.kind)
         if fold:
             yield Fold(fold, *widgets)
@@ -280,15 +331,24 @@ def _widgets(opened: Opened, platform: str) -> Iterator[Widget]:
             yield from widgets
 
 
-def _widget(piece: Part, opened: Opened, platform: str, *, is_predicted: bool) -> Widget:
+def _places(parts: list[Part]) -> dict[str, str]:
+    """Return, by block, which of all it is: `2 of 9`; what is folded away is not counted."""
+    names = [part.block.id for part in parts if part.block and not part.fold]
+    return {name: f"{number} of {len(names)}" for number, name in enumerate(names, 1)}
+
+
+def _widget(
+    piece: Part, opened: Opened, platform: str, place: str, *, is_predicted: bool
+) -> Widget:
     """Return what shows a part; what is to be predicted or found is told once it ran."""
     if piece.quiz:
-        return QuestionView(piece.quiz)
+        return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, {}))
     if piece.block:
         before, draft = opened.known.status(piece.block), opened.drafts.get(piece.block.id)
         return BlockView(
-            piece.block, before=before, platform=platform, draft=draft, is_predicted=is_predicted
-        )
+            piece.block, before=before, platform=platform, place=place, draft=draft,
+            is_predicted=is_predicted,
+        )  # fmt: skip
     if piece.figure:
         return FigureView(piece.figure)
     if piece.kind == "hint":

@@ -92,6 +92,11 @@ class Remembered(Message, bubble=False):
 
 
 @dataclass
+class PageReady(Message):
+    """A screen is laid out, and keys act on what is seen."""
+
+
+@dataclass
 class Ground(Message, bubble=False):
     """The terminal said what colour its ground has."""
 

@@ -62,11 +62,6 @@ class Opened:
         return texts(self.lesson, "checks")
 
     @property
-    def questions_right(self) -> set[str]:
-        """The questions that were answered right before it was opened."""
-        return {name for name, answer in self.known.quizzes.items() if answer.get("right")}
-
-    @property
     def has_blocks(self) -> bool:
         """Whether anything in it can be run."""
         return any(part.block for part in self.parts)

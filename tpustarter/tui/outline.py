@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -37,23 +37,17 @@ class Outline(Static):
         super().__init__(id="outline")
         self.border_title = "In this lesson"
         self._sections: list[Section] = []
-        self._answered: Collection[str] = ()
         self._shown: tuple[object, ...] = ()
 
-    def show(self, page: LessonPage, answered: Collection[str]) -> None:
-        """Take the sections of a page.
-
-        Args:
-            page: What holds the lesson.
-            answered: The questions that were answered right in an earlier session.
-        """
-        self._sections, self._answered = list(_sections(page.walk_children(Widget))), answered
+    def show(self, page: LessonPage) -> None:
+        """Take the sections of the page that holds the lesson."""
+        self._sections = list(_sections(page.walk_children(Widget)))
         self.follow(page)
 
     def follow(self, page: LessonPage) -> None:
         """Show where the reader is, and what is done, where that has changed."""
         here = self._place(page)
-        done = tuple(sum(map(self._is_done, section.tasks)) for section in self._sections)
+        done = tuple(sum(task.is_done for task in section.tasks) for section in self._sections)
         if self._shown != (here, done):
             self._shown = (here, done)
             self.update(Stack(self._rows(here, done)))
@@ -69,11 +63,6 @@ class Outline(Static):
             if section.heading.region.y < half:
                 begun = number
         return begun
-
-    def _is_done(self, task: BlockView | QuestionView) -> bool:
-        if isinstance(task, QuestionView):
-            return task.is_answered or task.quiz.id in self._answered
-        return task.has_passed or task.passed_before
 
     def _rows(self, here: int, done: tuple[int, ...]) -> Iterator[Lines]:
         for number, (section, count) in enumerate(zip(self._sections, done, strict=True)):

@@ -19,6 +19,7 @@ from tpustarter.problem import Problem
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.messages import BLOCK, Arrived, Holding, Inbox, feed
 from tpustarter.tui.turn import Turn
+from tpustarter.tui.widgets import Heading
 
 if TYPE_CHECKING:
     from tpustarter.tui.screens.page import Page
@@ -68,7 +69,8 @@ class Player:
         app = self._screen.tutor
         *above, (block, code) = codes
         counting = {item.id: item for item, source in codes
-                    if item.is_try or source == item.code}  # fmt: skip
+                    if item.is_try != (source == item.code)}  # fmt: skip
+        # A task that was not changed has not been tried.
 
         def make() -> LessonSession:
             return LessonSession(lesson, machine=app.machine, devices=app.choices.devices,
@@ -126,11 +128,12 @@ class Player:
         self._ended(turn)
 
     def tick(self) -> None:
-        """Say what is waited for; runs only while a block does."""
+        """Say what is waited for; runs only while a block does, and once after that."""
         if self.turn:
             tutor = self._screen.tutor
             tutor.post_message(Holding(tutor.live.holder))
             self.turn.tick(self._starting())
+        self._screen.query_one(Heading).show_running(self.turn.sign if self.turn else "")
 
     def _starting(self) -> str:
         session = self._screen.tutor.live.session

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from textual.content import Content
 from textual.widgets import Static
 
+from tpustarter.learning import progress
+from tpustarter.learning.progress import Fields
 from tpustarter.learning.quiz import Quiz
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 
@@ -11,14 +14,19 @@ from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 class QuestionView(Static):
     """A question; what was answered is shown below it, and another answer may follow."""
 
-    def __init__(self, quiz: Quiz) -> None:
+    def __init__(self, quiz: Quiz, known: Fields) -> None:
+        """Take a question, and what is remembered of it from earlier sessions."""
         super().__init__(classes="question")
         self.quiz = quiz
-        self._chosen: set[int] = set()
-        self.update(Stack(self._lines()))
+        given = progress.answers_given(known)
+        numbered = list(enumerate(quiz.answers, 1))
+        self._chosen = {number for number, answer in numbered if answer.text in given}
+        if known.get("right"):
+            self._chosen.add(quiz.right)
+        self._show()
 
     @property
-    def is_answered(self) -> bool:
+    def is_done(self) -> bool:
         """Whether the right answer was given."""
         return self.quiz.right in self._chosen
 
@@ -33,8 +41,16 @@ class QuestionView(Static):
         if not 1 <= number <= len(self.quiz.answers):
             return None
         self._chosen.add(number)
-        self.update(Stack(self._lines()))
+        self._show()
         return number == self.quiz.right
+
+    def _show(self) -> None:
+        if self.is_done:
+            state = word("pass", "answered right")
+        else:
+            state = word("warn", "not yet") if self._chosen else Content(self._invitation)
+        self.border_title = Content("Question: ") + state
+        self.update(Stack(self._lines()))
 
     @property
     def _invitation(self) -> str:
@@ -43,12 +59,10 @@ class QuestionView(Static):
         return f"press {', '.join(others)} or {last}"
 
     def _lines(self) -> list[Lines]:
-        lines: list[Lines] = [Hanging(word("run", "Question  "), prose(self.quiz.question))]
+        lines: list[Lines] = [Hanging("", prose(self.quiz.question))]
         for number, answer in enumerate(self.quiz.answers, 1):
             lines.append(Hanging(f"  {number}  ", prose(answer.text)))
             if number in self._chosen:
                 verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
                 lines.append(Hanging(verdict.pad_left(5), prose(answer.why)))
-        if not self._chosen:
-            lines.append(Hanging("     ", word("wait", self._invitation)))
         return lines

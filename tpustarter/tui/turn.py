@@ -35,12 +35,21 @@ class Turn:
 
     def tick(self, starting: str) -> None:
         """Say what is waited for; `starting` is what a fresh process is doing."""
-        seconds = time.monotonic() - self._began
         if self.playing is not self.asked:
-            plural = "s" if self._remaining > 1 else ""
-            self.asked.wait(seconds, f"running the {self._remaining} block{plural} above first")
-        activity = "running" if self.playing.has_output or not self._fresh else starting
-        self.playing.wait(seconds, activity)
+            count = self._remaining
+            above = f"{count} blocks above run first" if count > 1 else "1 block above runs first"
+            self.asked.wait(self._seconds, above)
+        activity = "" if self.playing.has_output or not self._fresh else starting
+        self.playing.wait(self._seconds, activity)
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def sign(self) -> str:
+        """What runs and for how long, seen wherever one reads: `RUN block 3 of 9, 12 s`."""
+        return f"RUN {self.playing.label.lower()}, {self._seconds:.0f} s"
 
     def runs_first(self, event: RunsFirst) -> None:
         """Go on with a block above."""

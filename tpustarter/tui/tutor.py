@@ -176,7 +176,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         if holder != self.holder:
             self.holder = holder
             self.place = self.live.place(self.where)
-            self.screen.refresh_bindings()
+            if self.screen_stack:  # none is left while the app closes
+                self.screen.refresh_bindings()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Swallow no error of a worker that belongs to no screen."""

@@ -193,10 +193,21 @@ class Heading(Horizontal):
 
     def on_mount(self) -> None:
         """Follow what the app knows."""
+        self._what_runs = self._place = ""
         self.watch(get_app(self), "place", self._show_place)
 
+    def show_running(self, running: str) -> None:
+        """Say what runs, and for how long; nothing once it has ended."""
+        self._what_runs = running
+        self._show_place(self._place)
+
     def _show_place(self, place: str) -> None:
-        self.query_one("#heading-place", Static).update(Shortened(ways_to_say(place)))
+        self._place = place
+        ways, running = ways_to_say(place), self._what_runs
+        if running:
+            ways = [*(f"{running}; {way}" for way in ways), running]
+        self.set_class(bool(running), "-running")
+        self.query_one("#heading-place", Static).update(Shortened(ways))
 
     def rename(self, title: str) -> None:
         """Show another title."""
@@ -251,7 +262,7 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
         return 1, number
     if action.startswith("leave("):
         return (3 if has_way_back else 1), number
-    if valid[number].binding.key.startswith("tab"):
+    if action.partition("(")[0] in ("move", "other"):  # from field to field, and list to list
         return 2, 0
     return (3 if action in ("search", "command_palette") else 2), number
 

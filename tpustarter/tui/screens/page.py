@@ -43,6 +43,8 @@ class Page(Screen[None]):
     NAMES_FEW_KEYS: ClassVar[bool] = True
     """Whether a screen that is not wide names `widgets.FEW` keys; help lists the others."""
     AUTO_FOCUS = ""
+    is_ready = True
+    """Whether keys act on what is seen; they wait until it is laid out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar, cast
 
@@ -13,16 +13,17 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.worker import Worker, WorkerState
 
 from tpustarter.checking.selfcheck import Request
 from tpustarter.learning import bookmarks, exercises, progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import failed, opened
+from tpustarter.tui import failed, offers, opened
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.bookmark import Bookmark
 from tpustarter.tui.lesson_page import LessonPage
-from tpustarter.tui.messages import LOOK, Arrived, Looked
+from tpustarter.tui.messages import LOOK, Arrived, Looked, PageReady
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.outline import BESIDE, Outline
 from tpustarter.tui.plain import plain
@@ -37,24 +38,24 @@ from tpustarter.tui.typed import Typed
 class Reader(Page):
     """The lesson reader."""
 
-    NAMES_FEW_KEYS = False
     HELP = reader_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = reader_keys.BINDINGS
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         super().__init__(visible(lesson))
         self.lesson = lesson
+        self.is_ready = False
         self._at = at
-        self._bookmark: Bookmark | None = None
         """A line of its text to begin at."""
+        self._bookmark: Bookmark | None = None
         self._page = LessonPage(id="page")
         """Here before the screen is composed: the footer asks what works now before that, too."""
         self._outline = Outline()
         self._opened: Opened | None = None
         self._player = Player(self, self._block_ended)
         self._typed = Typed(self, lesson)
-        self._offered_for: BlockView | None = None
-        """The block for which keys are offered."""
+        self._offered_for: tuple[object, ...] = ()
+        """The block for which keys are offered, and what else they depend on."""
         self._goes_on = False
         """Whether the block after the one that runs is next, once that has passed."""
 
@@ -81,22 +82,40 @@ class Reader(Page):
         """Show the lesson, or why there is none."""
         if isinstance(message.what, Problem):
             await self._page.mount(Static(Content(plain(str(message.what)))))
+            self._take_keys()
             return
         opened_lesson = self._opened = cast("Opened", message.what)
         minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
         self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
         await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
-        self._outline.show(self._page, opened_lesson.questions_right)
+        self._outline.show(self._page)
         if opened_lesson.lost:
             self.tutor.push_screen(Notice("What you had typed", opened_lesson.lost))
-        self.call_after_refresh(self._go_to_place, opened_lesson.left_at)
-        self.refresh_bindings()
+        self._page.call_after_refresh(self._go_to_place, opened_lesson.left_at)
 
     async def _go_to_place(self, left_at: str | None) -> None:
         """Go to the line that was asked for, else to where the lesson was left."""
         self._bookmark = Bookmark(self._page, self._keep_place)
         await self._bookmark.open(None if self._at else left_at)
         self._page.go_to(self._at)
+        self._page.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Follow the reader, and act on keys: from here on the page is what is seen."""
+        if self._bookmark:
+            self._bookmark.follow(peeks=bool(self._at))
+        self._take_keys()
+
+    def _take_keys(self) -> None:
+        self.is_ready = True
+        self.refresh_bindings()
+        self.post_message(PageReady())
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Show what a worker could not do; keys wait no longer for what could not be read."""
+        super().on_worker_state_changed(event)
+        if event.state == WorkerState.ERROR and not self.is_ready:
+            self._take_keys()
 
     def _keep_place(self, place: str | None) -> None:
         keep = partial(bookmarks.keep, self.lesson, place)
@@ -111,8 +130,9 @@ class Reader(Page):
 
     def on_marked(self) -> None:
         """Offer what the block that is marked now can do, and show beside it where that is."""
-        if self._page.marked is not self._offered_for:
-            self._offered_for = self._page.marked
+        offered_for = (self._page.marked, self._page.asked, self._page.fold, self._enter_does)
+        if offered_for != self._offered_for:
+            self._offered_for = offered_for
             self.refresh_bindings()
         if self.has_class("-beside"):
             self._outline.follow(self._page)
@@ -124,8 +144,33 @@ class Reader(Page):
     def action_choose(self, step: int) -> None:
         """Go to the block after the marked one, or to the one before it."""
         view = self._page.neighbour(step)
+        if view is None:
+            self.say("This is the last block." if step > 0 else "This is the first block.")
+            view = self._page.marked
+        if view:
+            self._go_to(view)
+
+    def _go_to(self, view: BlockView) -> None:
         self.set_focus(view)
         view.scroll_visible(animate=False)  # one that has the focus already may be out of sight
+
+    def say(self, text: str) -> None:
+        """Say something for a moment."""
+        self.notify(text, markup=False, timeout=3)
+
+    def action_jump(self) -> None:
+        """Go to what is open next: a block, a question or a task; from the end to the first."""
+        found = self._page.next_open()
+        if found is None:
+            self.say("Nothing is open: each block has passed, each question is answered.")
+            self._page.scroll_end(animate=False)
+            return
+        if found.is_above:
+            self.say("Nothing is open below. This is the first that is open.")
+        if isinstance(found.view, BlockView):
+            self._go_to(found.view)
+        else:
+            self._page.show_question(found.view)
 
     def _chosen(self) -> BlockView | None:
         """Return the marked block; where there is none, go to the next one."""
@@ -138,18 +183,21 @@ class Reader(Page):
         """Run the marked block as it stands, after those above that have not run."""
         self._run()
 
-    async def action_run_on(self) -> None:
-        """Run the marked block, or fill its gap; after it, read on to the next lesson."""
-        view = self._page.marked
-        if view is None or view.has_ended or not self._page.is_in_sight(view):
-            if self._page.is_at_end:
-                self.action_next()
-            else:
-                self._page.read_on(view)
-        elif view.has_gap:
-            await self.action_edit()
-        else:
+    @property
+    def _enter_does(self) -> str:
+        """What Enter does now, see `reader_keys.ENTER`."""
+        return offers.of_enter(self._page)
+
+    async def action_run_on(self, what: str) -> None:
+        """Do what comes next, see `reader_keys.ENTER`."""
+        if what == "run":
             self._run(goes_on=True)
+        elif what == "fill the gap":
+            await self.action_edit()
+        elif what == "read on":
+            self._page.read_on(self._page.marked)
+        else:
+            self.action_next()
 
     def action_run_to_here(self) -> None:
         """Run every block down to the marked one, in a new process."""
@@ -162,9 +210,15 @@ class Reader(Page):
         self._goes_on = goes_on
         # Later it would look as if the reader had scrolled away from what the block prints.
         view.scroll_visible(animate=False, immediate=True)
-        self._page.use(view)
+        self._work_on(view)
         self._player.run(self._opened.lesson, view, self._page.views, anew=anew)
         self.refresh_bindings()
+
+    def _work_on(self, view: BlockView) -> None:
+        """Remember what is worked on: a peek is over."""
+        self._page.use(view)
+        if self._bookmark:
+            self._bookmark.end_peek()
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what a block printed, and how it ended."""
@@ -210,6 +264,8 @@ class Reader(Page):
         view = self._page.edited
         if view:
             view.end_edit()
+            if view.result:
+                self._page.show_end(view, was_pushed=True)
         return view is not None
 
     def on_text_area_changed(self) -> None:
@@ -237,6 +293,7 @@ class Reader(Page):
         """Let the learner change the marked block."""
         view = self._chosen()
         if view and not view.is_editing and not self._player.is_playing(view):
+            self._work_on(view)
             await view.edit()
             self.refresh_bindings()
 
@@ -291,17 +348,21 @@ class Reader(Page):
         view = self._page.asked
         is_right = view.answer(number) if view else None
         if view and is_right is not None:
+            if self._bookmark:
+                self._bookmark.end_peek()
             self._page.show_answer(view)
-            self._remember_answer(view.quiz.id, is_right=is_right)
+            answer = view.quiz.answers[number - 1].text
+            self._remember_answer(view.quiz.id, answer, is_right=is_right)
 
     @work(thread=True, exit_on_error=False, group="remember")
-    def _remember_answer(self, quiz: str, *, is_right: bool) -> None:
-        progress.quiz_answered(self.lesson, quiz, is_right=is_right)
+    def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
+        progress.quiz_answered(self.lesson, quiz, is_right=is_right, answer=answer)
         self._page.look_at_end()
 
     def action_fold(self) -> None:
         """Open the folded part in sight, or close it."""
         if fold := self._page.fold:
+            self._page.look_away()
             fold.turn()
             self._page.mark_soon()
 
@@ -321,35 +382,8 @@ class Reader(Page):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        offer = self._offers().get(action)
+        if action == "run_on":
+            return self._player.turn is None and parameters == (self._enter_does,)
+        now = offers.of_lesson(self._page, self._opened, running=self._player.turn is not None)
+        offer = now.get(action)
         return super().check_action(action, parameters) if offer is None else offer()
-
-    def _offers(self) -> dict[str, Callable[[], bool]]:
-        """Return, by action, what tells whether it works now; the others always do."""
-        page, known, running = self._page, self._opened, self._player.turn is not None
-        editing = page.edited is not None
-
-        def can_run() -> bool:
-            return bool(page.views) and not running
-
-        offers: dict[str, Callable[[], bool]] = {
-            "run": can_run,
-            "run_to_here": can_run,
-            "edit": can_run,
-            "choose": lambda: bool(page.views) and not editing,
-            "run_on": lambda: not running,
-            "explain": lambda: bool(page.marked and page.marked.has_failed) and not editing,
-            "reset": lambda: any(view.is_edited for view in self._to_reset) and not running,
-            "check": lambda: bool(known and known.checks) and not running,
-            "next": lambda: bool(known and known.following) and not running,
-            "fold": lambda: page.fold is not None and not editing,
-            "answer": lambda: page.asked is not None and not editing,
-            "exercise": lambda: bool(known and known.exercises) and not running,
-            "words": lambda: bool(known and known.refers),
-        }
-        return offers | ({"back": lambda: True} if editing else {})
-
-    @property
-    def _to_reset(self) -> list[BlockView]:
-        """Return the blocks whose code may be brought back."""
-        return [self._page.marked] if self._page.marked else self._page.views

@@ -7,15 +7,18 @@ from textual.binding import Binding, BindingType
 from tpustarter.learning.quiz import MOST
 
 HELP = """
-Read with the arrow keys, Space and PageUp. Keys act on the block with the thick bar on its left,
-and Tab moves the bar to the next one.
+Read with the arrow keys, Space and PageUp. Keys act on the block with the thick frame, and Tab
+marks the next one. **j** jumps to what is open next: a block that has not run, a question without
+its right answer, or a task.
 
 * **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and reads on
   once it has run. At the end of a lesson it opens the next one, so you can follow the course with
   this key alone. `r` runs a block again. All blocks of a lesson share their variables, as in a
   notebook, so blocks above that have not run yet run first. `a` starts anew and runs everything
   down to the block.
-* **Ctrl+C** stops what runs, and so does Esc. When nothing runs, Ctrl+C asks whether to quit.
+* **Ctrl+C** stops what runs, and so does Esc while you read. That ends the process, and the
+  variables of the lesson go with it. `a` runs everything down to the block again. When nothing
+  runs, Ctrl+C asks whether to quit.
 * **f** says why a block failed. It searches what the block printed for failures that are known.
 * You answer a **question** by pressing the number of an answer, and each answer says why. A block
   that says **your turn** asks you to change it with `e`, and `Enter` lets you fill a gap. Its
@@ -30,27 +33,41 @@ and Tab moves the bar to the next one.
   also ends when you leave the lesson, when checks or set-up start, and after 30 minutes without a
   block. One that may hold a TPU or GPU ends after 60 s, so that others can have it.
 """
+ENTER = {
+    "run": "run the marked block, after those above it that have not run",
+    "fill the gap": "type what stands in its place",
+    "read on": "to the next block, at most a screen further down",
+    "next lesson": "the one that is next on your path",
+}
+"""What Enter does, in the state in which a lesson is, with what is said of it."""
 BINDINGS: list[BindingType] = [
     Binding(
-        "enter",
-        "run_on",
-        "run, read on",
-        key_display="Enter",
-        tooltip="run the marked block; once it has run, read on to the next one",
+        "ctrl+c",
+        "stop",
+        "stop",
+        key_display="Ctrl+C",
+        tooltip="ends what runs; x and Esc do so, too",
+        priority=True,
     ),
+    Binding("1", "answer(1)", "answer", key_display="1, 2, ...", tooltip="by its number"),
+    *(Binding(key, f"answer({key})", show=False) for key in "23456789"[: MOST - 1]),
+    *(
+        Binding("enter", f"run_on('{what}')", what, key_display="Enter", tooltip=tooltip)
+        for what, tooltip in ENTER.items()
+    ),
+    Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+    Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
+    Binding("j", "jump", "next open", tooltip="a block, question or task that is not done"),
+    Binding("e", "edit", "edit", tooltip="change the block's code here"),
+    Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
+    Binding("shift+tab", "choose(-1)", show=False),
     Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
     Binding(
         "a",
         "run_to_here",
         "run all to here",
-        show=False,
         tooltip="start anew and run every block down to this one",
     ),
-    Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
-    Binding("shift+tab", "choose(-1)", show=False),
-    Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
-    Binding("e", "edit", "edit", tooltip="change the block's code here"),
-    Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
     Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
     Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
     Binding("n", "next", "next", tooltip="tpustarter learn"),
@@ -58,5 +75,4 @@ BINDINGS: list[BindingType] = [
     Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
     Binding("space", "page_down", show=False),
     Binding("b", "page_up", show=False),
-    *(Binding(str(number), f"answer({number})", show=False) for number in range(1, MOST + 1)),
 ]

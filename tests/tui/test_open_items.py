@@ -1,0 +1,209 @@
+"""What a lesson shows of what runs, what was stopped, what broke, and what is still open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.support.tutor import HANGS, HELLO, on_screen, press, run, tutor, until
+from tests.tui.test_keys import burst
+from tpustarter.learning import bookmarks
+
+QUIZ = """
+```quiz id=why
+How many devices?
+
+( ) 8
+    Too many.
+(x) 4
+    That is it.
+```
+"""
+TASK = """
+```python try id=gap
+print("sum", 1 + ...)
+```
+
+```output of=gap
+sum 3
+```
+
+```python answer of=gap
+print("sum", 1 + 2)
+```
+"""
+LONG = "\n\n".join(f"Line {number}." for number in range(20))
+TALL = HANGS.replace("import os, time\n", "import os, time\n" + "x = 1\n" * 40)
+
+
+def _words(text: str) -> str:
+    """Return what is on the screen in one line, without frames."""
+    for character in "│┃─━╭╮╰╯┏┓┗┛█":
+        text = text.replace(character, " ")
+    return " ".join(text.split())
+
+
+def _keys(pilot: Pilot[None]) -> str:
+    return on_screen(pilot.app).splitlines()[-1]  # type: ignore[arg-type]
+
+
+def test_a_task_that_was_not_changed_waits_for_that(tmp_path: Path) -> None:
+    """Running it as it stands breaks it, and is no try; the end counts the tasks."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": HELLO + TASK}, size=(80, 60)) as pilot:
+            await press(pilot, "enter", "r", "tab", "r", "tab", "r")
+            await press(pilot, "end")
+            seen = _words(on_screen(pilot.app))
+            assert "Done: 2 of 2 blocks, 0 of 1 task" in seen
+            assert "Block 3 waits for your change." in seen
+            await press(pilot, "e", "2", "ctrl+r", "escape")
+            assert "Done: 2 of 2 blocks, 1 of 1 task" in _words(on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_what_runs_is_named_wherever_one_looks_and_a_stop_says_what_is_lost(tmp_path: Path) -> None:
+    """Also where the block is taller than the screen; typing, Ctrl+C is named."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"tall": TALL}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: "the block is" in pilot.app.screen._page.views[0]._tail.text)
+            await pilot.press("home")
+            await until(pilot, lambda: "A first" not in on_screen(pilot.app))
+            assert "RUN block 1 of 1, " in on_screen(pilot.app).splitlines()[0]
+            await press(pilot, "ctrl+c")
+            assert "RUN" not in on_screen(pilot.app).splitlines()[0]
+            seen = _words(on_screen(pilot.app))
+            assert "STOPPED" in seen
+            assert "the variables of this lesson went with it" in seen
+            assert "press a, which runs all blocks down to here" in seen
+            await press(pilot, "e")
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: "Ctrl+C stop" in _keys(pilot))
+            await press(pilot, "ctrl+c")
+            assert "Ctrl+C" not in _keys(pilot)
+
+    run(journey)
+
+
+def test_enter_on_a_gap_that_is_not_filled_leaves_it(tmp_path: Path) -> None:
+    """Twice Enter, once to open it and once more, loses nothing; a letter fills it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"gap": f"# Gap\n{TASK}"}) as pilot:
+            seen = await press(pilot, "enter", "enter", "enter", "tab")
+            assert 'print("sum", 1 + ...)' in seen
+            assert "Type what belongs in place of" in seen
+            assert 'print("sum", 1 + 2)' in await press(pilot, "2")
+
+    run(journey)
+
+
+def test_what_was_answered_is_there_when_the_lesson_is_opened_again(tmp_path: Path) -> None:
+    """Each answer that was given, with its reason, and that it was right."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": f"# Asks\n{QUIZ}"}) as pilot:
+            await press(pilot, "enter", "1", "escape", "enter")
+            seen = on_screen(pilot.app)
+            assert "no  Too many." in seen
+            assert "That is it." not in seen
+            await press(pilot, "2", "escape", "enter")
+            seen = on_screen(pilot.app)
+            assert "right  That is it." in seen
+            assert "Question: answered right" in seen
+
+    run(journey)
+
+
+def test_one_key_jumps_to_what_is_open(tmp_path: Path) -> None:
+    """A block, a question, a task; at the end to the first that is open, then to the end."""
+    text = HELLO.replace("```python run id=again", f"{LONG}\n\n```python run id=again")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"all": f"{text}\n{LONG}\n{QUIZ}\n{LONG}\n"}) as pilot:
+            await press(pilot, "enter", "r")
+            seen = await press(pilot, "j")
+            assert "Block 2 of 2" in seen
+            seen = await press(pilot, "j")
+            assert "How many devices?" in seen
+            seen = await press(pilot, "j")
+            assert "Nothing is open below." in seen
+            assert "Block 2 of 2" in seen
+            await press(pilot, "r", "j", "2")
+            seen = await press(pilot, "j")
+            assert "Nothing is open: " in seen
+            assert "The end of this lesson" in seen
+
+    run(journey)
+
+
+def test_an_error_stays_in_sight_when_typing_ends_and_while_it_is_mended(tmp_path: Path) -> None:
+    """Until the next run; an error of syntax is told in the same form as any other."""
+    code = "\n".join(f"x{number} = {number}" for number in range(14))
+    text = f"# T\n\n```python run id=one\n{code}\n```\n\n{LONG}\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            seen = await press(pilot, "enter", "e", "enter", *"foo(", "ctrl+r", "escape")
+            assert "ERROR" in seen
+            assert "SyntaxError: " in seen
+            assert "exception: " not in seen
+            seen = await press(pilot, "e", *") +")
+            assert "edited, not run yet" in seen
+            assert "SyntaxError: " in _words(seen)
+
+    run(journey)
+
+
+def test_a_long_line_is_seen_whole_while_one_types(tmp_path: Path) -> None:
+    """It goes on below, as it does where it is read."""
+    text = '# T\n\n```python run id=one\nname = "first"\n```\n'
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}, size=(60, 24)) as pilot:
+            words = "  # a comment that is much longer than sixty columns are"
+            seen = await press(pilot, "enter", "e", *words)
+            assert f'name = "first"{" ".join(["", *words.split()])}' in _words(seen).replace(
+                "  ", " "
+            )
+
+    run(journey)
+
+
+def test_keys_typed_before_the_page_is_there_act_on_what_is_seen_then(tmp_path: Path) -> None:
+    """They wait for the place where the lesson was left."""
+    text = HELLO.replace("```python run id=again", f"{LONG}\n\n```python run id=again")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"all": f"{text}\n{LONG}\n"}) as pilot:
+            bookmarks.keep("start/all", "block again")
+            await burst(pilot, "\re# typed")
+            await until(pilot, lambda: "# typed" in on_screen(pilot.app))
+            assert "again" == pilot.app.screen._page.edited.block.id
+        assert "block again" == bookmarks.read("start/all")
+
+    run(journey)
+
+
+def test_a_look_at_what_a_search_has_found_leaves_the_bookmark(tmp_path: Path) -> None:
+    """Reading on from there, or working there, moves it."""
+    text = "# T\n\n" + "\n\n".join(f"## Part {n}\n\n{LONG}" for n in range(5)) + "\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            bookmarks.keep("start/t", "heading Part 1")
+            pilot.app.go.to_lesson("start/t", at="Part 3")
+            await until(pilot, lambda: "Part 3" in on_screen(pilot.app))
+            await press(pilot, "down", "down", "escape")
+            assert "heading Part 1" == bookmarks.read("start/t")
+            pilot.app.go.to_lesson("start/t", at="Part 2")
+            await until(pilot, lambda: "Part 2" in on_screen(pilot.app))
+            await press(pilot, "space", "space", "space", "escape")
+            assert bookmarks.read("start/t") in ("heading Part 3", "heading Part 4")
+
+    run(journey)

@@ -1,0 +1,86 @@
+"""How a block ended, in words: a few in its frame, and below them what there is more to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from textual.content import Content
+
+from tpustarter.learning.block_results import BlockResult
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import prose, word
+
+_LABELS = {
+    "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
+}  # fmt: skip
+EARLIER = {
+    "pass": "passed the last time", "fail": "failed the last time", "error": "broke the last time",
+    "changed": "changed since you ran it",
+}  # fmt: skip
+"""What is said of a block that ran in an earlier session."""
+GONE = "Its variables went with the process. `a` runs everything down to here again."
+"""Said of a block that ran in a process that has ended."""
+STOPPED = (
+    "Stopping ended the process, and the variables of this lesson went with it. To get them back, "
+    "press `a`, which runs all blocks down to here."
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is said of a block."""
+
+    title: Content
+    """What stands in its frame, on one line."""
+    note: Content = field(default_factory=lambda: Content(""))
+    """What stands below that, if anything."""
+
+
+def of_result(result: BlockResult, *, is_try: bool, is_edited: bool, raises: bool) -> Words:
+    """Return what is said of a block that ran as it stands.
+
+    Args:
+        result: How it ended.
+        is_try: Whether the lesson asks to change it.
+        is_edited: Whether the learner did.
+        raises: Whether an exception is what it should end with.
+    """
+    if result.status == "notrun":
+        return _not_run(result)
+    where = f"  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
+    if result.status == "pass":
+        return Words(word("pass", "pass") + ("  raises, as it should" if raises else "") + where)
+    if result.status in ("fail", "error") and is_try:
+        first = "" if is_edited else "; change it first, with e"
+        return Words(word("warn", "not yet") + where + first, reason(result))
+    if result.status == "fail" and is_edited:
+        return Words(Content(f"ran{where}; it prints something else now"))
+    return Words(word(result.status, _LABELS[result.status]) + where, reason(result))
+
+
+def _not_run(result: BlockResult) -> Words:
+    if result.reason != "interrupted":
+        return Words(word("notrun", "NOT RUN") + visible(f"  {result.detail}"))
+    if result.seconds:
+        return Words(word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you")
+    return Words(word("notrun", "NOT RUN") + "  stopped by you before it began")
+
+
+def reason(result: BlockResult) -> Content:
+    """Return why it failed or broke; the end of a traceback is not said twice."""
+    if result.reason == "exception":
+        return Content("") if result.detail in result.output else prose(result.detail)
+    told = result.status not in ("fail", "skip") and result.reason
+    return prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
+
+
+def _describe_devices(ran_on: dict[str, Any] | None) -> str:
+    """Return where it ran, in words."""
+    if not ran_on:
+        return ""
+    count = ran_on.get("count", 1)
+    if ran_on.get("virtual"):
+        return f" on {count} virtual CPU devices"
+    kind = visible(str(ran_on.get("kind", ran_on.get("platform", ""))))
+    return f" on {count} x {kind}" if count != 1 else f" on {kind}"

@@ -1,0 +1,53 @@
+"""What a lesson offers in the state in which it is: which keys act now, and what Enter does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tpustarter.tui.lesson_page import LessonPage
+from tpustarter.tui.opened import Opened
+
+
+def of_enter(page: LessonPage) -> str:
+    """Return what comes next: the marked block, its gap, the text below it, or the next lesson."""
+    view = page.marked
+    if view is None or view.has_ended or not page.is_in_sight(view):
+        return "next lesson" if page.is_at_end else "read on"
+    return "fill the gap" if view.has_gap else "run"
+
+
+def of_lesson(
+    page: LessonPage, opened: Opened | None, *, running: bool
+) -> dict[str, Callable[[], bool]]:
+    """Return, by action, what tells whether it works now; the others always do.
+
+    Args:
+        page: The lesson's page.
+        opened: The lesson, once it is read.
+        running: Whether a block runs.
+    """
+    editing = page.edited is not None
+
+    def can_run() -> bool:
+        return bool(page.views) and not running
+
+    def has_edits() -> bool:
+        views = [page.marked] if page.marked else page.views
+        return any(view.is_edited for view in views)
+
+    offers: dict[str, Callable[[], bool]] = {
+        "run": can_run,
+        "run_to_here": can_run,
+        "edit": can_run,
+        "choose": lambda: bool(page.views) and not editing,
+        "jump": lambda: opened is not None and not editing,
+        "explain": lambda: bool(page.marked and page.marked.has_failed) and not editing,
+        "reset": lambda: has_edits() and not running,
+        "check": lambda: bool(opened and opened.checks) and not running,
+        "next": lambda: bool(opened and opened.following) and not running,
+        "fold": lambda: page.fold is not None and not editing,
+        "answer": lambda: page.asked is not None and not editing,
+        "exercise": lambda: bool(opened and opened.exercises) and not running,
+        "words": lambda: bool(opened and opened.refers),
+    }
+    return offers | ({"back": lambda: True} if editing else {})
