@@ -69,7 +69,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             seen = await press(pilot, "enter")
             assert "p         Exercise: Return the double" in seen
             seen = await press(pilot, "p")
-            assert "Begun, not judged yet. Press e to edit it; whenever you save," in seen
+            assert "Begun, not judged yet. Press e to edit it here, and Ctrl+R to" in seen
             assert "double must return twice its number." in seen
             seen = await press(pilot, "r")
             assert "NOT YET  found 4, expected 8" in seen
@@ -169,7 +169,7 @@ def test_an_answer_that_does_not_end_is_stopped_with_a_key(tmp_path: Path) -> No
     run(journey)
 
 
-def test_e_opens_the_editor_the_learner_has(
+def test_o_names_the_editor_and_how_to_leave_it_before_it_opens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a terminal cannot be lent, the app says so; the command is VISUAL's, then EDITOR's."""
@@ -188,10 +188,40 @@ def test_e_opens_the_editor_the_learner_has(
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
             lessons_with_exercise(tmp_path)
-            seen = await press(pilot, "enter", "p", "e")
-            assert "this terminal cannot open an editor" in seen
+            (tmp_path / "vi").write_text("#!/bin/sh\n")
+            (tmp_path / "vi").chmod(0o755)
+            monkeypatch.setenv("VISUAL", str(tmp_path / "vi"))
+            seen = await press(pilot, "enter", "p", "o")
+            assert "vi opens" in seen
+            assert ":wq" in seen
+            assert "cannot open" not in await press(pilot, "n")
+            assert "this terminal cannot open an editor" in await press(pilot, "o", "y")
 
     monkeypatch.setenv("PATH", os.defpath)
+    run(journey)
+
+
+def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None:
+    """Ctrl+R judges; the task and what judges it stay as they are, and Esc ends typing."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter", "p", "e")
+            assert "Ctrl+R run" in seen
+            before = learner_file().read_text()
+            await press(pilot, "ctrl+end", "enter", *"# mine")
+            await until(pilot, lambda: "# mine" in learner_file().read_text())
+            assert before.partition("def ")[0] == learner_file().read_text().partition("def ")[0]
+            assert (
+                before.partition("# Judged")[2]
+                == learner_file().read_text().partition("# Judged")[2]
+            )
+            assert "NOT YET" in await press(pilot, "ctrl+r")
+            seen = await press(pilot, "escape")
+            assert "# mine" in seen
+            assert "e edit" in seen
+
     run(journey)
 
 

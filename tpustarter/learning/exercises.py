@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -211,10 +212,31 @@ def own_code(exercise: Exercise) -> str:
     Raises:
         Problem: the file cannot be read.
     """
-    code = _read_answer(exercise).partition(MARK)[0].strip()
-    if code.startswith(_QUOTES):
-        code = code.removeprefix(_QUOTES).partition(_QUOTES)[2].strip()
-    return code
+    return _divided(_read_answer(exercise))[1]
+
+
+def keep_code(exercise: Exercise, code: str) -> None:
+    """Write the learner's part into the file; the task above it stays, and so does what judges it.
+
+    Raises:
+        Problem: the file cannot be read or written.
+    """
+    path = learner_file(exercise)
+    above, _ = _divided(_read_answer(exercise))
+    text = f"{above}{code.strip()}\n\n\n{exercise.judged}"
+    with locations.writing(path):
+        locations.replace(path, text.encode(), stat.S_IMODE(path.stat().st_mode))
+
+
+def _divided(text: str) -> tuple[str, str]:
+    """Return what stands above the learner's part, such as the task, and that part."""
+    own = text.partition(MARK)[0]
+    start = len(own) - len(own.lstrip())
+    if own.startswith(_QUOTES, start):
+        end = own.find(_QUOTES, start + len(_QUOTES))
+        start = end + len(_QUOTES) if end >= 0 else start
+    start += len(own[start:]) - len(own[start:].lstrip())
+    return own[:start], own[start:].rstrip()
 
 
 def _read_answer(exercise: Exercise) -> str:

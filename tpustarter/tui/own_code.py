@@ -1,15 +1,24 @@
-"""The learner's part of an exercise, as the app shows it below or beside the task."""
+"""The learner's part of an exercise, below or beside the task: shown, and typed into."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.tui.plain import plain
+from tpustarter.tui.editor import Editor, place_to_edit
+from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import coloured
 
 
-class OwnCode(Static):
-    """The learner's part of the file, as it was saved last."""
+class OwnCode(Vertical):
+    """The learner's part of the file, as it was saved last, or as it is typed."""
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield the code."""
+        yield Static("", classes="code")
 
     def on_mount(self) -> None:
         """Say whose code it is."""
@@ -17,4 +26,26 @@ class OwnCode(Static):
 
     def show(self, code: str) -> None:
         """Show code, in colours."""
-        self.update(coloured(plain(code)))
+        self.query_one(".code", Static).update(coloured(plain(code)))
+
+    @property
+    def editor(self) -> Editor | None:
+        """What is typed into now."""
+        return next(iter(self.query(Editor)), None)
+
+    async def edit(self, code: str) -> None:
+        """Let the learner type, with the gap marked."""
+        editor = Editor(plain_source(code))
+        editor.selection = place_to_edit(editor.text) or editor.selection
+        self.query_one(".code").display = False
+        self.add_class("-current")
+        await self.mount(editor)
+        self.screen.set_focus(editor)
+
+    def end_edit(self) -> None:
+        """Show the code again."""
+        if editor := self.editor:
+            self.show(editor.text)
+            editor.remove()
+        self.remove_class("-current")
+        self.query_one(".code").display = True

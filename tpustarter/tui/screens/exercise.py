@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from textual import work
-from textual.app import SuspendNotSupported
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
@@ -27,45 +25,26 @@ from tpustarter.learning.output import Output
 from tpustarter.learning.paths import read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui.external_editor import editor
+from tpustarter.tui import exercise_words, external_editor
+from tpustarter.tui.editor import Editor
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.outline import BESIDE
 from tpustarter.tui.own_code import OwnCode
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured
+from tpustarter.tui.screens import exercise_keys
 from tpustarter.tui.screens.page import Page, Question
 
-STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not right yet",
-          "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
+WAIT_S = 0.2
+"""From a key to the file."""
 
 
 class ExercisePage(Page):
     """Works on one exercise."""
 
-    NAMES_FEW_KEYS = False
-    HELP = """
-Fill the gap in the file that is named here, in your own editor.
-
-* **e** opens the file in your editor. You can also edit it elsewhere, because it is judged whenever
-  you **save** it.
-* **r** judges it now, and **x** or **Esc** stops an answer that doesn't end.
-* Once an answer is right, **n** goes on to the lesson's next exercise, or to the next lesson of
-  your path.
-* **h** shows the next hint, and **v** the whole solution. **u** begins anew, and keeps your file
-  under another name.
-
-The lines below `# Judged below` are written again each time, so changing them has no effect.
-"""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "edit", "edit", tooltip="opens it in $EDITOR"),
-        Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
-        Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
-        Binding("v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),
-        Binding("u", "anew", "begin anew", tooltip="tpustarter learn --exercise ID --reset"),
-        Binding("n", "next", "next", tooltip="tpustarter learn"),
-        Binding("space", "page_down", show=False),
-    ]
+    HELP = exercise_keys.HELP
+    BINDINGS: ClassVar[list[BindingType]] = exercise_keys.BINDINGS
 
     def __init__(self, exercise: str) -> None:
         super().__init__(visible(exercise))
@@ -79,6 +58,8 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._judged: Judged | None = None
         self._tail = Tail()
         self._clock: Timer | None = None
+        self._writing: Timer | None = None
+        """Runs from a key to the file: what is typed meanwhile is written with it."""
         self._hints: list[str] = []
         self._solution = ""
         self._way: Way | None = None
@@ -155,7 +136,9 @@ The lines below `# Judged below` are written again each time, so changing them h
         """Judge the file when it was saved; while an answer runs, say for how long."""
         if self._busy:
             self._show()
-        elif self._path and (saved := exercises.saved(self._path)) not in (None, self._saved):
+            return
+        saved = exercises.saved(self._path) if self._path else None
+        if self._editor is None and saved not in (None, self._saved):
             self._saved = saved
             self._show_own_code()
             self.action_judge()
@@ -224,7 +207,9 @@ The lines below `# Judged below` are written again each time, so changing them h
         exercise = self._exercise
         if exercise is None:
             return
-        lines: list[Lines] = [Hanging("Your file  ", visible(_short_path(self._path)))]
+        lines: list[Lines] = [
+            Hanging("Your file  ", visible(exercise_words.short_path(self._path)))
+        ]
         lines.append(Hanging("           ", self._verdict(exercise)))
         self.query_one("#answer", Static).update(Stack(lines))
         printed = self.query_one("#printed", Static)
@@ -255,37 +240,71 @@ The lines below `# Judged below` are written again each time, so changing them h
     def _verdict(self, exercise: Exercise) -> Content:
         if self._busy:
             return word("run", f"RUN  {time.monotonic() - self._began:.0f} s")
-        judged = self._judged
-        if judged is None:
-            known = STATES[exercises.state(exercise)]
-            return Content(f"{known}. Press e to edit it; whenever you save, it is judged.")
-        if judged.is_right:
-            return word("pass", "RIGHT")
-        status = judged.result.status
-        labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
-        return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
+        return exercise_words.verdict(self._judged, exercises.state(exercise))
 
-    def action_edit(self) -> None:
-        """Open the learner's file in an editor; the app waits until it is closed."""
-        command = editor()
-        if self._path is None or command is None:
-            self.notify(
-                "No editor was found. Set the variable EDITOR, or edit the file elsewhere.",
-                markup=False,
-            )
+    @property
+    def _editor(self) -> Editor | None:
+        return next((view.editor for view in self.query(OwnCode) if view.editor), None)
+
+    async def action_edit(self) -> None:
+        """Let the learner type here; what is typed goes into the file."""
+        if self._exercise and self._editor is None:
+            shown = next(view for view in self.query(OwnCode) if view.display)
+            await shown.edit(exercises.own_code(self._exercise))
+            shown.scroll_visible(animate=False)
+            self.refresh_bindings()
+
+    def on_text_area_changed(self) -> None:
+        """Keep what is typed, a moment later."""
+        self._writing = self._writing or self.set_timer(WAIT_S, self._keep)
+
+    def _keep(self) -> None:
+        """Write what is typed; it is judged when that is asked for, not at every letter."""
+        editor, self._writing = self._editor, None
+        if editor and self._exercise and self._path:
+            try:
+                exercises.keep_code(self._exercise, editor.text)
+            except Problem as problem:
+                self.show_error(problem)
+            self._saved = exercises.saved(self._path)
+
+    def action_run(self) -> None:
+        """Judge what is typed."""
+        self._keep()
+        self.action_judge()
+
+    def action_back(self) -> None:
+        """End typing, else stop what runs, else leave."""
+        if self._editor is None:
+            super().action_back()
             return
-        message = ""
-        try:
-            with self.tutor.suspend():
-                try:
-                    subprocess.run([*command, str(self._path)], check=False)
-                except OSError as error:  # caught in here: else the screen would not come back
-                    message = f"cannot start {command[0]}: {error.strerror}"
-        except SuspendNotSupported:
-            message = "this terminal cannot open an editor"
-        if message:
-            self.notify(message, markup=False)
-        self.tutor.refresh(layout=True)
+        self._keep()
+        for view in self.query(OwnCode):
+            view.end_edit()
+        self._show_own_code()
+        self.set_focus(self.query_one("#page"))
+        self.refresh_bindings()
+
+    def action_open(self) -> None:
+        """Say which editor opens and how to come back from it, then open it."""
+        command = external_editor.editor()
+        if self._path is None or command is None:
+            self.notify("No editor was found, but e edits the file here.", markup=False)
+            return
+        name, file = Path(command[0]).name, exercise_words.short_path(self._path)
+        text = (
+            f"{name} opens {file}, and tpustarter waits until you close it. "
+            f"{external_editor.leaving(command)}\n\n"
+            f"Press y to open {name}, or n to stay here, where e edits the file without it."
+        )
+        self.tutor.push_screen(Question("Open in another editor", text), self._answered_open)
+
+    def _answered_open(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        command = external_editor.editor()
+        if answer and self._path and command:
+            if message := external_editor.run(command, self._path, self.tutor.suspend):
+                self.notify(message, markup=False)
+            self.tutor.refresh(layout=True)
 
     def action_hint(self) -> None:
         """Show the next hint."""
@@ -356,7 +375,8 @@ The lines below `# Judged below` are written again each time, so changing them h
         return True
 
     def on_unmount(self) -> None:
-        """End the process: the exercise is left."""
+        """Keep what is typed and end the process: the exercise is left."""
+        self._keep()
         self.stop_work()
         if self.tutor.is_running:
             self.tutor.release_lesson()
@@ -364,7 +384,9 @@ The lines below `# Judged below` are written again each time, so changing them h
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         exercise = self._exercise
-        if action in ("judge", "edit", "anew"):
+        if action == "back" and self._editor:
+            return True
+        if action in ("judge", "run", "edit", "anew", "open"):
             return exercise is not None and not self._busy
         if action == "next":
             can_go = self._way and (self._way.exercise or self._way.lesson)
@@ -374,10 +396,3 @@ The lines below `# Judged below` are written again each time, so changing them h
         if action == "solution":
             return exercise is not None and not self._solution
         return super().check_action(action, parameters)
-
-
-def _short_path(path: Path | None) -> str:
-    """Return a path as one types it: `~` for the home folder."""
-    if path and path.is_relative_to(Path.home()):
-        return f"~/{path.relative_to(Path.home())}"
-    return str(path)
