@@ -34,6 +34,8 @@ class Bookmark:
         self._kept: str | None = None
         """What was remembered last."""
         self._widgets = _widgets(page)
+        self._mark: Static | None = None
+        """What says that the reader was here."""
         self._peeked_at: float | None = None
         """Where a search has led; the reader may look round there without losing the place."""
 
@@ -43,11 +45,19 @@ class Bookmark:
         widget = next((one for one in self._widgets if _name(one) == place), None)
         if place is None or widget is None or widget.parent is None:
             return
-        mark = Static(Content.styled(WORDS, "$muted"), id="bookmark")
+        mark = self._mark = Static(Content.styled(WORDS, "$muted"), id="bookmark")
         await cast("Widget", widget.parent).mount(mark, before=widget)
         self._page.call_after_refresh(
             self._page.scroll_to_widget, mark, top=True, animate=False, force=True, immediate=True
         )
+
+    def is_there(self) -> bool:
+        """Return whether the place is in sight; goes there where what stands above it grew."""
+        page, mark = self._page, self._mark
+        if mark is None or page.region.overlaps(mark.region):
+            return True
+        page.scroll_to_widget(mark, top=True, animate=False, force=True, immediate=True)
+        return False
 
     def follow(self, *, peeks: bool) -> None:
         """Follow the reader from here on: the page is laid out.

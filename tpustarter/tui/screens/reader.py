@@ -34,6 +34,9 @@ from tpustarter.tui.screens.words import Words
 from tpustarter.tui.turn import Turn
 from tpustarter.tui.typed import Typed
 
+LOOK_S = 0.02
+"""Between two looks at whether a lesson is laid out."""
+
 
 class Reader(Page):
     """The lesson reader."""
@@ -100,9 +103,12 @@ class Reader(Page):
         self._page.go_to(self._at)
         self._page.call_after_refresh(self._begin)
 
-    def _begin(self) -> None:
-        """Follow the reader, and act on keys: from here on the page is what is seen."""
+    def _begin(self, looks: int = 50) -> None:
+        """Follow the reader and act on keys, once the page is what is seen."""
         if self._bookmark:
+            if looks and not self._bookmark.is_there():
+                self.set_timer(LOOK_S, partial(self._begin, looks - 1))
+                return
             self._bookmark.follow(peeks=bool(self._at))
         self._take_keys()
 
