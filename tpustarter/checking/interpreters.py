@@ -17,8 +17,9 @@ from tpustarter.problem import ExitCode, Problem
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu", "tensorflow", "keras")
 """Distributions that make a Python worth testing."""
-PACKAGES = {"flax": "flax", "msgpack": "msgpack", "optax": "optax", "orbax-checkpoint": "orbax",
-            "safetensors": "safetensors", "transformers": "transformers"}  # fmt: skip
+PACKAGES = {"flax": "flax", "grain": "grain", "msgpack": "msgpack", "optax": "optax",
+            "orbax-checkpoint": "orbax", "safetensors": "safetensors",
+            "transformers": "transformers"}  # fmt: skip
 """What a lesson may need beside its framework, by the name to install: the module it brings."""
 GPU_PLUGINS = "jax_cuda*_plugin"
 """Distributions that make an NVIDIA GPU JAX's default backend."""

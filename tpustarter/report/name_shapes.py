@@ -36,10 +36,10 @@ _PUBLIC_PATH = re.compile(rf"/{_OWNERS}(?:/[\w.#-]+)*/?|/tpu(?:/docs(?:/[\w.#-]+
 """Paths on those sites that are kept: others may name a person, a project or a bucket."""
 PACKAGES = frozenset((
     "PIL", "absl", "accelerate", "chex", "clu", "datasets", "diffusers", "distrax", "easydel",
-    "einops", "equinox", "etils", "flax", "google", "grpc", "haiku", "huggingface_hub", "jax",
-    "jaxlib", "jaxtyping", "kauldron", "keras", "keras_core", "levanter", "libtpu", "lightning",
-    "maxtext", "ml_collections", "ml_dtypes", "numpy", "nvidia", "opt_einsum", "optax", "orbax",
-    "pandas", "peft", "pip", "pluggy", "pytest", "pytorch_lightning", "ray", "requests",
+    "einops", "equinox", "etils", "flax", "google", "grain", "grpc", "haiku", "huggingface_hub",
+    "jax", "jaxlib", "jaxtyping", "kauldron", "keras", "keras_core", "levanter", "libtpu",
+    "lightning", "maxtext", "ml_collections", "ml_dtypes", "numpy", "nvidia", "opt_einsum", "optax",
+    "orbax", "pandas", "peft", "pip", "pluggy", "pytest", "pytorch_lightning", "ray", "requests",
     "safetensors", "scipy", "seqio", "setuptools", "sklearn", "t5", "tensorboard", "tensorflow",
     "tensorflow_datasets", "tensorstore", "tokenizers", "torch", "torch_tpu", "torch_xla",
     "torchax", "torchvision", "tpu_info", "tpustarter", "tqdm", "transformers", "triton",
