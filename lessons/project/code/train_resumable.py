@@ -1,0 +1,93 @@
+"""Train, save, and resume: the program that a lesson kills.
+
+    python train_resumable.py FOLDER [--without-data]
+
+Prints a line for each step, with the loss as a hexadecimal number, which
+has every bit of it. The last line is a hash of all parameters.
+"""
+
+import argparse
+import hashlib
+import signal
+import threading
+import time
+
+import configs
+import corpus
+import grain
+import jax
+import numpy as np
+import orbax.checkpoint as ocp
+import pipeline
+import training
+
+STEPS = 24
+SAVE_EVERY = 5
+PAUSE_S = 0.2
+"""After each step, which would take longer with a larger model."""
+
+
+def main(folder, *, with_data):
+    """Train, from the newest checkpoint in the folder if there is one."""
+    told_to_stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: told_to_stop.set())
+
+    jax.set_mesh(jax.make_mesh((jax.device_count(),), ("data",)))
+    config = configs.tiny(layers=2, rules=configs.Rules(batch="data"))
+    optimizer = training.adamw(steps=60)
+    state = training.init_state(config, optimizer, jax.random.key(0))
+    train, _ = corpus.load()
+    batches = pipeline.dataset(train, config.length, 16)
+    iterator = iter(batches.to_iter_dataset())
+
+    options = ocp.CheckpointManagerOptions(max_to_keep=2)
+    with ocp.CheckpointManager(folder, options=options) as manager:
+        step = manager.latest_step() or 0
+        if step:
+            state = restore(manager, step, state, iterator, with_data)
+            print("resumed after", step, flush=True)
+        while step < STEPS and not told_to_stop.is_set():
+            batch = jax.device_put(next(iterator), jax.P("data"))
+            state, metrics = training.train_step(
+                config, optimizer, state, batch
+            )
+            step += 1
+            print("step", step, float(metrics["loss"]).hex(), flush=True)
+            time.sleep(PAUSE_S)
+            if step % SAVE_EVERY == 0 or told_to_stop.is_set():
+                save(manager, step, state, iterator)
+    print("hash", hash_of(state["params"]))
+
+
+def save(manager, step, state, iterator):
+    """Save everything that the next step depends on, in the background."""
+    items = ocp.args.Composite(
+        state=ocp.args.StandardSave(state),
+        data=grain.checkpoint.CheckpointSave(iterator),
+    )
+    manager.save(step, args=items)
+
+
+def restore(manager, step, state, iterator, with_data):
+    """Return the saved state, and set the iterator to its position."""
+    items = {"state": ocp.args.StandardRestore(state)}
+    if with_data:
+        items["data"] = grain.checkpoint.CheckpointRestore(iterator)
+    saved = manager.restore(step, args=ocp.args.Composite(**items))
+    return saved["state"]
+
+
+def hash_of(tree):
+    """Return a hash of every bit of a tree of arrays."""
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(tree):
+        digest.update(np.asarray(leaf).tobytes())
+    return digest.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--without-data", action="store_true")
+    given = parser.parse_args()
+    main(given.folder, with_data=not given.without_data)
