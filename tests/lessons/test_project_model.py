@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tpustarter import locations
+from tpustarter.machine import generations
 
 FOLDER = locations.content("lessons") / "project" / "code"
 NAMES = ("configs", "corpus", "transformer", "training", "sampling")
@@ -193,3 +194,36 @@ def test_matmuls_in_bfloat16_keep_parameters_and_logits_in_float32(
     assert float(loss) == pytest.approx(float(expected), rel=0.02)
     products = [line for line in traced.split("\n") if "dot_general" in line]
     assert len([line for line in products if ":bf16" in line]) >= 7
+
+
+def test_the_peaks_of_the_lessons_are_those_that_the_checks_judge_by(project: Any) -> None:
+    """`peaks.py` imports nothing of tpustarter, so it repeats the table."""
+    peaks = __import__("peaks")
+    rows = {row.name: row for row in generations.GENERATIONS}
+
+    assert {"v5e", "v5p", "v6e", "tpu7x"} == set(peaks.CHIPS)
+    for name, chip in peaks.CHIPS.items():
+        assert rows[name].bf16_tflops.value == chip.tflops
+        assert rows[name].hbm_gb_per_s.value == chip.gb_per_s
+
+
+@pytest.mark.parametrize("remat", [False, True])
+def test_flops_are_counted_in_loops_and_where_they_are_computed_again(
+    remat: bool, project: Any, small: Any
+) -> None:
+    """Against a formula; a backward pass costs two forward passes, remat one of the blocks."""
+    flops = __import__("flops")
+    config = replace(small.config, remat=remat)
+    tokens = 8 * config.length
+    of_layer = 4 * config.embed**2 + 3 * config.embed * config.mlp
+    of_layer += 2 * config.length * config.embed  # scores, and what they mix
+    logits = config.vocab * config.embed
+    forward = 2 * tokens * (config.layers * of_layer + logits)
+    loss = project.jax.tree_util.Partial(project.transformer.loss, config)
+
+    assert forward == flops.of_matmuls(loss, small.params, small.batch)
+    counted = flops.of_matmuls(project.jax.grad(loss), small.params, small.batch)
+    if not remat:
+        assert 3 * forward == counted
+    else:
+        assert 3.5 * forward < counted < 4 * forward
