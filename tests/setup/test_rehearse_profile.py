@@ -269,9 +269,9 @@ def test_every_profile_has_its_steps_and_is_told(machine: host.Machine) -> None:
     in_lessons = [name for one in content.read_lessons() for name in one.header.get("setups", {})]
     told, refused = tpustarter_setup(machine, "--help").stdout, tpustarter_setup(machine, "torch")
 
-    assert sorted(profiles.PROFILES) == sorted(in_lessons)
+    assert sorted([*profiles.PROFILES, *profiles.MACHINE]) == sorted(in_lessons)
     assert 2 == refused.returncode
-    for one in profiles.PROFILES.values():
+    for one in (*profiles.PROFILES.values(), *profiles.MACHINE.values()):
         assert f"{one.name:<11}  {one.meaning}" in told
         assert f"~/{one.folder}" in told.replace("\n", "").replace(" ", "")
         assert f"`{one.name}` ({one.meaning})" in refused.stderr

@@ -16,6 +16,8 @@ from tpustarter.cli.endings import (
     stopped_by_signals,
 )
 from tpustarter.cli.saying import say
+from tpustarter.setup.machine_setup import MachineSetup
+from tpustarter.setup.profiles import MACHINE
 from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
 from tpustarter.setup.steps import Step
 from tpustarter.terminal import paint_for, visible, wrap
@@ -38,9 +40,17 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu, ~/tpu-tensorflow, "
     "~/tpu-keras, ~/tpu-jupyter, ~/tpu-colab, ~/tpu-profiler]",
 )
+@click.option("--root", is_flag=True, help="Let `setup tuning --yes` run its commands as root.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def setup(
-    *, profile: str, yes: bool, dry_run: bool, undo: bool, folder: Path | None, as_json: bool
+    *,
+    profile: str,
+    yes: bool,
+    dry_run: bool,
+    undo: bool,
+    folder: Path | None,
+    root: bool,
+    as_json: bool,
 ) -> None:
     """Make an environment for one purpose, and prove that it works.
 
@@ -55,17 +65,19 @@ def setup(
       jupyter      notebooks with JAX, for a browser here or elsewhere
       colab        notebooks on Colab's page, computed by this machine
       profiler     XProf in TensorBoard, which shows traces in a browser
+      tuning       settings of this machine with which TPU programs start sooner
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.
-    No step needs administrator rights.
+    No step needs administrator rights, but for those of `tuning`, which are not run without --root.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
         path = Path(os.path.expanduser(folder)) if folder else None  # noqa: PTH111
-        plan = Setup(profile.lower(), folder=path)
+        plan = _plan(profile.lower(), path, root=root)
         command = f"tpustarter setup {plan.profile.name}"
         command += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
+        command += " --root" * root
         will_run = yes and not dry_run
         if will_run:
             texts = _run(plan, command, undo=undo)
@@ -82,22 +94,38 @@ def setup(
     sys.exit(plan.exit_code)
 
 
+def _plan(name: str, folder: Path | None, *, root: bool) -> Setup:
+    return MachineSetup(name, root=root) if name in MACHINE else Setup(name, folder=folder)
+
+
 def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
     """Yield the plan, and the one command that comes next."""
     packages = " with ".join(plan.profile.packages)
-    yield from wrap(
-        f"This is the plan to install {packages} in {plan.short(plan.folder)}. Nothing was run."
-    )
+    goal = f"to install {packages} in {plan.short(plan.folder)}"
+    if isinstance(plan, MachineSetup):
+        goal = "to change this machine, as root"
+    yield from wrap(f"This is the plan {goal}. Nothing was run.")
     for step in plan.steps:
         yield ""
         yield from _describe_step(step, plan)
     yield ""
-    if all(step.state == "done" for step in plan.steps):
+    if isinstance(plan, MachineSetup):
+        yield from _describe_machine(plan, command)
+    elif all(step.state == "done" for step in plan.steps):
         yield f"Everything is done. Next: tpustarter {plan.profile.next_command}"
     elif blocked := [step for step in plan.steps if step.state == "blocked"]:
         yield f"Blocked at `{blocked[0].id}`. Once that is settled: {command}"
     else:
         yield f"To run the steps that are left: {command} --yes"
+
+
+def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
+    """Yield what comes next where each step stands for itself."""
+    blocked = sum(step.state == "blocked" for step in plan.steps)
+    if any(step.state == "todo" for step in plan.steps):
+        yield f"To run what is left, as root: {command.removesuffix(' --root')} --yes --root"
+    else:
+        yield f"Everything that can be done here is done{f'; {blocked} cannot' * bool(blocked)}."
 
 
 def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
@@ -118,12 +146,16 @@ def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
 def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
     """Yield what would be removed; raises Problem where that is refused."""
     removed = plan.removed_by_undo()
-    yield "This would be removed. Nothing has been changed."
+    is_machine = isinstance(plan, MachineSetup)
+    yield f"This would be {'put back' if is_machine else 'removed'}. Nothing has been changed."
     yield ""
     for item in removed:
         yield from wrap(visible(item), "  ", "  ")
     yield ""
-    yield f"To remove it: {command} --undo --yes"
+    if is_machine:
+        yield f"To put it back, as root: {command.removesuffix(' --root')} --undo --yes --root"
+    else:
+        yield f"To remove it: {command} --undo --yes"
 
 
 def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
@@ -133,6 +165,9 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         for event in events:
             yield "\n".join(_describe_event(event, plan))
     if plan.exit_code:
+        return
+    if isinstance(plan, MachineSetup):
+        yield f"\n{'It is as it was before' if undo else 'Everything is done'}."
         return
     folder = plan.short(plan.folder)
     if undo:
@@ -182,7 +217,12 @@ def _format_note(step: Step) -> Iterator[str]:
 def _explain_exit(plan: Setup, command: str) -> str:
     """Return which step did not end well, why, and what comes next, in one line."""
     unfinished = [step for step in plan.steps if step.state not in ("done", "undone")]
-    step = next((step for step in unfinished if step.state in ("failed", "blocked")), unfinished[0])
+    step = next(
+        (step for end in ("failed", "blocked") for step in unfinished if step.state == end),
+        unfinished[0],
+    )
+    if isinstance(plan, MachineSetup):
+        command = f"{command.removesuffix(' --root')} --root"
     following = "when that is settled" if step.state == "blocked" else "next"
     reason = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
     return visible(f"{reason}; {following}: `{command} --yes`")

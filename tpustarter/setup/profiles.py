@@ -185,6 +185,23 @@ PROFILES = {
     )
 }
 
+MACHINE = {
+    "tuning": Profile(
+        name="tuning",
+        meaning="settings of this machine with which TPU programs start sooner",
+        folder="",
+        command="check",
+        key="",
+        wheel="",
+        tpu_wheel="",
+        packages=(),
+        remembered="",
+        activated=False,
+        supports="",
+    )
+}
+"""Set-ups that make no environment, and change the machine as root; see `machine_setup`."""
+
 SIZES = {
     "jax": ("150 MB", "1 GB"),
     "jax[tpu]": ("400 MB", "2 GB"),
@@ -208,9 +225,13 @@ def named(name: str) -> Profile:
     for profile in PROFILES.values():
         if name == profile.framework:
             return profile
+    if name in MACHINE:
+        return MACHINE[name]
     if name not in PROFILES:
-        width = max(map(len, PROFILES))
-        choices = "".join(f"\n  {one.name:<{width}}  {one.meaning}" for one in PROFILES.values())
+        every = {**PROFILES, **MACHINE}
+        width = max(map(len, every))
+        choices = "".join(f"
+  {one.name:<{width}}  {one.meaning}" for one in every.values())
         raise Problem(
             f"there is no set-up profile `{name}`",
             hint=f"name one of these:{choices}",

@@ -2,7 +2,8 @@
 
 What is left to do is worked out by looking, so a run that was interrupted anywhere goes on where
 it was. Steps are data in a lesson's header; this module runs them. No command gets administrator
-rights, none goes through a shell, and none outlives this program.
+rights here (`machine_setup` asks for them), nothing that a person typed goes through a shell, and
+no command outlives this program.
 """
 
 from __future__ import annotations
@@ -118,7 +119,10 @@ class Setup:
         self._stopped = False
         self._has_run = False
         self._facts = steps.look(self.profile, self.folder, self._machine, own)
-        self.steps: list[Step] = steps.steps_of(self.lesson, self._facts)
+        self.steps: list[Step] = self._make_steps()
+
+    def _make_steps(self) -> list[Step]:
+        return steps.steps_of(self.lesson, self._facts)
 
     def stop(self) -> None:
         """End the running command: TERM, 5 s, KILL; safe in any thread and signal handler."""
@@ -217,7 +221,7 @@ class Setup:
     def _refresh(self, after: int = 0) -> None:
         """Work out the steps from number `after` on anew."""
         self._facts = steps.look(self.profile, self.folder, self._machine, self._own)
-        self.steps[after:] = steps.steps_of(self.lesson, self._facts)[after:]
+        self.steps[after:] = self._make_steps()[after:]
 
     def _open_log(self) -> Lines:
         logs = sorted(path for path in self.log.parent.glob("setup-*.log") if path != self.log)
