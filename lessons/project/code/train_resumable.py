@@ -15,10 +15,10 @@ import time
 import configs
 import corpus
 import grain
+import input_pipeline
 import jax
 import numpy as np
 import orbax.checkpoint as ocp
-import pipeline
 import training
 
 STEPS = 24
@@ -37,7 +37,7 @@ def main(folder, *, with_data):
     optimizer = training.adamw(steps=60)
     state = training.init_state(config, optimizer, jax.random.key(0))
     train, _ = corpus.load()
-    batches = pipeline.dataset(train, config.length, 16)
+    batches = input_pipeline.dataset(train, config.length, 16)
     iterator = iter(batches.to_iter_dataset())
 
     options = ocp.CheckpointManagerOptions(max_to_keep=2)
