@@ -230,8 +230,7 @@ def named(name: str) -> Profile:
     if name not in PROFILES:
         every = {**PROFILES, **MACHINE}
         width = max(map(len, every))
-        choices = "".join(f"
-  {one.name:<{width}}  {one.meaning}" for one in every.values())
+        choices = "".join(f"\n  {one.name:<{width}}  {one.meaning}" for one in every.values())
         raise Problem(
             f"there is no set-up profile `{name}`",
             hint=f"name one of these:{choices}",
