@@ -1,8 +1,14 @@
-"""What is taken for a use of a term, and for its introduction."""
+"""Terms are introduced before they are used; and what is taken for a use, and for that."""
 
 from __future__ import annotations
 
-from tests.support.terms import linked, paragraphs, used
+from tests.support.terms import linked, paragraphs, too_early, twice, used
+
+
+def test_every_path_introduces_a_term_before_it_uses_it_and_once() -> None:
+    """It is linked to the glossary where it is first used, and in bold in one lesson of a path."""
+    assert [] == too_early()
+    assert [] == twice()
 
 
 def test_what_is_found() -> None:
