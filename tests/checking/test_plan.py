@@ -218,7 +218,9 @@ def play(
 
         def run(row: Row) -> tuple[int, str]:
             machine = _machine(tmp_path / "machine", row, stack)
-            make_python(tmp_path / "env", **row.python)
+            python = make_python(tmp_path / "env", **row.python)
+            [packages] = python.parents[1].glob("lib/python3*/site-packages")
+            (packages / "pip").mkdir()  # so that it is named, and no uv
             arguments = ["check", "--python", "env", *row.arguments]
             env = {**machine.env, "PATH": "/usr/bin:/bin"}
             own = checks_of_tensorflow if "tensorflow" in row.python else checks

@@ -286,7 +286,7 @@ BROKEN = {
     "too-long": ("minutes: 3", "minutes: 300", "`minutes` is 300, expected 1 to 30"),
     "needs": ("needs: {}", "needs: {framework: cobol}", "`cobol` is not one of jax,"),
     "needs-more": ("needs: {}", "needs: {devices: 2}", "`needs` has `devices: 2`"),
-    "packages": ("needs: {}", "needs: {packages: [flux]}", "`flux` is not one of flax, msgpack,"),
+    "packages": ("needs: {}", "needs: {packages: [flux]}", "`flux` is not one of flax, grain,"),
     "packages-text": ("needs: {}", "needs: {packages: flax}", "`needs` has `packages: flax`"),
     "packages-not-said": (
         "END",
@@ -294,7 +294,7 @@ BROKEN = {
         "the block `a` imports `flax`, expected `flax` in the `packages` of `needs`",
     ),
     "check": ("checks: []", "checks: [jax.nope]", "there is no check `jax.nope`"),
-    "proof": ("checks: []", "checks: []\nsteps: [{proof: jax.nope}]", "to prove a step"),
+    "proof": ("checks: []", "checks: []\nsetups: {jax: [{proof: jax.nope}]}", "to prove a step"),
     "needs-version": ("needs: {}", "needs: {jax: new}", "`needs` has `jax: new`, expected"),
     "source": ("https://docs.python.org/3/", "ftp://x", "is not a public address"),
     "heading": ("# Sample", "# Another", "the first heading is not the title"),

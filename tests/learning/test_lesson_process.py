@@ -420,6 +420,8 @@ def test_a_python_without_the_framework_is_said_before_anything_runs(tmp_path: P
 def test_a_python_without_the_packages_is_said_before_anything_runs(tmp_path: Path) -> None:
     """Each block is skipped with what is missing and the command; once it is there, it runs."""
     python = make_python(tmp_path / "env", jax="0.12.0.1")
+    [packages] = (tmp_path / "env").glob("lib/python3*/site-packages")
+    (packages / "pip").mkdir()
     needs = "{framework: jax, packages: [flax, optax, orbax-checkpoint]}"
     lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs=needs)
     told: list[tuple[str, str]] = []
@@ -429,7 +431,6 @@ def test_a_python_without_the_packages_is_said_before_anything_runs(tmp_path: Pa
         assert session.blocked
         assert ("skip", "missing-resource") == (result.status, result.reason)
         told.append((result.detail, session.blocked.hint))
-        [packages] = (tmp_path / "env").glob("lib/python3*/site-packages")
         (packages / f"{there}.dist-info").mkdir()
     session = make_session_in(lesson, python)
     result = run_block(session, blocks_of(lesson)[0])

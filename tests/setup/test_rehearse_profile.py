@@ -274,7 +274,7 @@ def test_every_profile_has_its_steps_and_is_told(machine: host.Machine) -> None:
     for one in (*profiles.PROFILES.values(), *profiles.MACHINE.values()):
         assert f"{one.name:<11}  {one.meaning}" in told
         assert f"~/{one.folder}" in told.replace("\n", "").replace(" ", "")
-        assert f"`{one.name}` ({one.meaning})" in refused.stderr
+        assert f"  {one.name:<11}  {one.meaning}\n" in refused.stderr
 
 
 def test_the_command_makes_shows_and_undoes_it(machine: host.Machine) -> None:

@@ -49,13 +49,12 @@ def serve(what: str, port: int | None) -> None:
 
     \b
     WHAT is one of:
-      tutor    the lessons of this program [default]
-      jupyter  notebooks, from the environment that `tpustarter setup jupyter` made;
-               it shows the folder in which you start it
-      colab    the same for Colab's page, from the environment of `tpustarter setup colab`
-      profiler XProf in TensorBoard, from the environment of `tpustarter setup profiler`;
-               it shows the traces below the folder in which you start it
+      tutor     the lessons of this program [default]
+      jupyter   notebooks with JAX, in the folder in which you start it
+      colab     the same, for notebooks on Colab's page
+      profiler  XProf in TensorBoard, with the traces below that folder
 
+    All but the tutor come from an environment that `tpustarter setup` makes, under the same name.
     The server listens on 127.0.0.1 alone, so nobody reaches it from another machine without a
     tunnel. It prints an address with a token that is new at each start, and whoever has the token
     can run code as you. TensorBoard has no token, so whoever is logged in on this machine can read

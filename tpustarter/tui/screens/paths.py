@@ -155,8 +155,11 @@ done counts on every path that has the lesson, so you lose nothing when you chan
                 Line(Content(f"  {visible(stage.title)}"), stage.amount, hang=2) for stage in stages
             ]
         elif stages:
-            titles = "; ".join(stage.title for stage in stages)
-            lines.append(Hanging("Stages: ", visible(titles)))
+            first, last = stages[0].title, stages[-1].title
+            said = f"{len(stages)} stages, from “{first}” to “{last}”"
+            if len(stages) == 1:
+                said = f"One stage, “{first}”"
+            lines.append(Hanging("", visible(said)))
         self.query_one("#about", Static).update(Stack(lines))
 
     @on(Rows.OptionSelected)

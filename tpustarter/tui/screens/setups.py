@@ -35,7 +35,7 @@ class SetUp:
     trouble: str = ""
     """Why there is none."""
     is_on_path: bool = False
-    """Whether a lesson of the learner's path makes it."""
+    """Whether a lesson of the learner's path computes in it; what only shows things comes later."""
 
     @property
     def state(self) -> str:
@@ -84,9 +84,9 @@ you have seen its commands and pressed `y`.
         path = app.path_of(course.paths)
         order = list(path.lessons) if path else []
         setups = [self._stand(profile, order) for profile in PROFILES.values()]
-        place = {one.profile.name: (one.profile.name in SERVED, order.index(one.plan.lesson.id))
+        place = {one.profile.name: order.index(one.plan.lesson.id)
                  for one in setups if one.is_on_path and one.plan}  # fmt: skip
-        setups.sort(key=lambda one: place.get(one.profile.name, (True, len(order))))
+        setups.sort(key=lambda one: place.get(one.profile.name, len(order)))
         self.post_message(Looked(setups))
 
     def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
@@ -96,7 +96,8 @@ you have seen its commands and pressed `y`.
             plan = Setup(profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks)
         except Problem as problem:
             return SetUp(profile, None, str(problem))
-        return SetUp(profile, plan, is_on_path=plan.lesson.id in lessons)
+        is_wanted = plan.lesson.id in lessons and profile.name not in SERVED
+        return SetUp(profile, plan, is_on_path=is_wanted)
 
     def on_looked(self, message: Looked) -> None:
         """Show what there is."""
