@@ -98,7 +98,7 @@ def test_what_is_no_key_is_ignored(group: int) -> None:
             assert "q quit" in tty.text, name
             assert tty.process.poll() is None, name
         tty.press("?")
-        tty.until(lambda text: "as a command" in text and "q quit" not in text)
+        tty.until(lambda text: "Nothing runs and nothing" in text and "q quit" not in text)
         tty.press("\x1b")
         tty.until(lambda text: "q quit" in text)
         tty.press("q")

@@ -240,7 +240,7 @@ def open_lesson(tty: Terminal) -> None:
     tty.press("l")
     tty.until(lambda text: "Round" in text and "This machine" not in text)
     tty.press("\r")
-    tty.until(lambda text: 'print("one"' in text and "edit" in text.splitlines()[-2])
+    tty.until(lambda text: "Block 1 of" in text and "next open" in text)
 
 
 def seen(screen: str, kind: str) -> int:
