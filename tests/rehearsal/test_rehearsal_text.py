@@ -355,3 +355,17 @@ def test_no_line_of_a_report_reads_like_the_time_of_a_tpu(name: str) -> None:
         r"[\d.]+ \w+/s \(documented peak [^)]*\)", "", rest)  # fmt: skip
 
     assert [] == re.findall(r"[\d.]+ (?:ms|s|\w+/s)\b|\btime\b", rest)
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"), [(15, "one device of v5e-8 holds it"), (19, "so don't rely on it")]
+)
+def test_what_counts_more_memory_than_there_is_is_not_said_to_fit(needed: int, said: str) -> None:
+    """Also where the compiler takes it, as it does with some that it counts too much for."""
+    result = {"program": "step", "check": None, "tpu": "v5e-8", "status": "compiles", "devices": 1,
+              "cached": True, "hbm_bytes": needed * GIB, "hbm_limit_bytes": 16 * GIB}  # fmt: skip
+    told = rehearsal_text.headline([result], own=True)
+
+    assert said in told
+    assert ("holds it" in told) == (needed < 16)
+    assert ("more than it has" in rehearsal_text.summary(result)) == (needed > 16)

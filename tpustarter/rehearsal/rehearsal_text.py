@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tpustarter.machine.tpus import parse_type
@@ -199,7 +200,8 @@ def summary(result: dict[str, Any]) -> str:
     limit = result.get("hbm_limit_bytes") or 0
     if result["status"] == "compiles":
         stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
-        return f"{size(result['hbm_bytes'])} of {size(limit)}  {stored}"
+        over = ", more than it has" if _counts_too_much(result) else ""
+        return f"{size(result['hbm_bytes'])} of {size(limit)}{over}  {stored}"
     if result["status"] == "does-not-fit":
         text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"
         if result.get("excess_bytes"):
@@ -331,6 +333,11 @@ def _origin(buffer: dict[str, Any]) -> str:
     return _place(buffer["source"]) or buffer["op"] or buffer["name"]
 
 
+def _counts_too_much(result: Mapping[str, Any]) -> bool:
+    """Return whether a program that compiles needs more than there is, by the compiler's count."""
+    return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
+
+
 def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: bool = False) -> str:
     """Return the truth in a sentence or two."""
     if not results:
@@ -339,7 +346,8 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: b
     programs = len({label(result) for result in results})
     text = f"{len(compiled)} of {len(results)} compile"
     if own and programs == 1:
-        fits = [result["tpu"] for result in compiled]
+        fits = [result["tpu"] for result in compiled if not _counts_too_much(result)]
+        over = [result["tpu"] for result in compiled if _counts_too_much(result)]
         small = [result["tpu"] for result in results if result["status"] == "does-not-fit"]
         subject = (
             "one device"
@@ -348,6 +356,9 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: b
         )
         text += f": {subject} of {', '.join(fits)} holds it" if fits else ""
         text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
+        if over:
+            text += f"{';' if fits or small else ':'} the compiler takes it for {', '.join(over)},"
+            text += " but counts more memory than a device has, so don't rely on it"
     unknown = sum(result["status"] == "error" for result in results)
     text += f", {unknown} without an answer" if unknown else ""
     text += "; stopped before the end" if stopped else ""

@@ -5,7 +5,7 @@ The steps of a profile are in the header of a lesson; how to prove one is in `pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpustarter.checking import environments
 from tpustarter.problem import ExitCode, Problem
@@ -50,6 +50,20 @@ class Profile:
             return f"serve {self.name}"
         return f"{self.command} --framework {self.framework}" if self.framework else self.command
 
+
+_JUPYTER = Profile(
+    name="jupyter",
+    meaning="notebooks with JAX, for a browser here or elsewhere",
+    folder="tpu-jupyter",
+    command="serve",
+    key=environments.JUPYTER,
+    wheel="notebook matplotlib jax",
+    tpu_wheel="notebook matplotlib jax[tpu]",
+    packages=("notebook", "jax"),
+    remembered="`tpustarter serve jupyter` starts the one in {folder}",
+    activated=False,
+    supports="the newest JAX",
+)
 
 PROFILES = {
     profile.name: profile
@@ -143,31 +157,14 @@ PROFILES = {
             supports="the newest JAX",
             framework="keras",
         ),
-        Profile(
-            name="jupyter",
-            meaning="notebooks with JAX, for a browser here or elsewhere",
-            folder="tpu-jupyter",
-            command="serve",
-            key=environments.JUPYTER,
-            wheel="notebook matplotlib jax",
-            tpu_wheel="notebook matplotlib jax[tpu]",
-            packages=("notebook", "jax"),
-            remembered="`tpustarter serve jupyter` starts the one in {folder}",
-            activated=False,
-            supports="the newest JAX",
-        ),
-        Profile(
+        _JUPYTER,
+        replace(
+            _JUPYTER,
             name="colab",
             meaning="notebooks on Colab's page, computed by this machine",
             folder="tpu-colab",
-            command="serve",
             key=environments.COLAB,
-            wheel="notebook matplotlib jax",
-            tpu_wheel="notebook matplotlib jax[tpu]",
-            packages=("notebook", "jax"),
             remembered="`tpustarter serve colab` starts the one in {folder}",
-            activated=False,
-            supports="the newest JAX",
         ),
         Profile(
             name="profiler",

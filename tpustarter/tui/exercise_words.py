@@ -15,7 +15,7 @@ STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not rig
 
 
 def verdict(judged: Judged | None, state: State) -> Content:
-    """Return what the answer came to; without a verdict of this session, what is remembered."""
+    """Return what the answer came to, or what is remembered of an earlier one."""
     if judged is None:
         return Content(f"{STATES[state]}. Press e to edit it here, and Ctrl+R to have it judged.")
     if judged.is_right:

@@ -13,6 +13,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 
+from tpustarter.invocation import as_typed
 from tpustarter.machine import host
 from tpustarter.problem import Problem
 from tpustarter.setup import profiles
@@ -215,7 +216,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _row(self, setup: Setup, step: Step) -> Row:
         ended = self._ended_steps.get(step.id)
         state = "running" if step.id == self._running_step else step.state
-        label = word(STYLES.get(state, ""), state, 8) + prose(step.title).stylize("bold")
+        label = word(STYLES.get(state, ""), state, 8) + prose(as_typed(step.title)).stylize("bold")
         # Of what is done already nothing will be run.
         command = step.command if ended or state != "done" else ()
         below = (Hanging("        ", visible(setup.pasted(command))),) if command else ()
