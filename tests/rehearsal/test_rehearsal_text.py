@@ -368,4 +368,4 @@ def test_what_counts_more_memory_than_there_is_is_not_said_to_fit(needed: int, s
 
     assert said in told
     assert ("holds it" in told) == (needed < 16)
-    assert ("more than it has" in rehearsal_text.summary(result)) == (needed > 16)
+    assert ("which is too much" in rehearsal_text.summary(result)) == (needed > 16)

@@ -200,8 +200,8 @@ def summary(result: dict[str, Any]) -> str:
     limit = result.get("hbm_limit_bytes") or 0
     if result["status"] == "compiles":
         stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
-        over = ", more than it has" if _counts_too_much(result) else ""
-        return f"{size(result['hbm_bytes'])} of {size(limit)}{over}  {stored}"
+        end = "which is too much" if _counts_too_much(result) else stored
+        return f"{size(result['hbm_bytes'])} of {size(limit)}  {end}"
     if result["status"] == "does-not-fit":
         text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"
         if result.get("excess_bytes"):
