@@ -64,6 +64,15 @@ def test_a_uv_of_an_environment_is_typed_with_its_path(project: Path) -> None:
     assert "~/uv/bin/python3 -m uv run tpustarter" == command
 
 
+def test_a_uv_that_no_shell_finds_is_typed_with_its_path(project: Path) -> None:
+    """The program of such an environment was started itself, as README has it for Debian."""
+    uv = program(project.parent / "uv/bin/uv")
+
+    assert "uv run tpustarter" == by_uv(project, UV=uv)
+    (project.parents[1] / "bin/uv").unlink()
+    assert "~/uv/bin/uv run tpustarter" == by_uv(project, UV=uv)
+
+
 def test_a_project_is_named_where_uv_would_not_find_it(project: Path) -> None:
     """`uv run --project` was typed in another folder, and the shell is still there."""
     assert "uv run tpustarter" == by_uv(project, PWD=f"{project}/deeper")

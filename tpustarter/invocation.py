@@ -5,7 +5,8 @@ reads them, `as_typed` puts in what works in this folder: `python3 -m uv run tpu
 
 `uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts the `bin` of
 that environment first into `PATH`, which therefore says nothing about the user's own shell.
-`python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python, and becomes `uv`.
+It sets `UV` to its own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that
+Python, and becomes `uv`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -83,9 +85,13 @@ def find(
 
 
 def _uv(environ: Mapping[str, str], folders: list[str]) -> str:
-    """Return how uv was started: as a module of a Python where there is no program of its name."""
-    python = environ.get("UV_INTERNAL__PARENT_INTERPRETER")
-    return f"{_program(python, folders, environ)} -m uv" if python else "uv"
+    """Return how uv was started: as a module, by its name, or by its path where none is found."""
+    python, program = environ.get("UV_INTERNAL__PARENT_INTERPRETER"), environ.get("UV")
+    if python:
+        return f"{_program(python, folders, environ)} -m uv"
+    if not program or shutil.which("uv", path=os.pathsep.join(folders)):
+        return "uv"
+    return _shown(program, environ)
 
 
 def _project(environ: Mapping[str, str], prefix: Path, *, anywhere: bool) -> str:

@@ -3,7 +3,8 @@
     python tests/benchmarks/keys.py [--keys N]
 
 Starts the checks that ship, lists each by name, marks rows up and down all the while, and takes
-the time from each key to the first byte painted for it. Prints figures; asserts nothing, for machines are noisy.
+the time from each key to the first byte painted for it. Prints figures; asserts nothing, for
+machines are noisy.
 Wanted: p99 at most 50 ms.
 """
 

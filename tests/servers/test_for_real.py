@@ -86,6 +86,7 @@ def test_it_is_proved_by_what_a_browser_would_ask(made: Path) -> None:
                   "a page of a stranger may not talk to it",
                   "without the token nobody may talk to the kernel",
                   "its cells run in ~/tpu-jupyter", "it computes on the platform cpu",
+                  "it sees 8 virtual CPU devices: found 8",
                   "its process has gone", "the server has ended, and its port is closed",
                   "no TPU was tested"):  # fmt: skip
         assert claim in said

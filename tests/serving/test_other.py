@@ -17,6 +17,7 @@ import pytest
 from tests.support.processes import GONE_S, LOAD_S, until
 from tests.support.tutor import is_alive
 from tpustarter.checking import environments
+from tpustarter.machine.machine import Machine
 from tpustarter.problem import Problem
 from tpustarter.serving.other import Other
 from tpustarter.setup import servers
@@ -71,7 +72,7 @@ def free_port() -> int:
 def other(folder: Path, port: int) -> Other:
     """Return the server of an environment."""
     env = {**os.environ, "JUPYTER_TOKEN": "of the user", "JUPYTER_CONFIG_DIR": "/of/the/user"}
-    server = servers.server("jupyter", folder, env, port=port, root=folder)
+    server = servers.server("jupyter", folder, Machine(env=env), port=port, root=folder)
     return Other(server, "Jupyter", "jupyter", port)
 
 

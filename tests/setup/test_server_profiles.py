@@ -16,7 +16,7 @@ from tests.support.stubs import make_python
 from tpustarter import locations
 from tpustarter.checking import environments, interpreters
 from tpustarter.problem import ExitCode
-from tpustarter.setup import proof
+from tpustarter.setup import proof, servers
 from tpustarter.setup.run import Setup
 
 TOOLS = {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}
@@ -95,6 +95,20 @@ def test_nothing_is_tested_in_the_environment_of_a_server(tmp_path: Path) -> Non
 
     assert made not in [one.path for one in (chosen, *others)]
     assert tmp_path / "made" == environments.proved(environments.SERVED["jupyter"])
+
+
+@pytest.mark.parametrize(
+    ("machine", "count"),
+    [({}, {"JAX_NUM_CPU_DEVICES": "8"}), ({"generation": "v6e", "chips": 8}, {}),
+     ({"env": {"JAX_NUM_CPU_DEVICES": "2"}}, {}),
+     ({"env": {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}}, {}),
+     ({"env": {"JAX_PLATFORMS": "tpu"}}, {})],
+)  # fmt: skip
+def test_a_kernel_has_the_devices_of_a_lesson_where_there_is_only_a_cpu(
+    machine: dict[str, Any], count: dict[str, str], tmp_path: Path
+) -> None:
+    """Eight, as many as most newcomers' TPUs have, unless the user has said how many."""
+    assert count == servers.virtual_devices(lay_out(tmp_path, **machine))
 
 
 def test_a_kernel_that_leaves_the_tpu_in_use_is_a_failure(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,7 @@ def _install() -> str:
 def _serve_other(what: str, port: int) -> None:
     from tpustarter.checking import environments
     from tpustarter.cli.endings import stopped_by_signals
+    from tpustarter.machine import host
     from tpustarter.serving.other import Other
     from tpustarter.setup import servers
 
@@ -109,7 +110,8 @@ def _serve_other(what: str, port: int) -> None:
             hint=f"`tpustarter setup {what}` shows how one is made, and with `--yes` makes it",
             code=ExitCode.NOTHING_VERIFIED,
         )
-    started = servers.server(what, folder, os.environ, port=port, root=Path.cwd())
+    machine = host.Machine()
+    started = servers.server(what, folder, machine, port=port, root=Path.cwd())
     server = Other(started, NAMES[what], what, port)
     signals: list[int] = []
 
@@ -119,22 +121,30 @@ def _serve_other(what: str, port: int) -> None:
 
     with stopped_by_signals(stop):
         server.run(
-            lambda: _say_where(what, server.url, port),
+            lambda: _say_where(what, server.url, port, _devices(what, started.env)),
             lambda line: click.echo(visible(line), err=True),
         )
     click.echo("The server has ended, and what it had started with it.", err=True)
     sys.exit(ExitCode.INTERRUPTED if signals[:1] == [2] else ExitCode.TERMINATED)
 
 
-def _say_where(what: str, url: str, port: int) -> None:
+def _devices(what: str, env: Mapping[str, str]) -> str:
+    """Say which devices a notebook has where they are not those of a TPU."""
+    count = env.get("JAX_NUM_CPU_DEVICES")
+    if what == "profiler" or not count or count == "1":
+        return ""
+    return f"There is no TPU here, so its notebooks have {count} virtual CPU devices."
+
+
+def _say_where(what: str, url: str, port: int, devices: str = "") -> None:
     from tpustarter.machine.machine import Machine
     from tpustarter.serving.tunnel import tunnels
 
-    click.echo(_where(what, url, tunnels(port, Machine())))
+    click.echo(_where(what, url, tunnels(port, Machine()), devices))
     sys.stdout.flush()
 
 
-def _where(what: str, url: str, ways: list[Any]) -> str:
+def _where(what: str, url: str, ways: list[Any], devices: str = "") -> str:
     """Return where a server is, and how a browser elsewhere gets there."""
     lines = [f"{NAMES[what]} is at {url}", ""]
     if ways:
@@ -147,5 +157,6 @@ def _where(what: str, url: str, ways: list[Any]) -> str:
     for way in ways:
         lines += ["", f"{way.when}:"] if way.when else [""]
         lines.append(f"$ {shlex.join(way.command)}")
+    lines += ["", devices] if devices else []
     lines += ["", f"{_DANGERS.get(what, _DANGER)} Ctrl-C ends the server."]
     return coded(as_typed("\n".join(lines)))

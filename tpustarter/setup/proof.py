@@ -204,7 +204,7 @@ class ByServing:
             run_folder.remove(folder)
 
     def _run(self, folder: Path) -> Iterator[str]:
-        env = {**servers.variables_of(self._facts.folder, self._machine.env),
+        env = {**servers.variables_of(self._facts.folder, self._machine),
                "JUPYTER_DATA_DIR": str(folder), "IPYTHONDIR": str(folder)}  # fmt: skip
         redact = Redactor({**self._machine.env, "HOME": str(self._facts.home)})
         self._log = Lines(folder / "server.log", redact)

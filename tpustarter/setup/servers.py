@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpustarter import locations
+from tpustarter.checking import plan
+from tpustarter.machine import host
 
 HOST = "127.0.0.1"
 """The one address they listen on; there is no option for another."""
 COLAB = "https://colab.research.google.com"
 """The page that may use a server made for it, and no other.
 Source: https://research.google.com/colaboratory/local-runtimes.html (read 2026-11)."""
+COUNT = "JAX_NUM_CPU_DEVICES"
 PROGRAMS = Path(__file__).parent / "programs"
 """What proves them: each file runs in the environment of its server."""
 _LEAVE_OUT = ("VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH")
@@ -83,9 +86,9 @@ def profiler_words(folder: Path, *, port: int = 0, root: Path | None = None) -> 
             f"--port={port}")  # fmt: skip
 
 
-def server(what: str, folder: Path, env: Mapping[str, str], *, port: int, root: Path) -> Server:
+def server(what: str, folder: Path, machine: host.Machine, *, port: int, root: Path) -> Server:
     """Return what serves `jupyter`, `colab` or `profiler`; a token has 192 bits and is new."""
-    variables = variables_of(folder, env)
+    variables = variables_of(folder, machine)
     if what == "profiler":
         return Server(profiler_words(folder, port=port, root=root), variables, "/#profile", None)
     token = secrets.token_urlsafe(24)
@@ -96,12 +99,23 @@ def server(what: str, folder: Path, env: Mapping[str, str], *, port: int, root: 
     )
 
 
-def variables_of(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
+def virtual_devices(machine: host.Machine) -> dict[str, str]:
+    """Return the variable with which a kernel has as many CPU devices as a lesson has here.
+
+    Empty where there is something better than a CPU, and where the user has said how many.
+    """
+    env, planned = machine.env, plan.make(machine)
+    is_said = COUNT in env or "xla_force_host_platform_device_count" in env.get("XLA_FLAGS", "")
+    return {COUNT: planned.env[COUNT]} if planned.virtual and not is_said else {}
+
+
+def variables_of(folder: Path, machine: host.Machine) -> dict[str, str]:
     """Return the variables with which a server finds its files in the environment alone."""
-    others = {name: value for name, value in env.items()
+    others = {name: value for name, value in machine.env.items()
               if name not in _LEAVE_OUT and not name.startswith("JUPYTER_")}  # fmt: skip
     return {
         **others,
+        **virtual_devices(machine),
         "JUPYTER_CONFIG_DIR": str(folder / "etc/jupyter"),
         "JUPYTER_RUNTIME_DIR": str(folder / "share/jupyter/runtime"),
         "JUPYTER_PREFER_ENV_PATH": "1",

@@ -33,7 +33,7 @@ import os, sys, jax
 total = int(jax.numpy.arange(1000).sum())
 devices = jax.devices()
 print(os.getpid(), sys.prefix, jax.__version__, jax.default_backend(), total, sep="|")
-print(len(devices), "device:" if len(devices) == 1 else "devices:", devices[0].device_kind)
+print(len(devices), devices[0].device_kind, sep="|")
 """
 
 
@@ -94,18 +94,22 @@ def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
     claim(is_refused(socket), "without the token nobody may talk to the kernel")
     claim(is_refused(socket, cookie=cookie, origin=STRANGER), "a page of a stranger may not either")
     output = run_cell(socket, cookie, origin, CELL)
-    lines = [line for line in output.splitlines() if line.count("|") == 4]
-    claim(lines, "a cell has printed what it found")
-    pid, prefix, version, found, total = lines[0].split("|")
+    lines = [line.split("|") for line in output.splitlines() if "|" in line]
+    claim([len(line) for line in lines] == [5, 2], "a cell has printed what it found")
+    (pid, prefix, version, found, total), (count, kind) = lines
     claim(Path(prefix).samefile(sys.prefix), f"its cells run in {sys.prefix}")
     claim(found == platform, f"it computes on the platform {platform}: found {found}")
     claim(total == "499500", f"the sum of 0 to 999 is 499500: found {total}")
+    virtual = os.environ.get("JAX_NUM_CPU_DEVICES") if platform == "cpu" else None
+    if virtual:
+        claim(count == virtual, f"it sees {virtual} virtual CPU devices: found {count}")
     claim(ask(port, "DELETE", path, auth)[0] == 204, "the kernel was shut down")
     deadline = time.monotonic() + END_S
     while psutil.pid_exists(int(pid)) and time.monotonic() < deadline:
         time.sleep(0.1)
     claim(not psutil.pid_exists(int(pid)), "its process has gone")
-    return f"a notebook with jax {version} computes on {output.splitlines()[-1]}"
+    device = "virtual CPU device" if virtual else f"{kind} device"
+    return f"a notebook with jax {version} computes on {count} {device}{'s' * (count != '1')}"
 
 
 def log_in(port: int, token: str) -> str:
