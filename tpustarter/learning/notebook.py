@@ -83,7 +83,7 @@ def _make_cells(lesson: Lesson) -> Iterator[dict[str, Any]]:
     track = lesson.id.partition("/")[0]
     known = frameworks.FRAMEWORKS.get(lesson.framework or "")
     if known and known.counts:
-        lines = [f'os.environ.setdefault("{name}", "8")\n' for name in known.counts]
+        lines = [f'_ = os.environ.setdefault("{name}", "8")\n' for name in known.counts]
         yield _code_cell(DEVICES + "".join(lines))
     if lesson.framework == "tensorflow":
         yield _code_cell(LOGICAL_DEVICES)
