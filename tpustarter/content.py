@@ -205,7 +205,7 @@ def is_glob(pattern: str) -> bool:
 
 HEADER: dict[str, type] = {
     "title": str, "minutes": int, "needs": dict, "checks": list, "sources": list,
-    "setups": dict, "exercises": list, "code": list,
+    "setups": dict, "values": dict, "exercises": list, "code": list,
 }  # fmt: skip
 """Keys of a lesson's header, and what each holds; a list holds texts."""
 MAX_DEPTH = 20

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tpustarter.machine import machine
-from tpustarter.setup import machine_setup
-from tpustarter.setup.machine_setup import FILES, HUGE_PAGES, LOGS, TCMALLOC
+from tpustarter.setup.settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
 
+FILES = ("/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf")
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0
     or not os.access(HUGE_PAGES, os.W_OK)
@@ -69,7 +69,9 @@ def test_it_is_set_for_real_once_and_put_back() -> None:
     assert done.returncode in (0, 3), done.stdout + done.stderr  # 3: no systemd, in a container
     assert after[0].startswith("[always]")
     assert TCMALLOC in after
-    assert "done" == machine_setup.LOOKS["logs"](machine.Machine())[0]
+    seen = SETTINGS["logs"](machine.Machine())
+    assert seen is not None
+    assert "done" == seen.state
     assert {"done"} == {one for name, one in states().items() if name != "after-restart"}
     again = tuning("--yes", "--root")
     assert not [line for line in again.stdout.splitlines() if line.startswith("run ")]

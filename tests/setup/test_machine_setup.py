@@ -1,26 +1,58 @@
-"""Set-up of the machine itself: what is seen of it, and that nothing runs as root unasked."""
+"""Set-up of the machine itself: what is seen, changed, remembered and put back; never as root."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.machines import lay_out
+from tpustarter import state
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import machine_setup
-from tpustarter.setup.machine_setup import HUGE_PAGES, LIMITS, LOGS, TCMALLOC, TMPFILES
+from tpustarter.setup import machine_setup, marked
+from tpustarter.setup.machine_setup import MachineSetup
+from tpustarter.setup.run import StepEnded, StepStarted
+from tpustarter.setup.settings import HUGE_PAGES, LOGS, TCMALLOC
 
 IDS = ["huge-pages", "after-restart", "locked-memory", "logs", "tcmalloc"]
+TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"
+STATUS = "/var/lib/dpkg/status"
+SYSTEMD = {"/run/systemd/system/": ""}
+
+APT = r"""#!/bin/sh
+# Stands in for apt-get: installs what is named, with one package that it needs.
+[ "$1" = update ] && exit
+echo "$*" >> {root}/apt-calls
+[ -e {root}/fails ] && exit 100
+for name do case $name in
+    -*) ;;
+    [a-z]*) [ "$name" = install ] || for each in "$name" "lib$name"; do
+        printf 'Package: %s\nStatus: install ok installed\n\n' "$each" >> {root}/var/lib/dpkg/status
+        done
+        printf 'Package: lib%s\nArchitecture: amd64\nAuto-Installed: 1\n\n' "$name" \
+            >> {root}/var/lib/apt/extended_states ;;
+esac; done
+"""
+DPKG = """#!/bin/sh
+# Stands in for dpkg: forgets what is named.
+echo "dpkg $*" >> {root}/apt-calls
+for name do sed -i "/^Package: $name$/,/^$/d" {root}/var/lib/dpkg/status; done
+"""
 
 
-def machine(tmp_path: Path, files: dict[str, str], **more: Any) -> host.Machine:
+def machine(tmp_path: Path, files: Mapping[str, str] = {}, **more: Any) -> host.Machine:
     """Return a laid-out machine with these files; one that ends with a slash is a folder."""
-    root = tmp_path / "machine"
+    root, tools = tmp_path / "machine", tmp_path / "tools"
     root.mkdir()
-    made = lay_out(root, env={"PATH": "/usr/bin:/bin"}, **more)
+    tools.mkdir()
+    env = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": "/home/alice"}
+    made = lay_out(root, env=env, **more)
     (root / HUGE_PAGES.lstrip("/")).unlink()
     for name, text in files.items():
         path = root / name.lstrip("/")
@@ -32,38 +64,81 @@ def machine(tmp_path: Path, files: dict[str, str], **more: Any) -> host.Machine:
     return made
 
 
+def with_apt(tmp_path: Path, installed: str = "") -> host.Machine:
+    """Return a machine of Debian whose apt-get installs without a network."""
+    text = "".join(
+        f"Package: {name}\nStatus: install ok installed\n\n" for name in installed.split()
+    )
+    here = machine(tmp_path, {STATUS: text, "/var/lib/apt/extended_states": ""})
+    for name, program in {"apt-get": APT, "dpkg": DPKG}.items():
+        path = tmp_path / "tools" / name
+        path.write_text(program.replace("{root}", str(here.root)))
+        path.chmod(0o755)
+    return here
+
+
+def declare(tmp_path: Path, *steps: dict[str, Any], **header: Any) -> Path:
+    """Return a folder of lessons, of which one has these steps for the profile `tuning`."""
+    whole = [
+        {"title": f"Do {step['id']}", "why": "a test", "changes": "something", **step}
+        for step in steps
+    ]
+    fields = {
+        "title": "A test", "minutes": 1, "needs": {}, "checks": [], "sources": [],
+        "setups": {"tuning": whole}, **header,
+    }  # fmt: skip
+    path = tmp_path / "lessons" / "setup" / "01-test.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\n{yaml.safe_dump(fields)}---\n\n# A test\n")
+    return tmp_path / "lessons"
+
+
+def run(setup: MachineSetup, *, undo: bool = False) -> dict[str, str]:
+    """Carry a plan out, or undo it; returns how each step that was run ended."""
+    events = list(setup.undo() if undo else setup.run())
+    return {one.step.id: one.step.state for one in events if isinstance(one, StepEnded)}
+
+
+def home_file(here: host.Machine, name: str) -> Path:
+    """Return a file in the home folder of the laid-out machine."""
+    return here.root / "home/alice" / name
+
+
 @pytest.mark.parametrize(
     ("step", "files", "expected"),
     [
-        ("huge-pages", {HUGE_PAGES: "always [madvise] never\n"}, ("todo", "madvise")),
-        ("huge-pages", {HUGE_PAGES: "[always] madvise never\n"}, ("done", "always")),
-        ("huge-pages", {}, ("blocked", "")),
-        ("after-restart", {}, ("blocked", "")),
-        ("after-restart", {"/run/systemd/system/": "", "/etc/tmpfiles.d/": ""}, ("todo", "absent")),
-        ("after-restart", {"/run/systemd/system/": "", TMPFILES: "# mine\n"}, ("blocked", "")),
-        ("locked-memory", {"/etc/security/limits.d/": ""}, ("todo", "absent")),
-        ("locked-memory", {LIMITS: machine_setup.FILES[LIMITS]}, ("done", "absent")),
-        ("logs", {}, ("done", "")),
-        ("logs", {f"{LOGS}/": ""}, ("todo", "755")),
-        ("tcmalloc", {TCMALLOC: ""}, ("done", "absent")),
+        ("huge-pages", {HUGE_PAGES: "always [madvise] never\n"}, "todo"),
+        ("huge-pages", {HUGE_PAGES: "[always] madvise never\n"}, "done"),
+        ("huge-pages", {}, "blocked"),
+        ("after-restart", {}, "blocked"),
+        ("after-restart", {**SYSTEMD, "/etc/tmpfiles.d/": ""}, "todo"),
+        ("after-restart", {**SYSTEMD, TMPFILES: "# mine\n"}, "blocked"),
+        ("locked-memory", {"/etc/security/limits.d/": ""}, "todo"),
+        ("locked-memory", {LIMITS: "* - memlock unlimited\n"}, "done"),
+        ("locked-memory", {"/proc/self/limits": "Max locked memory  unlimited  -"}, "done"),
+        ("logs", {}, "done"),
+        ("logs", {f"{LOGS}/": ""}, "todo"),
+        ("tcmalloc", {TCMALLOC: ""}, "done"),
+        ("tcmalloc", {}, "blocked"),
     ],
 )
 def test_the_state_of_each_step_is_what_is_seen(
-    step: str, files: dict[str, str], expected: tuple[str, str], tmp_path: Path
+    step: str, files: dict[str, str], expected: str, tmp_path: Path
 ) -> None:
-    """With what was there before, for undo; a file of somebody else is left alone."""
-    state, note, before = machine_setup.LOOKS[step](machine(tmp_path, files))
+    """A file of somebody else is left alone, and what is not done says why."""
+    setup = MachineSetup("tuning", machine=machine(tmp_path, files))
+    (found,) = [one for one in setup.steps if one.id == step]
 
-    assert expected == (state, before)
-    assert note or state == "todo"
+    assert expected == found.state
+    assert found.note or found.state == "todo"
 
 
 def test_without_leave_no_command_runs_as_root(tmp_path: Path) -> None:
     """Every step that is left says so, nothing is started, and there is nothing to undo."""
     here = machine(tmp_path, {HUGE_PAGES: "always [madvise] never\n", f"{LOGS}/": ""})
-    setup = machine_setup.MachineSetup("tuning", machine=here)
+    setup = MachineSetup("tuning", machine=here)
     before = [step.state for step in setup.steps]
-    ended = list(setup.run())
+    ended = [event for event in setup.run() if isinstance(event, StepEnded)]
 
     assert IDS == [step.id for step in setup.steps]
     assert ["todo", "blocked", "blocked", "todo"] == before[:4]
@@ -73,3 +148,345 @@ def test_without_leave_no_command_runs_as_root(tmp_path: Path) -> None:
     assert not setup.log.exists()
     with pytest.raises(Problem, match="has changed nothing on this machine"):
         setup.undo()
+
+
+BEFORE = {"empty": "", "ended": "set -g mouse on\n", "unended": "set -g mouse on", "absent": None}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+def test_lines_are_written_between_marks_once(before: str | None, tmp_path: Path) -> None:
+    """As the user, who is not asked for root; a second run has nothing to do."""
+    here = machine(tmp_path)
+    path = home_file(here, ".tmux.conf")
+    if before is not None:
+        path.write_text(before)
+        path.chmod(0o640)
+    look = {"lines": "~/.tmux.conf", "text": "set -g history-limit 50000\nset -g a '#{b}'\n"}
+    lessons = declare(tmp_path, {"id": "tmux", "look": look})
+    setup = MachineSetup("tuning", machine=here, lessons=lessons)
+    (step,) = setup.steps
+
+    assert {"tmux": "done"} == run(setup)
+    assert step.writes == tuple(path.read_text().removeprefix(before or "").split("\n"))[-5:-1]
+    assert path.read_text().startswith(before or "# >>> tpustarter setup tuning tmux >>>\n")
+    assert before is None or 0o640 == path.stat().st_mode & 0o777
+    assert {} == run(MachineSetup("tuning", machine=here, lessons=lessons))
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+def test_undo_leaves_the_file_as_it_was(before: str | None, tmp_path: Path) -> None:
+    """To the byte, and one that was not there goes."""
+    here = machine(tmp_path)
+    path = home_file(here, ".zshrc")
+    if before is not None:
+        path.write_text(before)
+    lessons = declare(tmp_path, {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "a=1"}})
+    run(MachineSetup("tuning", machine=here, lessons=lessons))
+    run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
+
+    assert before == (path.read_text() if path.exists() else None)
+    assert {} == state.load(machine_setup.STATE)["tuning"]
+
+
+def test_undo_keeps_what_was_written_round_our_lines_since(tmp_path: Path) -> None:
+    """Above and below; the line end that was added for our lines stays where it is needed."""
+    here = machine(tmp_path)
+    path = home_file(here, ".zshrc")
+    path.write_text("mine")
+    lessons = declare(tmp_path, {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "a=1"}})
+    run(MachineSetup("tuning", machine=here, lessons=lessons))
+    path.write_text(f"above\n{path.read_text()}below\n")
+    run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
+
+    assert "above\nmine\nbelow\n" == path.read_text()
+
+
+def test_other_lines_between_the_marks_are_replaced_and_damaged_marks_are_not(
+    tmp_path: Path,
+) -> None:
+    """An older set-up wrote them; where a mark is missing nobody knows what is ours."""
+    here = machine(tmp_path)
+    path = home_file(here, ".zshrc")
+    begin, end = marked.marks("tuning zsh")
+    path.write_text(f"one\n{begin}\nold\n{end}\ntwo\n")
+    lessons = declare(tmp_path, {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "new"}})
+    run(MachineSetup("tuning", machine=here, lessons=lessons))
+
+    assert f"one\n{begin}\nnew\n{end}\ntwo\n" == path.read_text()
+    path.write_text(f"{end}\none\n{begin}\n")
+    setup = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert {"zsh": "blocked"} == run(setup)
+    assert "damaged: found them in line 1, 3" in setup.steps[0].note
+
+
+def test_a_file_of_ours_goes_only_while_it_says_what_we_wrote(tmp_path: Path) -> None:
+    """Whoever changed it since keeps it, and undo says so."""
+    here = machine(tmp_path, {"/etc/tpu/": ""})
+    look = {"file": "/etc/tpu/a.conf", "text": "one\ntwo"}
+    lessons = declare(tmp_path, {"id": "a", "look": look})
+    path = here.root / "etc/tpu/a.conf"
+
+    assert {"a": "done"} == run(MachineSetup("tuning", machine=here, lessons=lessons))
+    assert "one\ntwo\n" == path.read_text()
+    path.write_text("one\nmine\n")
+    undoing = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert {"a": "failed"} == run(undoing, undo=True)
+    assert ExitCode.FAILED == undoing.exit_code
+    path.write_text("one\ntwo\n")
+    assert {"a": "undone"} == run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
+    assert not path.exists()
+
+
+def test_undo_removes_exactly_the_packages_that_came(tmp_path: Path) -> None:
+    """With what apt installed for them; what the user installed in the meantime stays."""
+    here = with_apt(tmp_path, "bash")
+    step = {"id": "tmux", "look": {"package": ["bash", "tmux"]}}
+    lessons = declare(tmp_path, step)
+    setup = MachineSetup("tuning", machine=here, lessons=lessons)
+
+    assert {"tmux": "done"} == run(setup), setup.steps
+    with (here.root / STATUS.lstrip("/")).open("a") as stream:
+        stream.write("Package: vim\nStatus: install ok installed\n\n")
+    undoing = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert undoing.removed_by_undo()[0].endswith(" dpkg libbash libtmux tmux`")
+    assert "dpkg --purge" in undoing.removed_by_undo()[0]
+    assert {"tmux": "undone"} == run(undoing, undo=True)
+    (again,) = MachineSetup("tuning", machine=here, lessons=lessons).steps
+    assert "todo" == again.state
+    assert "Package: vim" in (here.root / STATUS.lstrip("/")).read_text()
+
+
+def test_a_half_installed_package_is_brought_to_its_end_first(tmp_path: Path) -> None:
+    """As dpkg asks for after it was killed."""
+    here = with_apt(tmp_path, "bash")
+    status = here.root / STATUS.lstrip("/")
+    lessons = declare(tmp_path, {"id": "tmux", "look": {"package": "tmux"}})
+    (whole,) = MachineSetup("tuning", machine=here, lessons=lessons).steps
+    status.write_text(status.read_text() + "Package: tmux\nStatus: install ok unpacked\n\n")
+    (broken,) = MachineSetup("tuning", machine=here, lessons=lessons).steps
+
+    assert "todo" == broken.state
+    assert not whole.command[2].startswith("dpkg --configure -a; ")
+    assert broken.command[2].startswith("dpkg --configure -a; ")
+
+
+def test_a_failed_step_does_not_stop_the_others_but_those_after_it(tmp_path: Path) -> None:
+    """The next run does the rest; what failed changed nothing, so undo leaves it alone."""
+    here = with_apt(tmp_path, "bash")
+    (here.root / "fails").touch()
+    lessons = declare(
+        tmp_path,
+        {"id": "tmux", "look": {"package": "tmux"}},
+        {"id": "sub", "look": {"folder": "~/sub/deep"}, "after": ["folder-of-sub"]},
+        {"id": "folder", "look": {"folder": "~/folder"}},
+        {"id": "proof", "look": "proof", "command": ["true"], "after": ["tmux", "folder"]},
+    )
+    with pytest.raises(Problem, match="are broken: KeyError"):
+        MachineSetup("tuning", machine=here, lessons=lessons)
+    lessons = declare(
+        tmp_path,
+        {"id": "tmux", "look": {"package": "tmux"}},
+        {"id": "folder", "look": {"folder": "~/folder"}},
+        {"id": "sub", "look": {"file": "~/folder/sub", "text": "x"}, "after": ["folder"]},
+        {"id": "proof", "look": "proof", "command": ["true"], "after": ["tmux", "folder"]},
+    )
+    setup = MachineSetup("tuning", machine=here, lessons=lessons)
+
+    assert ["todo"] * 4 == [step.state for step in setup.steps]
+    assert {"tmux": "failed", "folder": "done", "sub": "done", "proof": "blocked"} == run(setup)
+    assert "`tmux` comes first" in setup.steps[3].note
+    assert ExitCode.FAILED == setup.exit_code
+    (here.root / "fails").unlink()
+    again = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert {"tmux": "done", "proof": "done"} == run(again)
+    assert {} == run(MachineSetup("tuning", machine=here, lessons=lessons))
+    undoing = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert ["sub", "folder", "tmux"] == list(run(undoing, undo=True))
+    states = [one.state for one in MachineSetup("tuning", machine=here, lessons=lessons).steps]
+    assert ["todo"] * 4 == states
+
+
+def test_a_proof_counts_only_for_what_was_there(tmp_path: Path) -> None:
+    """It is run again when a step above it has changed; one that fails leaves nothing behind."""
+    here = machine(tmp_path)
+    lines = {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "one"}}
+    proof = {"id": "proof", "look": "proof", "command": ["test", "-e", "{home}/.zshrc"]}
+    proof["command"][2] = str(home_file(here, ".zshrc"))
+    lessons = declare(tmp_path, lines, proof)
+
+    assert {"zsh": "done", "proof": "done"} == run(
+        MachineSetup("tuning", machine=here, lessons=lessons)
+    )
+    home_file(here, ".zshrc").unlink()
+    setup = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert ["todo", "todo"] == [step.state for step in setup.steps]
+    fails = declare(tmp_path, {**proof, "command": ["false"]})
+    assert {"proof": "failed"} == run(MachineSetup("tuning", machine=here, lessons=fails))
+
+
+VALUES = {
+    "bucket": {"meaning": "the bucket that is mounted", "matches": "[a-z0-9._-]+"},
+    "mode": {"meaning": "who may read it", "matches": "[0-7]{3}", "default": 700},
+}
+MOUNT: dict[str, Any] = {
+    "id": "mount", "title": "Mount {bucket}", "changes": "~/.mounts",
+    "look": {"lines": "~/.mounts", "text": "{bucket} {mode} {other}"},
+}  # fmt: skip
+
+
+def test_a_value_that_nobody_told_is_asked_for(tmp_path: Path) -> None:
+    """The plan shows where it stands; a run refuses, and says what to type."""
+    here = machine(tmp_path)
+    lessons = declare(tmp_path, MOUNT, values=VALUES)
+    setup = MachineSetup("tuning", machine=here, lessons=lessons)
+
+    assert ("Mount BUCKET", "BUCKET 700 {other}") == (
+        setup.steps[0].title, setup.steps[0].writes[1]
+    )  # fmt: skip
+    assert ["bucket"] == [one.name for one in setup.missing]
+    with pytest.raises(Problem) as raised:
+        setup.run()
+    assert ExitCode.USAGE == raised.value.code
+    assert "bucket: the bucket that is mounted" in raised.value.what
+    assert "--set bucket=BUCKET --yes" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"bucket": "a b"}, "bucket is `a b`, expected the bucket that is mounted"),
+        ({"bucket": "-o"}, "bucket is `-o`"),
+        ({"bucket": "a\n"}, "bucket is"),
+        ({"bucket": ""}, "bucket is ``"),
+        ({"bukket": "a"}, "has no value `bukket`"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(
+    told: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    """Before anything is planned with it."""
+    lessons = declare(tmp_path, MOUNT, values=VALUES)
+    with pytest.raises(Problem) as raised:
+        MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons, told=told)
+
+    assert said in raised.value.what
+    assert ExitCode.USAGE == raised.value.code
+
+
+def test_values_are_remembered_until_all_is_put_back(tmp_path: Path) -> None:
+    """The next run and undo need not be told again, and another value waits for undo."""
+    here = machine(tmp_path)
+    lessons = declare(tmp_path, MOUNT, values=VALUES)
+    path = home_file(here, ".mounts")
+    run(MachineSetup("tuning", machine=here, lessons=lessons, told={"bucket": "data"}))
+
+    assert "data 700 {other}" in path.read_text()
+    again = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert ([], ["done"]) == (again.missing, [step.state for step in again.steps])
+    with pytest.raises(Problem, match="was run with bucket `data`"):
+        MachineSetup("tuning", machine=here, lessons=lessons, told={"bucket": "other"})
+    run(again, undo=True)
+    assert not path.exists()
+    other = MachineSetup("tuning", machine=here, lessons=lessons, told={"bucket": "other"})
+    assert {"mount": "done"} == run(other)
+
+
+def test_a_value_never_becomes_a_part_of_a_script(tmp_path: Path) -> None:
+    """A header that would do that is broken; as an argument of the script it is what was typed."""
+    here = machine(tmp_path)
+    values = {"name": {"meaning": "a name", "matches": ".*"}}
+    look = {"file": "~/made", "text": "x"}
+    script = {"id": "a", "look": look, "command": ["sh", "-c", "touch {name}"]}
+    with pytest.raises(Problem, match=r"`\{name\}` stands in a script"):
+        MachineSetup("tuning", machine=here, lessons=declare(tmp_path, script, values=values))
+    proof = {"id": "a", "look": "proof", "command": ["sh", "-c", 'test "$1" = "\'; false"', "sh",
+                                                     "{name}"]}  # fmt: skip
+    lessons = declare(tmp_path, proof, values=values)
+    setup = MachineSetup("tuning", machine=here, lessons=lessons, told={"name": "'; false"})
+
+    assert {"a": "done"} == run(setup), setup.steps
+
+
+def test_what_is_done_in_another_place_is_shown_and_not_run(tmp_path: Path) -> None:
+    """It is the person's, and the set-up is whole without it."""
+    step = {"id": "ssh", "where": "on your computer", "command": ["tpustarter", "tpu"]}
+    setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=declare(tmp_path, step))
+
+    assert [("manual", "on your computer, by you", ("tpustarter", "tpu"))] == [
+        (one.state, one.note, one.command) for one in setup.steps
+    ]
+    assert {} == run(setup)
+    assert ExitCode.OK == setup.exit_code
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"look": {"packages": "tmux"}},
+        {"look": {"package": "tmux", "folder": "/a"}},
+        {"look": {"lines": "~/a"}},
+        {"look": {"package": "tmux", "text": "a"}},
+        {"look": {"setting": "no-such"}},
+        {"look": {"folder": "relative"}},
+        {"look": {"command": "docker"}},
+        {"look": {"package": "tmux"}, "unknown": 1},
+        {},
+    ],
+)
+def test_a_broken_header_says_so(step: dict[str, Any], tmp_path: Path) -> None:
+    """Whoever writes a lesson learns which file it is."""
+    lessons = declare(tmp_path, {"id": "a", **step})
+
+    with pytest.raises(Problem, match=r"01-test\.md` are broken"):
+        MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons)
+
+
+def test_what_is_mounted_is_told_by_the_kernels_list(tmp_path: Path) -> None:
+    r"""A path with a blank is written there as `\\040`."""
+    here = machine(
+        tmp_path, {"/proc/self/mounts": "bucket /home/alice/my\\040data fuse.x rw 0 0\n"}
+    )
+    step = {"id": "a", "look": {"mounted": "~/my data"}, "command": ["true"]}
+    (seen,) = MachineSetup("tuning", machine=here, lessons=declare(tmp_path, step)).steps
+
+    assert ("done", "bucket is mounted there, as fuse.x") == (seen.state, seen.note)
+    other = {"id": "a", "look": {"mounted": "~/my"}, "command": ["true"]}
+    (seen,) = MachineSetup("tuning", machine=here, lessons=declare(tmp_path, other)).steps
+    assert "todo" == seen.state
+
+
+def test_a_kill_between_the_change_and_its_note_can_be_undone(tmp_path: Path) -> None:
+    """What was before is told beforehand; the next run skips what is done, and undo knows it."""
+    here = with_apt(tmp_path, "bash")
+    lessons = declare(
+        tmp_path,
+        {"id": "tmux", "look": {"package": "tmux"}},
+        {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "a"}},
+    )
+    for event in (events := MachineSetup("tuning", machine=here, lessons=lessons).run()):
+        if isinstance(event, StepStarted) and event.step.id == "zsh":
+            events.close()  # pyright: ignore[reportAttributeAccessIssue]
+            break
+    stored = state.load(machine_setup.STATE)
+    stored["tuning"]["tmux"] = {"installed": ["bash"]}  # as it was before the command ended
+    state.save(machine_setup.STATE, stored)
+
+    assert {"zsh": "done"} == run(MachineSetup("tuning", machine=here, lessons=lessons))
+    assert {"came": ["libtmux", "tmux"]} == state.load(machine_setup.STATE)["tuning"]["tmux"]
+    run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
+    assert not home_file(here, ".zshrc").exists()
+    assert "tmux" not in (here.root / STATUS.lstrip("/")).read_text()
+
+
+def test_the_document_fits_its_schema(tmp_path: Path) -> None:
+    """With values, lines and what is for a person to do."""
+    import jsonschema
+
+    step = {"id": "ssh", "where": "on your computer", "command": ["tpustarter", "tpu"]}
+    lessons = declare(tmp_path, MOUNT, step, values=VALUES)
+    setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons)
+    path = Path(machine_setup.__file__).with_name("schema.json")
+
+    jsonschema.validate(setup.fields(), json.loads(path.read_text()))
+    assert [None, "700"] == [one["value"] for one in setup.fields()["values"]]
+    assert os.path.isabs(str(setup.fields()["steps"][0]["file"]).replace("~", "/home"))  # noqa: PTH117

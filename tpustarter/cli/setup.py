@@ -16,14 +16,16 @@ from tpustarter.cli.endings import (
     stopped_by_signals,
 )
 from tpustarter.cli.saying import say
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup.machine_setup import MachineSetup
 from tpustarter.setup.profiles import MACHINE
 from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
 from tpustarter.setup.steps import Step
+from tpustarter.setup.values import pairs
 from tpustarter.terminal import paint_for, visible, wrap
 
 _INDENT = " " * 8
-_WORDS = {"failed": "FAIL", "blocked": "BLOCKED", "running": "run"}
+_WORDS = {"failed": "FAIL", "blocked": "BLOCKED", "running": "run", "manual": "yours"}
 _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "cyan"}
 
 
@@ -40,7 +42,14 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     "[default: ~/tpu, ~/tpu-rehearse, ~/tpu-torch-xla, ~/tpu-torchtpu, ~/tpu-tensorflow, "
     "~/tpu-keras, ~/tpu-jupyter, ~/tpu-colab, ~/tpu-profiler]",
 )
-@click.option("--root", is_flag=True, help="Let `setup tuning --yes` run its commands as root.")
+@click.option(
+    "--set",
+    "told",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What the plan is to be filled with, such as bucket=my-bucket. Repeatable.",
+)
+@click.option("--root", is_flag=True, help="Let --yes run the steps that need root, as root.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def setup(
     *,
@@ -49,10 +58,11 @@ def setup(
     dry_run: bool,
     undo: bool,
     folder: Path | None,
+    told: tuple[str, ...],
     root: bool,
     as_json: bool,
 ) -> None:
-    """Make an environment for one purpose, and prove that it works.
+    """Make an environment for one purpose, or set up the machine, and prove that it works.
 
     \b
     PROFILE is one of:
@@ -69,17 +79,14 @@ def setup(
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.
-    No step needs administrator rights, but for those of `tuning`, which are not run without --root.
+    Some steps of the last profile need administrator rights, and are not run without --root.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
         path = Path(os.path.expanduser(folder)) if folder else None  # noqa: PTH111
-        plan = _plan(profile.lower(), path, root=root)
-        command = f"tpustarter setup {plan.profile.name}"
-        command += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
-        command += " --root" * root
-        will_run = yes and not dry_run
-        if will_run:
+        plan = _plan(profile.lower(), path, told, root=root)
+        command = _typed(plan, folder, told)
+        if yes and not dry_run:
             texts = _run(plan, command, undo=undo)
         else:
             describe = _describe_undo if undo else _describe_plan
@@ -90,12 +97,28 @@ def setup(
         if as_json:
             print_result(plan.fields())
     if plan.exit_code:
-        click.echo(f"exit {plan.exit_code}: {_explain_exit(plan, command)}", err=True)
+        reason = _explain_exit(plan, command + " --undo" * undo)
+        click.echo(f"exit {plan.exit_code}: {reason}", err=True)
     sys.exit(plan.exit_code)
 
 
-def _plan(name: str, folder: Path | None, *, root: bool) -> Setup:
-    return MachineSetup(name, root=root) if name in MACHINE else Setup(name, folder=folder)
+def _plan(name: str, folder: Path | None, told: tuple[str, ...], *, root: bool) -> Setup:
+    if name in MACHINE:
+        return MachineSetup(name, root=root, told=pairs(told))
+    if told:
+        raise Problem(
+            f"`tpustarter setup {name}` has no values to set",
+            hint="leave `--set` out",
+            code=ExitCode.USAGE,
+        )
+    return Setup(name, folder=folder)
+
+
+def _typed(plan: Setup, folder: Path | None, told: tuple[str, ...]) -> str:
+    """Return the command that shows this plan."""
+    command = f"tpustarter setup {plan.profile.name}"
+    command += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
+    return command + "".join(f" --set {plan.pasted((word,))}" for word in told)
 
 
 def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
@@ -103,7 +126,7 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
     packages = " with ".join(plan.profile.packages)
     goal = f"to install {packages} in {plan.short(plan.folder)}"
     if isinstance(plan, MachineSetup):
-        goal = "to change this machine, as root"
+        goal = "to change this machine" + ", as root" * plan.needs_root()
     yield from wrap(f"This is the plan {goal}. Nothing was run.")
     for step in plan.steps:
         yield ""
@@ -122,8 +145,15 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
 def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
     """Yield what comes next where each step stands for itself."""
     blocked = sum(step.state == "blocked" for step in plan.steps)
-    if any(step.state == "todo" for step in plan.steps):
-        yield f"To run what is left, as root: {command.removesuffix(' --root')} --yes --root"
+    is_left = any(step.state == "todo" for step in plan.steps)
+    if is_left and plan.missing:
+        for one in plan.missing:
+            yield from wrap(visible(f"{one.placeholder} is {one.meaning}."))
+        told = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing)
+        yield f"To see the plan with yours: {command}{told}"
+    elif is_left:
+        as_root = plan.needs_root()
+        yield f"To run what is left{', as root' * as_root}: {command} --yes{' --root' * as_root}"
     else:
         yield f"Everything that can be done here is done{f'; {blocked} cannot' * bool(blocked)}."
 
@@ -139,7 +169,15 @@ def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
         if text not in ("", "nothing"):
             hang = _INDENT + " " * 9
             yield from wrap(visible(text), f"{_INDENT}{name:<9}", hang)
-    if step.command:
+    yield from _describe_command(step, plan)
+
+
+def _describe_command(step: Step, plan: Setup) -> Iterator[str]:
+    """Yield the lines that a step writes, or else its command."""
+    if step.file:
+        yield f"{_INDENT}file     {visible(plan.short(Path(step.file)))}"
+        yield from (f"{_INDENT}| {visible(line)}" for line in step.writes)
+    elif step.command:
         yield f"{_INDENT}$ {visible(plan.pasted(step.command))}"
 
 
@@ -152,8 +190,11 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
     for item in removed:
         yield from wrap(visible(item), "  ", "  ")
     yield ""
-    if is_machine:
-        yield f"To put it back, as root: {command.removesuffix(' --root')} --undo --yes --root"
+    if isinstance(plan, MachineSetup):
+        as_root = plan.needs_root(undo=True)
+        yield (
+            f"To put it back{', as root' * as_root}: {command} --undo --yes{' --root' * as_root}"
+        )
     else:
         yield f"To remove it: {command} --undo --yes"
 
@@ -168,6 +209,10 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         return
     if isinstance(plan, MachineSetup):
         yield f"\n{'It is as it was before' if undo else 'Everything is done'}."
+        for step in plan.steps if not undo else ():
+            if step.state == "manual":
+                yield ""
+                yield from _describe_step(step, plan)
         return
     folder = plan.short(plan.folder)
     if undo:
@@ -184,8 +229,7 @@ def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
         yield from wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
         yield _format_row(event.step, visible(event.step.title))
-        if event.step.command:
-            yield f"{_INDENT}$ {visible(plan.pasted(event.step.command))}"
+        yield from _describe_command(event.step, plan)
     else:
         yield from _describe_end(event, plan)
 
@@ -216,13 +260,13 @@ def _format_note(step: Step) -> Iterator[str]:
 
 def _explain_exit(plan: Setup, command: str) -> str:
     """Return which step did not end well, why, and what comes next, in one line."""
-    unfinished = [step for step in plan.steps if step.state not in ("done", "undone")]
+    unfinished = [step for step in plan.steps if step.state not in ("done", "undone", "manual")]
     step = next(
         (step for end in ("failed", "blocked") for step in unfinished if step.state == end),
         unfinished[0],
     )
-    if isinstance(plan, MachineSetup):
-        command = f"{command.removesuffix(' --root')} --root"
+    if isinstance(plan, MachineSetup) and any("root" in one.needs for one in unfinished):
+        command += " --root"
     following = "when that is settled" if step.state == "blocked" else "next"
     reason = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
     return visible(f"{reason}; {following}: `{command} --yes`")

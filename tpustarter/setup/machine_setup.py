@@ -1,18 +1,19 @@
-"""Set-up of the machine itself: settings that only root may change, each with its own way back.
+"""Set-up of the machine itself: packages, files and settings, each with its own way back.
 
-Steps do not need each other here: what cannot be done on this machine is blocked with the reason,
-and the others run. What a setting was before is remembered, so that undo puts it back, and what
-set-up did not change is left alone. No command gets root unless `root` says that it may.
+A step says in `look` how its state is seen (`looks`), and in `after` which steps have to be done
+before it. What cannot be done on this machine is blocked with the reason, and the others run. What
+was there before is remembered, so that undo puts it back, and what set-up did not change is left
+alone. A step runs as root only where it needs that, and where `root` says that it may.
 """
 
 from __future__ import annotations
 
+import getpass
 import os
-import re
 import shutil
-import stat
+import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -22,25 +23,18 @@ from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.command import Lines
 from tpustarter.setup import environment as folders
+from tpustarter.setup import looks, servers, steps, values
 from tpustarter.setup.run import Event, Setup, StepEnded
+from tpustarter.setup.settings import Look
 from tpustarter.setup.steps import State, Step
 
 STATE = "setup-machine"
 """Name of the state: what each set-up of a machine changed, and what was before."""
-HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
-LOGS = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise
-TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
-TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"
-FILES = {
-    TMPFILES: f"w {HUGE_PAGES} - - - - always\n",
-    LIMITS: "* - memlock unlimited\n",
-}
-"""The files that set-up makes, and what is in them; one that says something else is not ours."""
-_ALL_MAY_WRITE = 0o1777
+VALUES, PROVED = "values", "proved"
+"""Where the same state keeps what was told, and which proofs ended well; both by profile."""
 _NO_ROOT = "it needs root, which `--root` allows once you have read its command"
-
-_Look = tuple[State, str, str]
-"""How far a step is, why, and what its setting is now."""
+_FIELDS = {"id", "title", "why", "look", "command", "undo", "changes", "needs", "after", "where",
+           "proof"}  # fmt: skip
 
 
 class MachineSetup(Setup):
@@ -53,11 +47,28 @@ class MachineSetup(Setup):
         machine: host.Machine | None = None,
         lessons: Path | None = None,
         root: bool = False,
+        told: Mapping[str, str] | None = None,
     ) -> None:
-        """Work out what is left to do; `root` says that commands may run as root."""
+        """Work out what is left to do.
+
+        Args:
+            profile: A name in `profiles.MACHINE`.
+            machine: Where to look; null for this one.
+            lessons: Folder of lessons; null for those that ship.
+            root: Whether steps that need root may run.
+            told: Values by name, as `--set` gives them.
+
+        Raises:
+            Problem: there is no such profile, or a value is not what it has to be.
+        """
         self._may_be_root = root
         self._is_undo = False
-        super().__init__(profile, machine=machine, lessons=lessons)
+        self._told = dict(told or {})
+        machine = machine or host.Machine()
+        home = str(steps.home_of(machine))  # under sudo, of the one who called it
+        super().__init__(
+            profile, machine=replace(machine, env={**machine.env, "HOME": home}), lessons=lessons
+        )
 
     @property
     def exit_code(self) -> int:
@@ -65,42 +76,109 @@ class MachineSetup(Setup):
         failed = any(step.state == "failed" for step in self.steps)
         return int(ExitCode.OK) if self._is_undo and not failed else super().exit_code
 
+    @property
+    def missing(self) -> list[values.Value]:
+        """Return the values that nobody has told yet."""
+        return [one for one in self._values if self._chosen[one.name] is None]
+
+    def fields(self) -> dict[str, Any]:
+        """Return the document of `Setup.fields`, with the values that the steps are filled with."""
+        told = [
+            {"name": one.name, "meaning": one.meaning, "value": self._chosen[one.name]}
+            for one in self._values
+        ]
+        return {**super().fields(), "values": self._redact.value(told)}
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Return the values that were given for this run."""
+        return dict(self._told)
+
+    def needs_root(self, *, undo: bool = False) -> bool:
+        """Tell whether what is left to do, or to put back, needs root."""
+        if undo:
+            ids = self._to_put_back()
+            return any("root" in step.needs for step in self.steps if step.id in ids)
+        return any("root" in step.needs for step in self.steps if step.state == "todo")
+
     def run(self) -> Iterator[Event]:
         """Run every step that is left and can be done here; raises Problem as `Setup.run` does."""
+        if self.missing:
+            raise self._untold()
+        return self._run()
+
+    def _untold(self) -> Problem:
+        name = self.profile.name
+        meanings = "; ".join(f"{one.name}: {one.meaning}" for one in self.missing)
+        typed = " ".join(f"--set {one.name}={one.placeholder}" for one in self.missing)
+        return Problem(
+            f"`tpustarter setup {name}` has to be told something first, {meanings}",
+            hint=f"`tpustarter setup {name} {typed} --yes`, with yours in capital letters' place",
+            code=ExitCode.USAGE,
+        )
+
+    def _run(self) -> Iterator[Event]:
         self._has_run = True
         with folders.only_one() as lock:
             self._refresh()
-            is_left = any(step.state == "todo" for step in self.steps)
-            log = self._open_log() if is_left and self._may_be_root else None
+            allowed = [
+                step for step in self.steps
+                if step.state == "todo" and (self._may_be_root or "root" not in step.needs)
+            ]  # fmt: skip
+            log = self._open_log() if allowed else None
+            if allowed and self._values:
+                self._save(VALUES, self._chosen)
+            self._settle()
             try:
-                for index, step in enumerate(self.steps):
-                    if step.state == "todo" and not self._may_be_root:
-                        yield StepEnded(
-                            self._update_step(index, "blocked", _NO_ROOT), 0.0, (), self.log
-                        )
-                    elif step.state == "blocked":
+                for index in range(len(self.steps)):
+                    step = self.steps[index]
+                    if step.state == "todo" and (reason := self._reason_against(step)):
+                        step = self._update_step(index, "blocked", reason)
+                    if step.state == "blocked":
                         yield StepEnded(step, 0.0, (), self.log)
-                    elif log and not self._stopped:
+                    elif log and step.state == "todo" and not self._stopped:
                         yield from self._run_step(index, log, lock)
             finally:
                 if log:
                     log.close()
 
+    def _settle(self) -> None:
+        """Note what came with a step that was done when its run was killed."""
+        changed = self._changed()
+        for step in self.steps:
+            kind = self._kinds[step.id]
+            if kind and step.state == "done" and step.id in changed:
+                self._remember(step.id, kind.settled(changed[step.id]), anew=True)
+
+    def _reason_against(self, step: Step) -> str:
+        """Return why a step that is left may not run now."""
+        if "root" in step.needs and not self._may_be_root:
+            return _NO_ROOT
+        done = {one.id for one in self.steps if one.state == "done"}
+        waiting = [name for name in self._after[step.id] if name not in done]
+        return f"`{waiting[0]}` comes first, and it is not done" if waiting else ""
+
     def removed_by_undo(self) -> list[str]:
         """Return in words what undo puts back; raises Problem where set-up changed nothing."""
-        changed = self._changed()
+        changed = self._to_put_back()
         if not changed:
             raise Problem(
                 f"`tpustarter setup {self.profile.name}` has changed nothing on this machine",
                 code=ExitCode.INCONCLUSIVE,
             )
         undoing = [step for step in self.steps if step.id in changed]
-        return [f"{step.title}: `{self.pasted(self._undo_words(step.id))}`" for step in undoing]
+        return [f"{step.title}: {self._way_back(step)}" for step in reversed(undoing)]
+
+    def _way_back(self, step: Step) -> str:
+        if step.file:
+            what = "what is ours in" if step.writes[0].startswith("# >>> ") else "the file"
+            return f"{what} {self.short(Path(step.file))} goes"
+        return f"`{self.pasted(self._undo_words(step))}`"
 
     def undo(self) -> Iterator[Event]:
         """Put back what set-up changed, the last first; raises Problem as `removed_by_undo`."""
         self.removed_by_undo()
-        if not self._may_be_root:
+        if self.needs_root(undo=True) and not self._may_be_root:
             raise Problem(
                 "to put it back needs root",
                 hint=f"`tpustarter setup {self.profile.name} --undo --yes --root` allows that",
@@ -112,13 +190,13 @@ class MachineSetup(Setup):
         self._has_run = self._is_undo = True
         with folders.only_one() as lock:
             log = self._open_log()
+            self._save(PROVED, None)
             try:
                 for index, step in reversed(list(enumerate(self.steps))):
-                    if step.id not in self._changed() or self._stopped:
+                    if step.id not in self._to_put_back() or self._stopped:
                         continue
                     began = time.monotonic()
-                    words = self._undo_words(step.id)
-                    undoing = replace(step, command=words)
+                    undoing = replace(step, command=self._undo_words(step))
                     failure = yield from self._run_command(undoing, log, lock)
                     end, note = failure or ("undone", "")
                     if not failure:
@@ -128,6 +206,9 @@ class MachineSetup(Setup):
                     yield StepEnded(ended, time.monotonic() - began, tail, self.log)
             finally:
                 log.close()
+            if not self._to_put_back():
+                self._save(self.profile.name, None)
+                self._save(VALUES, None)
 
     def _refresh(self, after: int = 0) -> None:
         """Work out the steps from number `after` on anew."""
@@ -135,127 +216,181 @@ class MachineSetup(Setup):
 
     def _make_steps(self) -> list[Step]:
         try:
-            return [self._make_step(fields) for fields in self._declared()]
+            declared = cast("list[dict[str, Any]]", self.lesson.header["setups"][self.profile.name])
+            self._read_values(declared)
+            made: list[Step] = []
+            self._kinds: dict[str, looks.Kind | None] = {}
+            self._after: dict[str, list[str]] = {}
+            self._undo_commands: dict[str, list[str]] = {}
+            for fields in declared:
+                made.append(self._make_step(fields, made))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Problem(
                 f"the steps in the header of `{self.lesson.path}` are broken: {error!r}"
             ) from error
+        return made
 
-    def _declared(self) -> list[dict[str, Any]]:
-        return cast("list[dict[str, Any]]", self.lesson.header["setups"][self.profile.name])
+    def _read_values(self, declared: Sequence[Mapping[str, Any]]) -> None:
+        """Find out what the steps are to be filled with; raises Problem for what does not fit."""
+        name = self.profile.name
+        stored = state.load(STATE)
+        before = self._stored(VALUES)
+        self._values = values.declared(self.lesson.header, declared)
+        self._chosen = values.chosen(self._values, self._told, before, name)
+        differing = [key for key, text in self._told.items() if before.get(key, text) != text]
+        if differing and stored.get(name):
+            raise Problem(
+                f"`tpustarter setup {name}` was run with {differing[0]} `{before[differing[0]]}`",
+                hint=f"`tpustarter setup {name} --undo` shows how to put that back; then set "
+                "another",
+                code=ExitCode.INCONCLUSIVE,
+            )
+        told = {one.name: self._chosen[one.name] or one.placeholder for one in self._values}
+        home = str(steps.home_of(self._machine))
+        self._texts = {
+            "home": home, "user": _user(), "python": sys.executable,
+            "programs": str(servers.PROGRAMS), **told,
+        }  # fmt: skip
 
-    def _make_step(self, fields: Mapping[str, Any]) -> Step:
-        end, note, _ = LOOKS[fields["id"]](self._machine)
-        words = self._as_root([str(word) for word in fields["command"]])
-        if end == "todo" and words[0] == "sudo":  # it was not found
-            end, note = "blocked", "you are not root here, and there is no `sudo`"
-        return Step(
-            id=fields["id"], title=fields["title"], why=fields["why"], command=words,
-            changes=fields["changes"], needs=tuple(fields["needs"]), proof=fields.get("proof"),
-            state=end, note=note,
+    def _make_step(self, fields: Mapping[str, Any], above: Sequence[Step]) -> Step:
+        if unknown := set(fields) - _FIELDS:
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+        filled = {name: values.filled(fields[name], self._texts) for name in fields}
+        step_id, needs = str(filled["id"]), tuple(str(need) for need in filled.get("needs", []))
+        self._after[step_id] = [str(name) for name in filled.get("after", [])]
+        self._undo_commands[step_id] = [str(word) for word in filled.get("undo", [])]
+        kind = self._kinds[step_id] = self._kind(filled)
+        words = [str(word) for word in filled.get("command", [])]
+        words = words or [*(kind.command() if kind else ())]
+        if not words and "where" not in filled:
+            raise ValueError(f"`{step_id}` has no command")
+        file, lines = kind.writes() if kind else ("", ())
+        step = Step(
+            id=step_id, title=filled["title"], why=filled["why"],
+            command=self._runnable(words, needs), changes=filled.get("changes", "nothing"),
+            needs=needs, proof=filled.get("proof"), writes=lines,
+            file=file,
         )  # fmt: skip
+        if where := filled.get("where"):
+            return replace(step, state="manual", note=f"{where}, by you", command=tuple(words))
+        seen = kind.look() if kind else self._look_for_proof(step, above)
+        end, note = seen.state, seen.note
+        by_id = {one.id: one.state for one in above}
+        waits = [name for name in self._after[step_id] if by_id[name] != "done"]
+        if end != "done" and "systemd" in needs and not self._has_systemd():
+            end, note = "blocked", "it needs systemd, which does not run here"
+        elif end == "blocked" and waits:  # what stands in its way may come with that
+            end, note = "todo", ""
+        elif end == "todo" and step.command[:1] == ("sudo",):  # it was not found
+            end, note = "blocked", "you are not root here, and there is no `sudo`"
+        return replace(step, state=end, note=note)
 
-    def _as_root(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Return a command as root runs it, and so does who may become root without a password."""
-        path = self._machine.env.get("PATH", os.defpath)
+    def _kind(self, filled: Mapping[str, Any]) -> looks.Kind | None:
+        """Return what the step looks at; null for a proof, and for what is done elsewhere."""
+        if "where" in filled or filled["look"] == "proof":
+            return None
+        home = str(steps.home_of(self._machine))
+        return looks.kind_of(
+            filled["look"], f"{self.profile.name} {filled['id']}", self._machine, home
+        )
+
+    def _look_for_proof(self, step: Step, above: Sequence[Step]) -> Look:
+        """Tell whether its command ended well, as long as everything is still as it was then."""
+        if self._stored(PROVED).get(step.id) == _circumstances(step, above):
+            return Look("done", "its command ended well")
+        return Look("todo")
+
+    def _has_systemd(self) -> bool:
+        return self._machine.status("/run/systemd/system") is not None
+
+    def _runnable(self, words: Sequence[str], needs: Sequence[str]) -> tuple[str, ...]:
+        """Return a command with its program's place; as root what needs that, with `sudo`."""
         is_root = os.geteuid() == 0 and locations.caller() is None
-        first, *others = [*([] if is_root else ["sudo", "-n"]), *words]
-        return (shutil.which(first, path=path) or first, *others)
+        as_root = ["sudo", "-n"] if "root" in needs and words and not is_root else []
+        first, *others = [*as_root, *words] or [""]
+        path = self._machine.env.get("PATH", os.defpath)
+        return (shutil.which(first, path=path) or first, *others) if first else ()
 
-    def _undo_words(self, step_id: str) -> tuple[str, ...]:
-        fields = next(one for one in self._declared() if one["id"] == step_id)
-        before = str(self._changed()[step_id])
-        return self._as_root([str(word).replace("{before}", before) for word in fields["undo"]])
+    def _undo_words(self, step: Step) -> tuple[str, ...]:
+        return self._runnable(self._way_back_of(step.id), step.needs)
+
+    def _way_back_of(self, step_id: str) -> list[str]:
+        """Return the command that puts back what was before; empty where nothing came."""
+        before = self._changed()[step_id]
+        kind = self._kinds[step_id]
+        declared = [word.replace("{before}", str(before)) for word in self._undo_commands[step_id]]
+        return declared or [*(kind.undo(before) if kind else ())]
 
     def _carry_out(
         self, step: Step, log: Lines, lock: int
     ) -> Generator[Event, None, tuple[State, str]]:
-        # Told beforehand: what a run did that was killed can be undone as well.
-        self._remember(step.id, LOOKS[step.id](self._machine)[2])
+        kind = self._kinds[step.id]
+        if kind:  # Told beforehand: what a run did that was killed can be undone as well.
+            self._remember(step.id, kind.look().before)
         if failure := (yield from self._run_command(step, log, lock)):
             return failure
-        end, note, _ = LOOKS[step.id](self._machine)
-        if end != "done":
-            return "failed", f"the command succeeded, and yet: {note or 'nothing has changed'}"
-        return "done", note
+        if kind is None:
+            above = self.steps[: [one.id for one in self.steps].index(step.id)]
+            self._save(PROVED, {**self._stored(PROVED), step.id: _circumstances(step, above)})
+            return "done", "its command ended well"
+        seen = kind.look()
+        if seen.state != "done":
+            return "failed", f"the command succeeded, and yet: {seen.note or 'nothing has changed'}"
+        self._remember(step.id, kind.settled(self._changed()[step.id]), anew=True)
+        return "done", seen.note
 
-    def _changed(self) -> dict[str, str]:
+    def _to_put_back(self) -> list[str]:
+        """Return the steps with which set-up changed something that is still so."""
+        changed = self._changed()
+        ids: list[str] = []
+        for step_id, kind in self._kinds.items():
+            if kind is None or step_id not in changed:
+                continue
+            seen = kind.look()
+            is_as_before = seen.state != "done" and seen.before == changed[step_id]
+            if not is_as_before and self._way_back_of(step_id):
+                ids.append(step_id)
+        return ids
+
+    def _changed(self) -> dict[str, Any]:
         """Return the steps that set-up carried out here, with what was before."""
-        return cast("dict[str, str]", state.load(STATE).get(self.profile.name) or {})
+        return cast("dict[str, Any]", state.load(STATE).get(self.profile.name) or {})
 
-    def _remember(self, step_id: str, before: str | None) -> None:
+    def _remember(self, step_id: str, before: Any, *, anew: bool = False) -> None:
         """Remember what a setting was before the first change, or with null forget it."""
         changed = self._changed()
         if before is None:
             changed.pop(step_id, None)
+        elif anew:
+            changed[step_id] = before
         else:
             changed.setdefault(step_id, before)
         state.save(STATE, {**state.load(STATE), self.profile.name: changed})
 
+    def _stored(self, part: str) -> dict[str, Any]:
+        """Return what is stored of this profile."""
+        every = cast("dict[str, dict[str, Any]]", state.load(STATE).get(part) or {})
+        return every.get(self.profile.name) or {}
 
-def _huge_pages(machine: host.Machine) -> _Look:
-    text = host.plain(machine.text(HUGE_PAGES) or "", 60)
-    found = re.search(r"\[(\w+)\]", text)
-    if not found:
-        return "blocked", "this kernel has no such setting", ""
-    end: State = "done" if found[1] == "always" else "todo"
-    return end, f"transparent huge pages: {found[1]}", found[1]
-
-
-def _after_restart(machine: host.Machine) -> _Look:
-    if machine.status("/run/systemd/system") is None:
-        return "blocked", "systemd does not run here, and it is what sets this at each start", ""
-    return _file(machine, TMPFILES, "it is set at each start; no restart was tried here")
-
-
-def _locked_memory(machine: host.Machine) -> _Look:
-    end, note, before = _file(machine, LIMITS, "a login from now on has no limit")
-    limits = machine.text("/proc/self/limits") or ""
-    if end == "todo" and re.search(r"^Max locked memory\s+unlimited\s", limits, re.MULTILINE):
-        return "done", "there is no limit here", ""
-    return end, note, before
+    def _save(self, part: str, value: Mapping[str, Any] | None) -> None:
+        """Store what belongs to this profile, or forget it."""
+        stored = state.load(STATE)
+        if part == self.profile.name:
+            stored[part] = dict(value or {})
+        else:
+            stored[part] = {**(stored.get(part) or {}), self.profile.name: dict(value or {})}
+        state.save(STATE, stored)
 
 
-def _file(machine: host.Machine, path: str, note: str) -> _Look:
-    """Look for a file of ours: made whole by a step, and taken away by undo."""
-    text = machine.text(path)
-    if text is None:
-        folder = path.rpartition("/")[0]
-        if machine.status(folder) is None:
-            return "blocked", f"there is no folder `{folder}`", ""
-        return "todo", "", "absent"
-    if text.strip() != FILES[path].strip():
-        return "blocked", f"`{path}` says something else than set-up would write", ""
-    return "done", f"`{path}` is there; {note}", "absent"
+def _user() -> str:
+    """Return the name of the person this is done for."""
+    if caller := locations.caller():
+        import pwd
+
+        return pwd.getpwuid(caller[0]).pw_name
+    return getpass.getuser()
 
 
-def _logs(machine: host.Machine) -> _Look:
-    status = machine.status(LOGS)
-    if status is None:
-        return "done", f"there is no `{LOGS}` yet; whoever runs first makes it", ""
-    mode = stat.S_IMODE(status.st_mode)
-    if mode & _ALL_MAY_WRITE == _ALL_MAY_WRITE:
-        return "done", f"every user may write to `{LOGS}`", ""
-    return (
-        "todo",
-        f"`{LOGS}` is of user {machine.user_name(status.st_uid)}, mode {mode:o}",
-        f"{mode:o}",
-    )
-
-
-def _tcmalloc(machine: host.Machine) -> _Look:
-    if machine.status(TCMALLOC) is not None:
-        return "done", f"`LD_PRELOAD={TCMALLOC}` before a command makes it use this", "absent"
-    if shutil.which("apt-get", path=machine.env.get("PATH", os.defpath)) is None:
-        return "blocked", "there is no `apt-get` here", ""
-    return "todo", "", "absent"
-
-
-LOOKS: dict[str, Callable[[host.Machine], _Look]] = {
-    "huge-pages": _huge_pages,
-    "after-restart": _after_restart,
-    "locked-memory": _locked_memory,
-    "logs": _logs,
-    "tcmalloc": _tcmalloc,
-}
-"""How to tell the state of each step by looking."""
+def _circumstances(step: Step, above: Sequence[Step]) -> list[Any]:
+    """Return what a proof depends on: its command, and how far the steps above it are."""
+    return [list(step.command), [[one.id, one.state] for one in above]]

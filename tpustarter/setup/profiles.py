@@ -182,22 +182,20 @@ PROFILES = {
     )
 }
 
+
+def _of_machine(name: str, meaning: str) -> Profile:
+    """Return a profile that makes no environment."""
+    return Profile(name, meaning, folder="", command="check", key="", wheel="", tpu_wheel="",
+                   packages=(), remembered="", activated=False, supports="")  # fmt: skip
+
+
 MACHINE = {
-    "tuning": Profile(
-        name="tuning",
-        meaning="settings of this machine with which TPU programs start sooner",
-        folder="",
-        command="check",
-        key="",
-        wheel="",
-        tpu_wheel="",
-        packages=(),
-        remembered="",
-        activated=False,
-        supports="",
+    profile.name: profile
+    for profile in (
+        _of_machine("tuning", "settings of this machine with which TPU programs start sooner"),
     )
 }
-"""Set-ups that make no environment, and change the machine as root; see `machine_setup`."""
+"""Set-ups that make no environment, and change the machine itself; see `machine_setup`."""
 
 SIZES = {
     "jax": ("150 MB", "1 GB"),

@@ -139,7 +139,7 @@ class Setup:
             return int(ExitCode.OK)
         if "failed" in states:
             return int(ExitCode.FAILED)
-        return int(ExitCode.OK if states <= {"done", "undone"} else ExitCode.INCONCLUSIVE)
+        return int(ExitCode.OK if states <= {"done", "undone", "manual"} else ExitCode.INCONCLUSIVE)
 
     def fields(self) -> dict[str, Any]:
         """Return the document `tpustarter.setup/1`, without secrets and the home's name."""
@@ -363,4 +363,6 @@ def _step_fields(step: Step) -> dict[str, Any]:
         "changes": step.changes,
         "needs": list(step.needs),
         "proof": step.proof,
+        "file": step.file or None,
+        "writes": list(step.writes),
     }

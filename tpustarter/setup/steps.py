@@ -23,7 +23,8 @@ from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup import environment, servers
 from tpustarter.setup.profiles import SIZES, Profile
 
-State = Literal["todo", "done", "running", "failed", "blocked", "undone"]
+State = Literal["todo", "done", "running", "failed", "blocked", "undone", "manual"]
+"""How far a step is; one that is `manual` is for a person to do, in another place."""
 
 ELSEWHERE = "`tpustarter setup {} --folder PATH` makes one in another folder"
 HOW_TO_GET_A_PYTHON = """\
@@ -50,6 +51,10 @@ class Step:
     state: State = "todo"
     note: str = ""
     """What makes it done, blocked or failed: a sentence, and below it what can be done."""
+    file: str = ""
+    """The file into which tpustarter itself writes."""
+    writes: tuple[str, ...] = ()
+    """The lines that it writes there, as they will stand in it."""
 
 
 @dataclass(frozen=True)

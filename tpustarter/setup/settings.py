@@ -1,0 +1,70 @@
+"""Settings of a machine that no file and no package stands for: one function each, which looks.
+
+A function returns null where it has nothing to say, and the rest of the step's `look` decides.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tpustarter.machine import host
+from tpustarter.setup.steps import State
+
+HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
+LOGS = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise
+TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
+_ALL_MAY_WRITE = 0o1777
+
+
+@dataclass(frozen=True)
+class Look:
+    """How far a step is, why, and what its setting is now, which undo puts back."""
+
+    state: State
+    note: str = ""
+    before: Any = ""
+
+
+def _huge_pages(machine: host.Machine) -> Look:
+    text = host.plain(machine.text(HUGE_PAGES) or "", 60)
+    found = re.search(r"\[(\w+)\]", text)
+    if not found:
+        return Look("blocked", "this kernel has no such setting")
+    end: State = "done" if found[1] == "always" else "todo"
+    return Look(end, f"transparent huge pages: {found[1]}", found[1])
+
+
+def _locked_memory(machine: host.Machine) -> Look | None:
+    limits = machine.text("/proc/self/limits") or ""
+    if re.search(r"^Max locked memory\s+unlimited\s", limits, re.MULTILINE):
+        return Look("done", "there is no limit here")
+    return None
+
+
+def _logs(machine: host.Machine) -> Look:
+    status = machine.status(LOGS)
+    if status is None:
+        return Look("done", f"there is no `{LOGS}` yet; whoever runs first makes it")
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & _ALL_MAY_WRITE == _ALL_MAY_WRITE:
+        return Look("done", f"every user may write to `{LOGS}`")
+    user = machine.user_name(status.st_uid)
+    return Look("todo", f"`{LOGS}` is of user {user}, mode {mode:o}", f"{mode:o}")
+
+
+def _tcmalloc(machine: host.Machine) -> Look | None:
+    if machine.status(TCMALLOC) is None:
+        return None
+    return Look("done", f"`LD_PRELOAD={TCMALLOC}` before a command makes it use this")
+
+
+SETTINGS: dict[str, Callable[[host.Machine], Look | None]] = {
+    "huge-pages": _huge_pages,
+    "locked-memory": _locked_memory,
+    "logs": _logs,
+    "tcmalloc": _tcmalloc,
+}
