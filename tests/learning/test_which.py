@@ -115,6 +115,11 @@ def test_every_generation_of_tpu_is_one_answer() -> None:
         ("pytorch", "research", "v6e", "jax"),
         ("tensorflow", "keras", "tpu7x", "keras"),
         ("tensorflow", "research", "kaggle", "jax"),
+        ("tensorflow", "keep", "v5e", "tensorflow"),
+        ("keras", "estimator", "laptop", "tensorflow"),
+        ("tensorflow", "keep", "tpu7x", "keras"),
+        ("tensorflow", "train", "v6e-8", "keras"),
+        ("tensorflow", "serve", "v6e-8", "jax"),
         ("numpy", "learn", "laptop", "jax"),
         ("none", "serve", "laptop", "jax"),
     ],
@@ -130,13 +135,20 @@ def test_the_advice_that_a_colleague_would_give(
 
 
 def test_what_is_a_beta_or_at_its_end_is_called_so() -> None:
-    """Nobody takes TorchTPU or PyTorch/XLA without having read what they are."""
+    """Nobody takes one of them without having read what it is."""
     for one in every_advice():
         notes = " ".join(row.text for row in one.notes)
         if one.library.id == "torchtpu":
             assert "0.2.0 is a beta" in notes
-        if one.library.id == "pytorch-xla":
+        if one.library.id in ("pytorch-xla", "tensorflow"):
             assert "the last release" in notes
+
+
+def test_who_comes_from_tensorflow_is_never_sent_to_pytorch() -> None:
+    """Whatever they want to do: the model would have to be written anew."""
+    found = {one.library.id for one in every_advice() if one.answers["from"] == "tensorflow"}
+
+    assert {"jax", "keras", "tensorflow"} == found
 
 
 def test_the_first_reason_decides_and_the_others_of_its_library_follow(tmp_path: Path) -> None:

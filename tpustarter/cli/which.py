@@ -129,7 +129,7 @@ def _describe(
         yield f"  {command}"
     yield f"\n{paint('Begin with', 'heading')}"
     for lesson in dict.fromkeys((advice.start.lesson, READ_ON)):
-        yield from wrap(visible(titles.get(lesson, "")), f"  tpustarter learn {lesson}  ")
+        yield from wrap(visible(titles.get(lesson, "")), f"  tpustarter learn {lesson}  ", "      ")
     if path:
         yield from wrap(visible(f"It is on the path `{path.title}`."), "  ")
     options = " ".join(f"--{name} {answer}" for name, answer in advice.answers.items())
