@@ -57,7 +57,11 @@ def test_every_answer_has_a_lesson_that_explains_it() -> None:
     [("XRT_TPU_CONFIG localservice", "002-12"), ("setup_tpu", "001-26"), ("xmap", "001-05"),
      ("jax.config import", "001-42"), ("v2-nightly", "001-12"), ("serverextension", "000-07"),
      ("contrib TPUEstimator", "003-03"), ("0.0.0.0/0", "001-11"), ("-f libtpu_releases", "001-17"),
-     ("tensorflow-env-vars", "000-18"), ("DeviceArray", "001-31"), ("xla_dist", "004-09")],
+     ("tensorflow-env-vars", "000-18"), ("DeviceArray", "001-31"), ("xla_dist", "004-09"),
+     ("session_config", "003-07"), ("allow_soft_placement", "003-07"), ("host_call", "003-12"),
+     ("iterations_per_loop", "003-07"), ("keras_to_tpu_model", "003-01"), ("hooks", "003-14"),
+     ("train_batch_size", "003-15"), ("CrossShardOptimizer", "003-10"), ("metric_fn", "003-13"),
+     ("batch_and_drop_remainder", "003-17"), ("use_tpu", "003-05"), ("large files", "003-24")],
 )  # fmt: skip
 def test_who_types_what_an_older_tutorial_says_finds_it_first(typed: str, found: str) -> None:
     """Commands, flags and names stand in the old side of a claim."""
