@@ -15,8 +15,6 @@ from tpustarter.learning.paths import read_paths
 
 COUNTS = {"000": 14, "001": 29, "002": 10, "003": 14, "004": 10}
 """Points of the outline of each source document."""
-FRAMEWORKS = {"pytorch", "tensorflow"}
-"""Those that lessons are still to come for."""
 
 
 def read() -> list[dict[str, Any]]:
@@ -29,31 +27,29 @@ def table() -> str:
     """Return the table, with a line for each place that teaches a point."""
     lines = []
     for point in read():
-        later = [f"later: {point['later']}"] if "later" in point else []
         item, about = point["item"], point["about"]
-        for place in [*point.get("taught", []), *later]:
+        for place in point["taught"]:
             lines.append(f"{item:<13} {about:<74.74} {place}".rstrip())
             item = about = ""
     return "\n".join(lines)
 
 
 def test_each_point_stands_once() -> None:
-    """Each document has as many as it should, and what each says of itself is complete."""
+    """Each document has as many as it should, and each point is taught somewhere."""
     points = read()
 
     assert Counter(one["item"] for one in points).most_common(1)[0][1] == 1
     assert Counter(one["item"][:3] for one in points) == COUNTS
     for one in points:
-        assert {"item", "about"} < set(one) <= {"item", "about", "taught", "later"}, one
-        assert one.get("taught", ["later"]), one
-        assert one.get("later", "pytorch") in FRAMEWORKS, one
+        assert {"item", "about", "taught"} == set(one), one
+        assert one["taught"], one
 
 
 def test_each_point_is_taught_where_it_says() -> None:
     """Lesson and heading are there."""
     headings = {one.id: markdown.anchors(one.text) for one in content.read_lessons()}
     for point in read():
-        for place in point.get("taught", []):
+        for place in point["taught"]:
             lesson, _, heading = place.partition("#")
 
             assert heading in headings.get(lesson, ()), f"{point['item']}: {place}"
@@ -65,7 +61,7 @@ def test_the_table_has_every_point_and_place() -> None:
 
     for point in read():
         assert point["item"] in printed
-        assert all(place in printed for place in point.get("taught", []))
+        assert all(place in printed for place in point["taught"])
 
 
 def figures() -> str:
