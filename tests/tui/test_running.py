@@ -216,6 +216,32 @@ def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
     run(journey)
 
 
+def test_what_is_typed_stays_in_sight_while_the_block_prints(tmp_path: Path) -> None:
+    """Its code runs and fills the screen; a letter brings the editor back, and it stays."""
+    looked = tmp_path / "looked"
+    endless = LONG.replace("range(60)", "range(10**9)") + (
+        f"\n    if __import__('os').path.exists({str(looked)!r}):\n        break"
+    )
+    text = "# T\n\n" + fence(endless)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("e", "ctrl+r")
+            await until(pilot, lambda: "line 42" in on_screen(pilot.app))
+            [view] = pilot.app.screen.query_one(LessonPage).views
+            assert "import time" not in on_screen(pilot.app)
+            await pilot.press("#", "Q")
+            await until(pilot, lambda: "#Q" in on_screen(pilot.app))
+            seen = int(view._tail.text.split()[-1])
+            await until(pilot, lambda: int(view._tail.text.split()[-1]) > seen + 5)
+            assert "#Q" in on_screen(pilot.app)
+            looked.touch()
+            await until(pilot, lambda: not view.is_busy)
+
+    run(journey)
+
+
 def test_a_reader_who_went_elsewhere_is_not_pulled_along(tmp_path: Path) -> None:
     """Scrolled back up while the block prints, the page stays where it is."""
     looked = tmp_path / "looked"  # a block that ends earlier shows its verdict, as it should

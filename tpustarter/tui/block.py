@@ -136,6 +136,11 @@ class BlockView(Vertical, can_focus=True):
         """Whether its code can be typed into now."""
         return self._editor is not None
 
+    @property
+    def is_typed_in(self) -> bool:
+        """Whether something was typed into it since the run that goes on began."""
+        return self.is_editing and self.is_busy and self._executed_code != self.exact_code
+
     async def edit(self) -> None:
         """Let the learner type: what follows this key goes into the editor."""
         code = plain_source(self.code)

@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 from textual.widgets.markdown import MarkdownBlock
 
 from tpustarter.invocation import as_typed
@@ -244,7 +244,8 @@ class LessonPage(VerticalScroll):
     def on_grew(self, message: Grew) -> None:
         """Bring into sight what a block draws or prints while it runs.
 
-        What it prints is followed only where its end was in sight: a reader elsewhere stays there.
+        What it prints is followed only where its end was in sight, and while nothing is typed: a
+        reader elsewhere stays there.
         """
         message.stop()
         if message.draws:
@@ -255,8 +256,16 @@ class LessonPage(VerticalScroll):
         was_followed = self._followed is message.view and self._nobody_scrolled
         if is_at_end:
             self._followed_to = self.scroll_offset.y
-        self._followed = message.view if is_at_end or was_followed else None
+        is_read = is_at_end or was_followed
+        self._followed = message.view if is_read and not message.view.is_typed_in else None
         self._follow_soon()
+
+    def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
+        """Bring into sight where something is typed: what a block prints is followed no longer."""
+        line = message.text_area.cursor_screen_offset.y - self.region.y
+        if message.text_area.has_focus and not 0 <= line < self.size.height:
+            top = self.scroll_offset.y + line - self.size.height // 2
+            self.scroll_to(y=max(top, 0), animate=False, immediate=True)
 
     @property
     def _nobody_scrolled(self) -> bool:
@@ -278,7 +287,7 @@ class LessonPage(VerticalScroll):
             self._show_end(self._ended, was_pushed=True, goes_on=False)
             return
         view = self._followed
-        if view and view.is_busy and self._nobody_scrolled:
+        if view and view.is_busy and not view.is_typed_in and self._nobody_scrolled:
             top = self.scroll_offset.y
             below = max(view.virtual_region.bottom - self.size.height, top)
             self.scroll_to(y=below, animate=False, immediate=True)
