@@ -15,7 +15,7 @@ from tests.support.machines import lay_out
 from tpustarter import state
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import machine_setup, marked
+from tpustarter.setup import changes, machine_setup, marked
 from tpustarter.setup.machine_setup import MachineSetup
 from tpustarter.setup.run import StepEnded, StepStarted
 from tpustarter.setup.settings import HUGE_PAGES, LOGS, TCMALLOC
@@ -168,7 +168,7 @@ def test_lines_are_written_between_marks_once(before: str | None, tmp_path: Path
 
     assert {"tmux": "done"} == run(setup)
     assert step.writes == tuple(path.read_text().removeprefix(before or "").split("\n"))[-5:-1]
-    assert path.read_text().startswith(before or "# >>> tpustarter setup tuning tmux >>>\n")
+    assert path.read_text().startswith(before or "# >>> tpustarter: tuning tmux >>>\n")
     assert before is None or 0o640 == path.stat().st_mode & 0o777
     assert {} == run(MachineSetup("tuning", machine=here, lessons=lessons))
 
@@ -185,7 +185,7 @@ def test_undo_leaves_the_file_as_it_was(before: str | None, tmp_path: Path) -> N
     run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
 
     assert before == (path.read_text() if path.exists() else None)
-    assert {} == state.load(machine_setup.STATE)["tuning"]
+    assert {} == state.load(changes.STATE)["tuning"]
 
 
 def test_undo_keeps_what_was_written_round_our_lines_since(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_undo_removes_exactly_the_packages_that_came(tmp_path: Path) -> None:
     with (here.root / STATUS.lstrip("/")).open("a") as stream:
         stream.write("Package: vim\nStatus: install ok installed\n\n")
     undoing = MachineSetup("tuning", machine=here, lessons=lessons)
-    assert undoing.removed_by_undo()[0].endswith(" dpkg libbash libtmux tmux`")
+    assert undoing.removed_by_undo()[0].endswith(" dpkg libbash libtmux tmux")
     assert "dpkg --purge" in undoing.removed_by_undo()[0]
     assert {"tmux": "undone"} == run(undoing, undo=True)
     (again,) = MachineSetup("tuning", machine=here, lessons=lessons).steps
@@ -412,7 +412,7 @@ def test_what_is_done_in_another_place_is_shown_and_not_run(tmp_path: Path) -> N
     step = {"id": "ssh", "where": "on your computer", "command": ["tpustarter", "tpu"]}
     setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=declare(tmp_path, step))
 
-    assert [("manual", "on your computer, by you", ("tpustarter", "tpu"))] == [
+    assert [("manual", "you do this on your computer", ("tpustarter", "tpu"))] == [
         (one.state, one.note, one.command) for one in setup.steps
     ]
     assert {} == run(setup)
@@ -441,6 +441,39 @@ def test_a_broken_header_says_so(step: dict[str, Any], tmp_path: Path) -> None:
         MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons)
 
 
+def test_only_what_was_asked_for_is_done_with_what_comes_before(tmp_path: Path) -> None:
+    """And undone in the same way; a step that does not exist is a mistake in typing."""
+    here = machine(tmp_path)
+    lessons = declare(
+        tmp_path,
+        {"id": "folder", "look": {"folder": "~/a/b"}},
+        {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "a"}},
+        {"id": "file", "look": {"file": "~/a/b/c", "text": "a"}, "after": ["folder"]},
+    )
+    setup = MachineSetup("tuning", machine=here, lessons=lessons, only=["file"])
+
+    assert {"folder": "done", "file": "done"} == run(setup)
+    undoing = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert ["todo"] == [step.state for step in undoing.steps if step.id == "zsh"]
+    assert {"file": "undone", "folder": "undone"} == run(undoing, undo=True)
+    assert not home_file(here, "a").exists()
+    with pytest.raises(Problem, match="has no step `flie`") as raised:
+        MachineSetup("tuning", machine=here, lessons=lessons, only=["flie"])
+    assert "its steps are folder, zsh, file" == raised.value.hint
+
+
+def test_a_folder_in_which_something_lies_stays(tmp_path: Path) -> None:
+    """Its parents as well, and undo is done all the same."""
+    here = machine(tmp_path)
+    lessons = declare(tmp_path, {"id": "folder", "look": {"folder": "~/a/b"}})
+    run(MachineSetup("tuning", machine=here, lessons=lessons))
+    home_file(here, "a/mine").touch()
+    undoing = MachineSetup("tuning", machine=here, lessons=lessons)
+
+    assert {"folder": "undone"} == run(undoing, undo=True)
+    assert (True, False) == (home_file(here, "a/mine").exists(), home_file(here, "a/b").exists())
+
+
 def test_what_is_mounted_is_told_by_the_kernels_list(tmp_path: Path) -> None:
     r"""A path with a blank is written there as `\\040`."""
     here = machine(
@@ -467,12 +500,12 @@ def test_a_kill_between_the_change_and_its_note_can_be_undone(tmp_path: Path) ->
         if isinstance(event, StepStarted) and event.step.id == "zsh":
             events.close()  # pyright: ignore[reportAttributeAccessIssue]
             break
-    stored = state.load(machine_setup.STATE)
+    stored = state.load(changes.STATE)
     stored["tuning"]["tmux"] = {"installed": ["bash"]}  # as it was before the command ended
-    state.save(machine_setup.STATE, stored)
+    state.save(changes.STATE, stored)
 
     assert {"zsh": "done"} == run(MachineSetup("tuning", machine=here, lessons=lessons))
-    assert {"came": ["libtmux", "tmux"]} == state.load(machine_setup.STATE)["tuning"]["tmux"]
+    assert {"came": ["libtmux", "tmux"]} == state.load(changes.STATE)["tuning"]["tmux"]
     run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
     assert not home_file(here, ".zshrc").exists()
     assert "tmux" not in (here.root / STATUS.lstrip("/")).read_text()

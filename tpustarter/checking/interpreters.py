@@ -121,7 +121,7 @@ def shown(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str
         return str(path.relative_to(folder))
     home = env.get("HOME", "")
     if len(home) > 1 and path.is_relative_to(home):
-        return f"~/{path.relative_to(home)}"
+        return f"~/{path.relative_to(home)}".removesuffix("/.")
     return str(path)
 
 

@@ -49,6 +49,12 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "
     metavar="NAME=VALUE",
     help="What the plan is to be filled with, such as bucket=my-bucket. Repeatable.",
 )
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="STEP",
+    help="Only this step of the plan, and those that have to come before it. Repeatable.",
+)
 @click.option("--root", is_flag=True, help="Let --yes run the steps that need root, as root.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def setup(
@@ -59,6 +65,7 @@ def setup(
     undo: bool,
     folder: Path | None,
     told: tuple[str, ...],
+    only: tuple[str, ...],
     root: bool,
     as_json: bool,
 ) -> None:
@@ -79,13 +86,11 @@ def setup(
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.
-    Some steps of the last profile need administrator rights, and are not run without --root.
+    The last one changes the machine: what needs administrator rights there is run with --root.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
-        # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
-        path = Path(os.path.expanduser(folder)) if folder else None  # noqa: PTH111
-        plan = _plan(profile.lower(), path, told, root=root)
-        command = _typed(plan, folder, told)
+        plan = _plan(profile.lower(), folder, told, only, root=root)
+        command = _typed(plan, folder, told, only)
         if yes and not dry_run:
             texts = _run(plan, command, undo=undo)
         else:
@@ -102,23 +107,29 @@ def setup(
     sys.exit(plan.exit_code)
 
 
-def _plan(name: str, folder: Path | None, told: tuple[str, ...], *, root: bool) -> Setup:
-    if name in MACHINE:
-        return MachineSetup(name, root=root, told=pairs(told))
-    if told:
+def _plan(
+    name: str, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...], *, root: bool
+) -> Setup:
+    """Return the plan; raises Problem for options that it would not heed."""
+    given = {"--folder": folder} if name in MACHINE else {"--set": told, "--only": only}
+    if unheeded := [option for option, value in given.items() if value]:
         raise Problem(
-            f"`tpustarter setup {name}` has no values to set",
-            hint="leave `--set` out",
+            f"`tpustarter setup {name}` does not take `{unheeded[0]}`",
+            hint=f"leave `{unheeded[0]}` out",
             code=ExitCode.USAGE,
         )
-    return Setup(name, folder=folder)
+    if name in MACHINE:
+        return MachineSetup(name, root=root, told=pairs(told), only=only)
+    # os.path leaves `~name` as it is where pathlib raises for a user that is not there.
+    return Setup(name, folder=Path(os.path.expanduser(folder)) if folder else None)  # noqa: PTH111
 
 
-def _typed(plan: Setup, folder: Path | None, told: tuple[str, ...]) -> str:
+def _typed(plan: Setup, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]) -> str:
     """Return the command that shows this plan."""
-    command = f"tpustarter setup {plan.profile.name}"
-    command += f" --folder {plan.pasted((str(plan.folder),))}" if folder else ""
-    return command + "".join(f" --set {plan.pasted((word,))}" for word in told)
+    words = [f"--folder {plan.pasted((str(plan.folder),))}"] if folder else []
+    words += [f"--set {plan.pasted((word,))}" for word in told]
+    words += [f"--only {plan.pasted((word,))}" for word in only]
+    return " ".join(["tpustarter", "setup", plan.profile.name, *words])
 
 
 def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
@@ -126,7 +137,7 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
     packages = " with ".join(plan.profile.packages)
     goal = f"to install {packages} in {plan.short(plan.folder)}"
     if isinstance(plan, MachineSetup):
-        goal = "to change this machine" + ", as root" * plan.needs_root()
+        goal = "to change this machine" + ", some of it as root" * plan.needs_root()
     yield from wrap(f"This is the plan {goal}. Nothing was run.")
     for step in plan.steps:
         yield ""
@@ -160,7 +171,7 @@ def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
 
 def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
     """Yield one step of the plan; of what is done, how one can tell."""
-    yield _format_row(step, visible(step.title))
+    yield _format_row(step, visible(step.title), plan)
     yield from _format_note(step)
     if step.state == "done":
         return
@@ -187,8 +198,11 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
     is_machine = isinstance(plan, MachineSetup)
     yield f"This would be {'put back' if is_machine else 'removed'}. Nothing has been changed."
     yield ""
-    for item in removed:
-        yield from wrap(visible(item), "  ", "  ")
+    for line in "\n".join(removed).splitlines():  # one that begins with blanks is a command
+        if line.startswith(" "):
+            yield f"  {visible(line)}"
+        else:
+            yield from wrap(visible(line), "  ", "  ")
     yield ""
     if isinstance(plan, MachineSetup):
         as_root = plan.needs_root(undo=True)
@@ -211,8 +225,7 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         yield f"\n{'It is as it was before' if undo else 'Everything is done'}."
         for step in plan.steps if not undo else ():
             if step.state == "manual":
-                yield ""
-                yield from _describe_step(step, plan)
+                yield "\n" + "\n".join(_describe_step(step, plan))
         return
     folder = plan.short(plan.folder)
     if undo:
@@ -228,7 +241,7 @@ def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
     if isinstance(event, StepOutput):
         yield from wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
-        yield _format_row(event.step, visible(event.step.title))
+        yield _format_row(event.step, visible(event.step.title), plan)
         yield from _describe_command(event.step, plan)
     else:
         yield from _describe_end(event, plan)
@@ -237,16 +250,17 @@ def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
 def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
     """Yield how a step ended; a failed one ends with its log, its last lines stand above."""
     step = event.step
-    yield _format_row(step, f"{event.seconds:.1f} s" if event.seconds >= 0.05 else "")
+    yield _format_row(step, f"{event.seconds:.1f} s" if event.seconds >= 0.05 else "", plan)
     yield from _format_note(step)
     if step.state == "failed":
         yield f"{_INDENT}log  {visible(plan.short(event.log))}"
         yield f"{_INDENT}why  {explaining([event.log])}"
 
 
-def _format_row(step: Step, text: str) -> str:
+def _format_row(step: Step, text: str, plan: Setup) -> str:
     status = paint_for(_COLOURS)(f"{_WORDS.get(step.state, step.state):<8}", step.state)
-    return f"{status}{step.id:<12} {text}".rstrip()
+    width = max(12, *(len(one.id) for one in plan.steps))
+    return f"{status}{step.id:<{width}} {text}".rstrip()
 
 
 def _format_note(step: Step) -> Iterator[str]:

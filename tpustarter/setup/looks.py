@@ -204,24 +204,25 @@ class OwnFile(Kind):
 
 @dataclass(frozen=True)
 class Folder(Kind):
-    """A folder; undo removes it only while it is empty."""
+    """A folder with its missing parents; undo removes those that are empty."""
 
     machine: host.Machine
     path: str
 
     def look(self) -> Look:
         """Tell by whether it is there."""
-        is_there = self.machine.path(self.path).is_dir()
-        return Look("done", f"`{self.path}` is there") if is_there else Look("todo", "", "absent")
+        path = self.machine.path(self.path)
+        if path.is_dir():
+            return Look("done", f"`{self.path}` is there")
+        return Look("todo", "", [str(one) for one in (path, *path.parents) if not one.exists()])
 
     def command(self) -> tuple[str, ...]:
-        """Return what makes it; its parent has to be there, so that undo leaves nothing."""
-        return ("mkdir", str(self.machine.path(self.path)))
+        """Return what makes it."""
+        return ("mkdir", "-p", str(self.machine.path(self.path)))
 
     def undo(self, before: Any) -> tuple[str, ...]:
-        """Return what removes it."""
-        del before
-        return ("rmdir", str(self.machine.path(self.path)))
+        """Return what removes those that were missing, the deepest first."""
+        return ("rmdir", "--ignore-fail-on-non-empty", *cast("list[str]", before))
 
 
 @dataclass(frozen=True)

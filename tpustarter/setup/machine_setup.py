@@ -18,20 +18,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import locations, state
+from tpustarter import locations
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.command import Lines
 from tpustarter.setup import environment as folders
 from tpustarter.setup import looks, servers, steps, values
+from tpustarter.setup.changes import PROVED, VALUES, Changes
 from tpustarter.setup.run import Event, Setup, StepEnded
 from tpustarter.setup.settings import Look
 from tpustarter.setup.steps import State, Step
 
-STATE = "setup-machine"
-"""Name of the state: what each set-up of a machine changed, and what was before."""
-VALUES, PROVED = "values", "proved"
-"""Where the same state keeps what was told, and which proofs ended well; both by profile."""
 _NO_ROOT = "it needs root, which `--root` allows once you have read its command"
 _FIELDS = {"id", "title", "why", "look", "command", "undo", "changes", "needs", "after", "where",
            "proof"}  # fmt: skip
@@ -48,6 +45,7 @@ class MachineSetup(Setup):
         lessons: Path | None = None,
         root: bool = False,
         told: Mapping[str, str] | None = None,
+        only: Sequence[str] = (),
     ) -> None:
         """Work out what is left to do.
 
@@ -57,13 +55,16 @@ class MachineSetup(Setup):
             lessons: Folder of lessons; null for those that ship.
             root: Whether steps that need root may run.
             told: Values by name, as `--set` gives them.
+            only: Steps to be shown and run, with those that have to come before; empty for all.
 
         Raises:
-            Problem: there is no such profile, or a value is not what it has to be.
+            Problem: there is no such profile or step, or a value is not what it has to be.
         """
         self._may_be_root = root
         self._is_undo = False
         self._told = dict(told or {})
+        self._only = tuple(only)
+        self._changes = Changes(profile)
         machine = machine or host.Machine()
         home = str(steps.home_of(machine))  # under sudo, of the one who called it
         super().__init__(
@@ -88,11 +89,6 @@ class MachineSetup(Setup):
             for one in self._values
         ]
         return {**super().fields(), "values": self._redact.value(told)}
-
-    @property
-    def told(self) -> dict[str, str]:
-        """Return the values that were given for this run."""
-        return dict(self._told)
 
     def needs_root(self, *, undo: bool = False) -> bool:
         """Tell whether what is left to do, or to put back, needs root."""
@@ -127,7 +123,7 @@ class MachineSetup(Setup):
             ]  # fmt: skip
             log = self._open_log() if allowed else None
             if allowed and self._values:
-                self._save(VALUES, self._chosen)
+                self._changes.store(VALUES, self._chosen)
             self._settle()
             try:
                 for index in range(len(self.steps)):
@@ -144,11 +140,11 @@ class MachineSetup(Setup):
 
     def _settle(self) -> None:
         """Note what came with a step that was done when its run was killed."""
-        changed = self._changed()
+        changed = self._changes.befores()
         for step in self.steps:
             kind = self._kinds[step.id]
             if kind and step.state == "done" and step.id in changed:
-                self._remember(step.id, kind.settled(changed[step.id]), anew=True)
+                self._changes.remember(step.id, kind.settled(changed[step.id]), anew=True)
 
     def _reason_against(self, step: Step) -> str:
         """Return why a step that is left may not run now."""
@@ -167,13 +163,13 @@ class MachineSetup(Setup):
                 code=ExitCode.INCONCLUSIVE,
             )
         undoing = [step for step in self.steps if step.id in changed]
-        return [f"{step.title}: {self._way_back(step)}" for step in reversed(undoing)]
+        return [f"{step.title}:{self._way_back(step)}" for step in reversed(undoing)]
 
     def _way_back(self, step: Step) -> str:
         if step.file:
             what = "what is ours in" if step.writes[0].startswith("# >>> ") else "the file"
-            return f"{what} {self.short(Path(step.file))} goes"
-        return f"`{self.pasted(self._undo_words(step))}`"
+            return f" {what} {self.short(Path(step.file))} goes"
+        return f"\n  $ {self.pasted(self._undo_words(step))}"
 
     def undo(self) -> Iterator[Event]:
         """Put back what set-up changed, the last first; raises Problem as `removed_by_undo`."""
@@ -190,7 +186,7 @@ class MachineSetup(Setup):
         self._has_run = self._is_undo = True
         with folders.only_one() as lock:
             log = self._open_log()
-            self._save(PROVED, None)
+            self._changes.store(PROVED, {})
             try:
                 for index, step in reversed(list(enumerate(self.steps))):
                     if step.id not in self._to_put_back() or self._stopped:
@@ -200,15 +196,14 @@ class MachineSetup(Setup):
                     failure = yield from self._run_command(undoing, log, lock)
                     end, note = failure or ("undone", "")
                     if not failure:
-                        self._remember(step.id, None)
+                        self._changes.forget(step.id)
                     ended = self._update_step(index, end, note)
                     tail = tuple(log.last) if failure else ()
                     yield StepEnded(ended, time.monotonic() - began, tail, self.log)
             finally:
                 log.close()
             if not self._to_put_back():
-                self._save(self.profile.name, None)
-                self._save(VALUES, None)
+                self._changes.forget_all()
 
     def _refresh(self, after: int = 0) -> None:
         """Work out the steps from number `after` on anew."""
@@ -217,6 +212,7 @@ class MachineSetup(Setup):
     def _make_steps(self) -> list[Step]:
         try:
             declared = cast("list[dict[str, Any]]", self.lesson.header["setups"][self.profile.name])
+            declared = self._wanted(declared)
             self._read_values(declared)
             made: list[Step] = []
             self._kinds: dict[str, looks.Kind | None] = {}
@@ -230,15 +226,30 @@ class MachineSetup(Setup):
             ) from error
         return made
 
+    def _wanted(self, declared: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the steps that were asked for, and those before them; raises Problem."""
+        by_id = {str(fields["id"]): fields for fields in declared}
+        if unknown := [name for name in self._only if name not in by_id]:
+            raise Problem(
+                f"`tpustarter setup {self.profile.name}` has no step `{unknown[0]}`",
+                hint=f"its steps are {', '.join(by_id)}",
+                code=ExitCode.USAGE,
+            )
+        wanted, left = set[str](), list(self._only or by_id)
+        while left:
+            name = left.pop()
+            wanted.add(name)
+            left += [one for one in by_id[name].get("after", []) if one not in wanted]
+        return [fields for name, fields in by_id.items() if name in wanted]
+
     def _read_values(self, declared: Sequence[Mapping[str, Any]]) -> None:
         """Find out what the steps are to be filled with; raises Problem for what does not fit."""
         name = self.profile.name
-        stored = state.load(STATE)
-        before = self._stored(VALUES)
+        before = self._changes.stored(VALUES)
         self._values = values.declared(self.lesson.header, declared)
         self._chosen = values.chosen(self._values, self._told, before, name)
         differing = [key for key, text in self._told.items() if before.get(key, text) != text]
-        if differing and stored.get(name):
+        if differing and self._changes.befores():
             raise Problem(
                 f"`tpustarter setup {name}` was run with {differing[0]} `{before[differing[0]]}`",
                 hint=f"`tpustarter setup {name} --undo` shows how to put that back; then set "
@@ -272,7 +283,7 @@ class MachineSetup(Setup):
             file=file,
         )  # fmt: skip
         if where := filled.get("where"):
-            return replace(step, state="manual", note=f"{where}, by you", command=tuple(words))
+            return replace(step, state="manual", note=f"you do this {where}", command=tuple(words))
         seen = kind.look() if kind else self._look_for_proof(step, above)
         end, note = seen.state, seen.note
         by_id = {one.id: one.state for one in above}
@@ -296,8 +307,9 @@ class MachineSetup(Setup):
 
     def _look_for_proof(self, step: Step, above: Sequence[Step]) -> Look:
         """Tell whether its command ended well, as long as everything is still as it was then."""
-        if self._stored(PROVED).get(step.id) == _circumstances(step, above):
-            return Look("done", "its command ended well")
+        proved: dict[str, Any] = self._changes.stored(PROVED).get(step.id) or {}
+        if proved.get("of") == _circumstances(step, above):
+            return Look("done", str(proved.get("said", "")))
         return Look("todo")
 
     def _has_systemd(self) -> bool:
@@ -316,7 +328,7 @@ class MachineSetup(Setup):
 
     def _way_back_of(self, step_id: str) -> list[str]:
         """Return the command that puts back what was before; empty where nothing came."""
-        before = self._changed()[step_id]
+        before = self._changes.befores()[step_id]
         kind = self._kinds[step_id]
         declared = [word.replace("{before}", str(before)) for word in self._undo_commands[step_id]]
         return declared or [*(kind.undo(before) if kind else ())]
@@ -326,22 +338,23 @@ class MachineSetup(Setup):
     ) -> Generator[Event, None, tuple[State, str]]:
         kind = self._kinds[step.id]
         if kind:  # Told beforehand: what a run did that was killed can be undone as well.
-            self._remember(step.id, kind.look().before)
+            self._changes.remember(step.id, kind.look().before)
         if failure := (yield from self._run_command(step, log, lock)):
             return failure
         if kind is None:
             above = self.steps[: [one.id for one in self.steps].index(step.id)]
-            self._save(PROVED, {**self._stored(PROVED), step.id: _circumstances(step, above)})
+            proved = {"of": _circumstances(step, above), "said": "\n".join([*log.last][-4:])}
+            self._changes.store(PROVED, {**self._changes.stored(PROVED), step.id: proved})
             return "done", "its command ended well"
         seen = kind.look()
         if seen.state != "done":
             return "failed", f"the command succeeded, and yet: {seen.note or 'nothing has changed'}"
-        self._remember(step.id, kind.settled(self._changed()[step.id]), anew=True)
+        self._changes.remember(step.id, kind.settled(self._changes.befores()[step.id]), anew=True)
         return "done", seen.note
 
     def _to_put_back(self) -> list[str]:
         """Return the steps with which set-up changed something that is still so."""
-        changed = self._changed()
+        changed = self._changes.befores()
         ids: list[str] = []
         for step_id, kind in self._kinds.items():
             if kind is None or step_id not in changed:
@@ -351,35 +364,6 @@ class MachineSetup(Setup):
             if not is_as_before and self._way_back_of(step_id):
                 ids.append(step_id)
         return ids
-
-    def _changed(self) -> dict[str, Any]:
-        """Return the steps that set-up carried out here, with what was before."""
-        return cast("dict[str, Any]", state.load(STATE).get(self.profile.name) or {})
-
-    def _remember(self, step_id: str, before: Any, *, anew: bool = False) -> None:
-        """Remember what a setting was before the first change, or with null forget it."""
-        changed = self._changed()
-        if before is None:
-            changed.pop(step_id, None)
-        elif anew:
-            changed[step_id] = before
-        else:
-            changed.setdefault(step_id, before)
-        state.save(STATE, {**state.load(STATE), self.profile.name: changed})
-
-    def _stored(self, part: str) -> dict[str, Any]:
-        """Return what is stored of this profile."""
-        every = cast("dict[str, dict[str, Any]]", state.load(STATE).get(part) or {})
-        return every.get(self.profile.name) or {}
-
-    def _save(self, part: str, value: Mapping[str, Any] | None) -> None:
-        """Store what belongs to this profile, or forget it."""
-        stored = state.load(STATE)
-        if part == self.profile.name:
-            stored[part] = dict(value or {})
-        else:
-            stored[part] = {**(stored.get(part) or {}), self.profile.name: dict(value or {})}
-        state.save(STATE, stored)
 
 
 def _user() -> str:

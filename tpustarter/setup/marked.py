@@ -46,7 +46,7 @@ class Parts:
 
 def marks(name: str) -> tuple[str, str]:
     """Return the lines that stand round ours."""
-    return f"# >>> tpustarter setup {name} >>>", f"# <<< tpustarter setup {name} <<<"
+    return f"# >>> tpustarter: {name} >>>", f"# <<< tpustarter: {name} <<<"
 
 
 def read(path: Path, name: str) -> Parts | None:

@@ -114,7 +114,11 @@ class Facts:
         short_words = (self.short(Path(word)) if word.startswith("/") else word for word in command)
         # A shell expands `~` only where it is not quoted.
         return " ".join(
-            f"~/{shlex.quote(word[2:])}" if word.startswith("~/") else shlex.quote(word)
+            f"~/{shlex.quote(word[2:])}"
+            if word.startswith("~/")
+            else word
+            if word == "~"
+            else shlex.quote(word)
             for word in short_words
         )
 
