@@ -82,11 +82,12 @@ def setup(
       jupyter      notebooks with JAX, for a browser here or elsewhere
       colab        notebooks on Colab's page, computed by this machine
       profiler     XProf in TensorBoard, which shows traces in a browser
+      editor       terminals and editors that outlive a bad connection
       tuning       settings of this machine with which TPU programs start sooner
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.
-    The last one changes the machine: what needs administrator rights there is run with --root.
+    The last two change the machine: what needs administrator rights there is run with --root.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         plan = _plan(profile.lower(), folder, told, only, root=root)

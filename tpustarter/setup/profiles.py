@@ -192,6 +192,7 @@ def _of_machine(name: str, meaning: str) -> Profile:
 MACHINE = {
     profile.name: profile
     for profile in (
+        _of_machine("editor", "terminals and editors that outlive a bad connection"),
         _of_machine("tuning", "settings of this machine with which TPU programs start sooner"),
     )
 }
