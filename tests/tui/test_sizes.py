@@ -28,7 +28,7 @@ from tpustarter.tui.widgets import Keys, ways_to_say
 
 SIZES = [(60, 15), (60, 20), (80, 24)]
 NO_SPACE = {"say": "ERROR: No space left on device\n", "code": 1}
-CUT = re.compile(r"(?<!Search for commands)…")
+CUT = re.compile("…")
 CODE = (TextArea, MarkdownFence)
 """What is never wrapped, and scrolls."""
 PARTED = re.compile(r"\d\s*\n\W*min\b")

@@ -90,16 +90,8 @@ class Rows(OptionList):
             self.replace_option_prompt(row.id, row.line())
 
     def render_line(self, y: int) -> Strip:
-        """Paint the marked row reversed where the theme has no ground: seen without colours too.
-
-        Textual's option lists leave `text-style: reverse` out (8.2.8, `get_visual_style`).
-        """
-        strip = super().render_line(y)
-        first = next(iter(strip), None)
-        option = first.style.meta.get("option") if first and first.style else None
-        is_marked = option is not None and option == self.highlighted and self.has_focus
-        marked = is_marked and get_app(self).theme == TERMINAL.name
-        return strip.apply_style(REVERSE) if marked else strip
+        """Paint the marked row so that it is seen without colours too."""
+        return reversed_if_marked(self, super().render_line(y), is_in_use=self.has_focus)
 
     @property
     def chosen(self) -> str | None:
@@ -118,6 +110,19 @@ class Rows(OptionList):
         index = self.highlighted
         if index is not None and not any(option.id for option in self.options[:index]):
             self.scroll_home(animate=False)
+
+
+def reversed_if_marked(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
+    """Return a line of a list, reversed if it is the marked one and the theme has no ground.
+
+    Textual's option lists leave `text-style: reverse` out (8.2.8, `get_visual_style`).
+    """
+    if not is_in_use or get_app(rows).theme != TERMINAL.name:
+        return strip
+    first = next(iter(strip), None)
+    option = first.style.meta.get("option") if first and first.style else None
+    is_marked = option is not None and option == rows.highlighted
+    return strip.apply_style(REVERSE) if is_marked else strip
 
 
 class AwaitedRows(Rows):

@@ -6,11 +6,21 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import CommandList, CommandPalette
-from textual.widgets import Input
+from textual.command import CommandInput, CommandList, CommandPalette
+from textual.containers import Horizontal, Vertical
+from textual.strip import Strip
+from textual.widgets import Input, LoadingIndicator
 
 from tpustarter.tui.screens.page import RELEASE
-from tpustarter.tui.widgets import Keys
+from tpustarter.tui.widgets import Keys, reversed_if_marked
+
+
+class Actions(CommandList):
+    """The list of actions."""
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the marked action so that it is seen without colours too."""
+        return reversed_if_marked(self, super().render_line(y), is_in_use=True)
 
 
 class Palette(CommandPalette):
@@ -25,8 +35,13 @@ class Palette(CommandPalette):
     ]
 
     def compose(self) -> ComposeResult:
-        """Yield the palette, and the keys."""
-        yield from super().compose()
+        """Yield the palette as Textual (8.2.8) does, and the keys."""
+        with Vertical(id="--container"):
+            with Horizontal(id="--input"):
+                yield CommandInput(placeholder="type a word of it", select_on_focus=False)
+            with Vertical(id="--results"):
+                yield Actions()
+                yield LoadingIndicator()
         yield Keys(markup=False)
 
     def on_mount(self) -> None:
