@@ -16,7 +16,7 @@ from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing, draw
-from tpustarter.tui import block_words
+from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_words import Words
 from tpustarter.tui.editor import GAP, Editor, place_to_edit
 from tpustarter.tui.lines import prose, word
@@ -235,9 +235,9 @@ class BlockView(Vertical, can_focus=True):
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         """Draw what it left, as wide as there is room."""
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
-        text = "\n\n".join(plain(draw(drawing, width)) for drawing in drawings)
+        text = "\n\n".join(draw(drawing, width) for drawing in drawings)
         widget = self.query_one(".drawing", Static)
-        widget.update(Content(text))
+        widget.update(painted.drawing(text))
         widget.display = bool(text)
 
     @property

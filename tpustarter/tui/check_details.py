@@ -10,6 +10,7 @@ from tpustarter.checking import bars, text
 from tpustarter.checking.results import Result
 from tpustarter.invocation import as_typed
 from tpustarter.terminal import visible
+from tpustarter.tui import painted
 from tpustarter.tui.lines import Hanging, Lines, prose, word
 
 
@@ -25,7 +26,7 @@ def details(result: Result) -> Iterator[Lines | Content]:
         label = word(status.get(verdict, ""), visible(verdict), 6)
         yield Hanging(label, prose(text.finding_line(finding)))
         if filled := bars.of_peak(finding):
-            yield Content(f"      {filled}")
+            yield Content("      ") + painted.bar(filled)
         if finding["hint"] and verdict != "ok":  # nothing is to be done about what holds
             yield Hanging("      ", prose(as_typed(str(finding["hint"]))))
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):

@@ -9,7 +9,7 @@ from textual.widgets import Collapsible, Static
 
 from tpustarter.learning.blocks import Figure
 from tpustarter.terminal import visible
-from tpustarter.tui.plain import plain
+from tpustarter.tui import painted
 
 ANSWER = "Answer"
 """How lessons name what folds the answer to a task; a question may follow it."""
@@ -45,4 +45,4 @@ class FigureView(Vertical):
     def compose(self) -> list[Widget]:
         """Return drawing and caption."""
         caption = Content.styled(visible(self._figure.caption), "italic dim")
-        return [Static(Content(plain(self._figure.text)), classes="drawing"), Static(caption)]
+        return [Static(painted.drawing(self._figure.text), classes="drawing"), Static(caption)]

@@ -7,17 +7,23 @@ from typing import Any
 
 from textual.content import Content
 
-from tpustarter.rehearsal import rehearsal_text
+from tpustarter.rehearsal import memory_bar, rehearsal_text
 from tpustarter.rehearsal.own_code import Function
 from tpustarter.rehearsal.rehearsal_text import size
 from tpustarter.rehearsal.script_text import STORM, STORM_LESSON
 from tpustarter.terminal import visible
+from tpustarter.tui import memory_picture
 from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.plain import plain
 from tpustarter.tui.rehearsal_table import Answers, Program, label
 
 LABEL = 8
 ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
+
+BAR = 20
+"""Columns of a memory in the comparison of TPUs."""
+WIDE_ENOUGH = 72
+"""Columns from which the comparison has it."""
 
 Piece = Lines | Content
 
@@ -39,8 +45,7 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
         yield from map(_labelled, notes)
         yield Hanging(_dim_label("model"), prose(rehearsal_text.model_estimate(result)))
     if result["status"] in ("compiles", "does-not-fit"):
-        for number, line in enumerate(rehearsal_text.memory_bars([result])):
-            yield Hanging(_dim_label("" if number else "filled"), line)
+        yield from _memory(result)
     if result["status"] != "compiles":
         for line in rehearsal_text.paddings(buffers):
             yield Hanging(_dim_label("padding"), prose(line))
@@ -50,6 +55,24 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
         yield Hanging(_dim_label("note"), prose(note))
     if result.get("detail"):
         yield Hanging(_dim_label("more"), "g shows the compiler's own words")
+
+
+def _memory(result: dict[str, Any]) -> Iterator[Piece]:
+    """Yield what fills the memory of one device: a bar, and what each of its letters means."""
+    drawn = memory_picture.picture(result, memory_picture.NARROWEST).plain
+    if drawn:
+        yield memory_picture.Memory(result)
+    elif result["status"] == "compiles":
+        return
+    for part in memory_picture.taken(result):
+        if part.buffer is not None:
+            text = rehearsal_text.array(part.buffer).strip()
+        elif memory_bar.OTHER in drawn:
+            text = f"{size(part.taken)}  everything else"
+        else:
+            continue
+        letter = memory_picture.letter(part)
+        yield Hanging(Content(" " * LABEL + " ") + letter + " ", visible(text))
 
 
 def _explain_missing(answers: Answers, program: Program, tpu: str) -> str:
@@ -101,16 +124,27 @@ class Compared(Lines):
         widths = [
             max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))
         ]
-        while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
+        bar = BAR + 2 if width >= WIDE_ENOUGH else 0
+        while sum(widths) + 2 * len(widths) + bar > width and len(widths) > 3:
             widths.pop()
-        lines = [Content.styled(_align(table[0], widths), "$muted")]
+        before = sum(widths[:2]) + 4
+        head = _align(table[0], widths)
+        head = f"{head[:before]}  {'memory':<{bar}}{head[before + 2 :]}" if bar else head
+        lines = [Content.styled(head, "$muted")]
         for tpu, (texts, status) in zip(self._answers.tpus, rows, strict=True):
             mark = "> " if tpu == self._tpu else "  "
             line = Content(f"{mark}{tpu:<{widths[0]}}  ") + word(status, texts[1], widths[1])
-            rest = texts[2] if len(texts) == 3 else _align(texts, widths)[sum(widths[:2]) + 6 :]
+            rest = texts[2] if len(texts) == 3 else _align(texts, widths)[before + 2 :]
+            if bar and len(texts) > 3:
+                line += Content("  ") + self._bar(tpu)
             line += Content(f"  {rest}".rstrip())
             lines.append(line.truncate(max(width, 1), ellipsis=True))
         return lines
+
+    def _bar(self, tpu: str) -> Content:
+        """Return what is needed of the memory of a device of this TPU."""
+        drawn = memory_picture.picture(self._answers.result(self._program, tpu) or {}, BAR)
+        return drawn.pad_right(BAR - drawn.cell_length)
 
     def _row(self, tpu: str) -> tuple[list[str], str]:
         """Return the texts of a TPU's line; three where there is no more than a reason."""

@@ -1,0 +1,35 @@
+"""Drawings and bars in the colours of the theme; their shapes say the same without any."""
+
+from __future__ import annotations
+
+import re
+
+from textual.content import Content, Span
+
+from tpustarter.checking import bars
+from tpustarter.tui.plain import plain
+
+_FRAME = "[\u2500-\u257f]+"
+"""Lines of boxes and axes."""
+_MEASURED = "[\u2580-\u259f\u2800-\u28ff]+"
+"""Blocks and dots, of which bars and curves are made."""
+_RUN = re.compile(f"({_FRAME})|{_MEASURED}")
+
+
+def drawing(text: str) -> Content:
+    """Return a drawing: what was measured stands out, and frames and axes step back."""
+    text = plain(text)
+    spans = [Span(run.start(), run.end(), "$muted" if run[1] else "$key")
+             for run in _RUN.finditer(text)]  # fmt: skip
+    return Content(text, spans)
+
+
+def bar(text: str) -> Content:
+    """Return a bar of `checking.bars` with what stands behind it."""
+    filled = text.count(bars.FULL)
+    empty = text.count(bars.EMPTY)
+    return (
+        Content.styled(text[:filled], "$key")
+        + Content.styled(text[filled : filled + empty], "$muted")
+        + text[filled + empty :]
+    )
