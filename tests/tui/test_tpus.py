@@ -142,7 +142,8 @@ def test_a_waiting_request_is_followed_and_left_alone(cloud: FakeCloud, tmp_path
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
             seen = await press(pilot, "u")
-            assert "WAITING_FOR_RESOURCES, 0 s" in seen
+            assert "bert  v6e-8 spot in us-central1-b" in seen
+            assert "0 s\n   WAITING_FOR_RESOURCES  The request stands" in seen
             assert "The request stands in the queue" in seen
             assert "None of this is billed for chips now." in seen
 

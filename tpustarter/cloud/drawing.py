@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpustarter.cloud import chips, states
 from tpustarter.cloud.resources import Node
 from tpustarter.machine import tpus
+from tpustarter.machine.tpus import TpuType
 
 ROWS = 8
 """Hosts that have a row each; more of them are one sign each."""
@@ -83,10 +84,16 @@ def _in_words(name: str) -> str:
 def title(node: Node) -> str:
     """Return what the slice is: `4 hosts with 4 chips each, topology 4x4`."""
     tpu = chips.type_of(node)
-    count = len(hosts_of(node))
-    hosts = "1 host" if count == 1 else f"{count} hosts"
-    if tpu is None:
-        return hosts
+    return title_of_type(tpu) if tpu else _count_of_hosts(len(hosts_of(node)))
+
+
+def _count_of_hosts(count: int) -> str:
+    return "1 host" if count == 1 else f"{count} hosts"
+
+
+def title_of_type(tpu: TpuType) -> str:
+    """Return what a slice of a type is."""
+    hosts = _count_of_hosts(tpu.hosts)
     number = tpu.chips // tpu.hosts
     each = " each" if tpu.hosts > 1 else ""
     shape = next((row.topology_name for row in tpus.TOPOLOGIES if row.name == tpu.name), "")
@@ -96,10 +103,17 @@ def title(node: Node) -> str:
 
 def rows(node: Node) -> list[Row]:
     """Return the picture of a slice, at most some 45 columns wide; empty where nothing is known."""
-    hosts = hosts_of(node)
+    return _rows(hosts_of(node), chips.type_of(node))
+
+
+def rows_of_type(tpu: TpuType) -> list[Row]:
+    """Return the picture of a slice that nobody has asked for yet."""
+    return _rows([Host(worker, "", "wait") for worker in range(tpu.hosts)], tpu)
+
+
+def _rows(hosts: Sequence[Host], tpu: TpuType | None) -> list[Row]:
     if len(hosts) > ROWS:
         return [*_folded(hosts), *_odd(hosts)]
-    tpu = chips.type_of(node)
     number = tpu.chips // tpu.hosts if tpu else 1
     return [
         Row(f"worker {one.worker}", f"[{one.sign * number}]", one.words, one.mark) for one in hosts
@@ -142,10 +156,15 @@ def _worst(hosts: Sequence[Host]) -> str:
     return min((one.mark for one in hosts), key=order.index)
 
 
-def text(node: Node) -> Iterator[tuple[str, str, str]]:
-    """Yield each line of the picture: its beginning, what its state is in words, and the mark."""
-    drawn = rows(node)
+def aligned(drawn: Sequence[Row]) -> Iterator[Row]:
+    """Yield rows with labels, and signs, of one width."""
     label = max((len(row.label) for row in drawn), default=0)
     signs = max((len(row.signs) for row in drawn), default=0)
     for row in drawn:
-        yield f"{row.label:<{label}}  {row.signs:<{signs}}  ", row.words, row.mark
+        yield replace(row, label=f"{row.label:<{label}}", signs=f"{row.signs:<{signs}}")
+
+
+def text(node: Node) -> Iterator[tuple[str, str, str]]:
+    """Yield each line of the picture: its beginning, what its state is in words, and the mark."""
+    for row in aligned(rows(node)):
+        yield f"{row.label}  {row.signs}  ", row.words, row.mark

@@ -28,7 +28,7 @@ CHOSEN = {"tier": ("tier", TIERS), "addresses": ("addresses", ADDRESSES)}
 ORDER = ("name", "type", "zones", "tier", "version", "addresses")
 NOTES = {
     "on-demand": "yours until you delete it",
-    "spot": "cheaper, but Google may take it back at any time",
+    "spot": "cheaper, but may be taken back",
     "reserved": "from a reservation of your project",
     ADDRESSES[0]: "the workers reach the internet",
     ADDRESSES[1]: "needs Private Google Access or NAT",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,7 +14,7 @@ from textual.widgets import Static
 from tpustarter.machine import tpus
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_offers
-from tpustarter.tui.lines import Hanging, prose
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.tpu_fields import ChosenField, TypedField, last_word
 from tpustarter.tui.tpu_form import CHOSEN, NOTES, ORDER, TYPED, Draft
 from tpustarter.tui.tpu_offers import Offered
@@ -25,26 +25,38 @@ NO_ZONES = "Such as us-central1-a. Google's list appears here once it is read, w
 OF_GRANT = "from your TRC grant, in its order"
 
 
-class FormView(VerticalScroll, can_focus=False):
-    """The fields, and below them the command that they come to."""
+class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """The fields, and below or beside them what they come to; arrows go from field to field."""
 
     def __init__(self) -> None:
         super().__init__(id="form")
 
     def compose(self) -> Iterator[Widget]:
-        """Yield the fields, and room for the command."""
-        for field in ORDER:
-            yield from self._field(field)
-        yield Static("", id="command")
+        """Yield the fields, and room for the command and for the TPU that it asks for."""
+        with Vertical(id="fields", classes="panel") as fields:
+            fields.border_title = "The TPU"
+            for field in ORDER:
+                yield from self._field(field)
+        with Vertical(id="outcome"):
+            for name, title in (("command", "The same with gcloud"), ("asked", "What it is")):
+                panel = Static("", id=name, classes="panel")
+                panel.border_title, panel.display = title, False
+                yield panel
+
+    def show_outcome(self, name: str, lines: Iterable[Lines]) -> None:
+        """Show what the fields come to in a panel, or no panel where that is nothing."""
+        pieces, panel = list(lines), self.query_one(f"#{name}", Static)
+        panel.display = bool(pieces)
+        panel.update(Stack(pieces))
 
     def _field(self, field: str) -> Iterator[Widget]:
         with Horizontal(classes="field"):
             if field in TYPED:
                 label, note = TYPED[field]
-                yield Static(Content(f"{label:<10}["), classes="label")
+                yield Static(Content(f"{label:<10}"), classes="label")
                 line = TypedField(id=f"field-{field}")
                 yield line
-                yield Static(prose(f"]  {note}"), classes="note", id=f"note-{field}")
+                yield Static(prose(f" {note}"), classes="note", id=f"note-{field}")
             else:
                 label, values = CHOSEN[field]
                 yield Static(Content(f"{label:<10}"), classes="label")
@@ -120,8 +132,7 @@ class FormView(VerticalScroll, can_focus=False):
     def _note(self, field: str, text: str) -> None:
         """Say what a field is for: beside it, or without room below the one that is in use."""
         is_narrow = self.screen.size.width < NARROW
-        bracket = "]  " if field in TYPED else " "
-        beside = bracket if is_narrow else f"{bracket}{text}"
+        beside = "" if is_narrow else f" {text}"
         self.query_one(f"#note-{field}", Static).update(prose(beside))
         line = self.query_one(f"#below-{field}", Static)
         line.update(prose(text))
@@ -145,7 +156,7 @@ class FormView(VerticalScroll, can_focus=False):
         """Say below the field in use what it may hold."""
         shown = self.query_one(f"#offer-{field}", Static)
         shown.display = bool(text) and self.query_one(f"#field-{field}").has_focus
-        shown.update(Hanging(" " * 11, Content.styled(visible(text), "$muted")))
+        shown.update(Hanging(" " * 10, Content.styled(visible(text), "$muted")))
 
     def move(self, by: int) -> None:
         """Go to another field."""

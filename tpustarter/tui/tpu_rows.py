@@ -21,6 +21,9 @@ from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.widgets import Row
 
 STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown": "notrun"}
+BOXES = {"#": "■", ".": "□"}
+"""What stands for a sign of `drawing` here; the others are seen best as they are."""
+SIGN_STYLES = {"#": "$pass", "!": "bold $warn"}
 _DO = {
     "NOT_SEEN": "Press r in ten minutes, which asks Google again. Until then it may be billed.",
     "NOT_LOOKED": "Press r, which asks Google.",
@@ -99,13 +102,22 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
 
 
 def row_of(tpu: Tpu, now: datetime) -> Row:
-    """Return the row of a TPU: what it is, its state and age, and what the state means."""
+    """Return the row of a TPU: what it is and its age, its state and what that means."""
     label = Content.styled(visible(tpu.name), "bold") + f"  {visible(tpu.type)}"
     where = visible(words.place(tpu).removeprefix(tpu.type))
-    age = words.age(tpu, now)
-    right = f"{visible(tpu.state.name)}{f', {age}' if age else ''}"
-    meaning = word(STYLES.get(tpu.state.mark, ""), tpu.state.meaning)
-    return Row(key_of(tpu), label, right, (Hanging("    ", meaning),), Content(where))
+    state = word(STYLES.get(tpu.state.mark, ""), visible(tpu.state.name))
+    meaning = Content.styled(visible(tpu.state.meaning), "$muted")
+    below = Hanging(Content("  ") + state + "  ", meaning)
+    return Row(key_of(tpu), label, words.age(tpu, now), (below,), Content(where))
+
+
+def count(seen: Seen) -> str:
+    """Return how many TPUs and requests there are."""
+    requests = sum(not tpu.nodes for tpu in seen.tpus)
+    tpus = len(seen.tpus) - requests
+    words = [f"{tpus} TPU{'s' * (tpus > 1)}" if tpus else "",
+             f"{requests} request{'s' * (requests > 1)}" if requests else ""]  # fmt: skip
+    return ", ".join(filter(None, words)) or "nothing yet"
 
 
 def summary(seen: Seen) -> str:
@@ -179,10 +191,18 @@ def details_of(
 
 def _slice(node: Node) -> Iterator[Lines]:
     """Yield the picture of a slice; what it says in colour, it says in words."""
-    for number, (begin, state, mark) in enumerate(drawing.text(node)):
+    for number, row in enumerate(drawing.aligned(drawing.rows(node))):
         if not number:
             yield _fact("slice", drawing.title(node))
-        yield Hanging(" " * 9 + begin, word(STYLES.get(mark, ""), visible(state)))
+        state = word(STYLES.get(row.mark, ""), visible(row.words))
+        yield Hanging(Content(f"{' ' * 9}{row.label}  ") + signs(row.signs) + "  ", state)
+
+
+def signs(text: str) -> Content:
+    """Return the hosts or chips of a slice, each in the colour of its state."""
+    return Content("").join(
+        Content.styled(BOXES.get(sign, sign), SIGN_STYLES.get(sign, "$muted")) for sign in text
+    )
 
 
 def _name(tpu: Tpu, project: Project | None) -> str:

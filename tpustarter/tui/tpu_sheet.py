@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tpustarter.cloud import billed, words
+from textual.content import Content
+
+from tpustarter.cloud import billed, drawing, prices, words
 from tpustarter.cloud.places import Project
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
@@ -13,11 +15,29 @@ from tpustarter.tui.lines import Hanging, Lines, prose
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tpu_form import Draft
 from tpustarter.tui.tpu_grant import Judged
+from tpustarter.tui.tpu_rows import signs
+
+LEAST_WIDTH = 20
+"""Columns below which a command is broken as if there were so many."""
 
 
-def of_draft(draft: Draft, project: Project | None, width: int) -> Iterator[Lines]:
+class Commands(Lines):
+    """Commands as they are pasted into a shell, over as many lines as they need."""
+
+    def __init__(self, commands: Sequence[tuple[str, ...]]) -> None:
+        self._commands = commands
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the commands."""
+        return [
+            Content(plain(line))
+            for command in self._commands
+            for line in words.command_lines(command, max(width, LEAST_WIDTH))
+        ]
+
+
+def of_draft(draft: Draft, project: Project | None) -> Iterator[Lines]:
     """Yield the commands that do what is filled in so far."""
-    yield Hanging("", "")
     try:
         commands = draft.commands(project)
     except Problem as problem:
@@ -26,15 +46,44 @@ def of_draft(draft: Draft, project: Project | None, width: int) -> Iterator[Line
     if commands and draft.is_elsewhere and draft.tpu:
         title = visible(draft.tpu.generation.title)
         yield Hanging("", f"The Cloud TPU API does not make {title}; Compute Engine does:")
-    elif commands:
-        yield Hanging("", "The same with gcloud:")
-    yield from _commands(commands, width)
+    if commands:
+        yield Commands(commands)
     if len(draft.zone_names) > 1 and commands and not draft.is_elsewhere:
         others = ", ".join(map(visible, draft.zone_names[1:]))
         yield Hanging("", f"and, where that zone has none within 15 minutes, in {others}")
 
 
-def of_request(judged: Judged, project: Project, width: int) -> Iterator[Lines]:
+def of_tpu(draft: Draft) -> Iterator[Lines]:
+    """Yield the slice that is filled in as a picture, and what an hour of it costs."""
+    if draft.tpu is None:
+        return
+    yield Hanging("slice    ", drawing.title_of_type(draft.tpu))
+    for row in drawing.aligned(drawing.rows_of_type(draft.tpu)):
+        yield Hanging(f"{' ' * 9}{row.label}  ", signs(row.signs))
+    if price := _price(draft):
+        yield Hanging("price    ", price)
+
+
+def _price(draft: Draft) -> str:
+    """Return what an hour of the TPU costs, in a sentence; empty while it is not known which."""
+    tpu, zone = draft.tpu, next(iter(draft.zone_names), "")
+    if tpu is None or not zone or draft.errors():
+        return ""
+    table = prices.read()
+    if draft.tier != "on-demand":
+        why = "Spot prices change often" if draft.tier == "spot" else "A reservation has a contract"
+        return f"{why}. Google's list: {table.page}"
+    price = table.find(tpu, zone)
+    if price is None:
+        return f"The price of {tpu.name} in {visible(zone)} is not known here: {table.page}"
+    rate = tpu.chips * price.usd_per_chip_hour
+    return (
+        f"{rate:,.2f} USD an hour for its chips ({tpu.chips} x {price.usd_per_chip_hour:g} USD, "
+        f"on demand, read {price.read.isoformat()}), billed until you delete it."
+    )
+
+
+def of_request(judged: Judged, project: Project) -> Iterator[Lines]:
     """Yield what is asked for and what it costs, before the name is typed."""
     requests = judged.requests
     if judged.is_outside:
@@ -50,10 +99,4 @@ def of_request(judged: Judged, project: Project, width: int) -> Iterator[Lines]:
         yield from (Hanging("", prose(note)) for note in judged.notes())
     yield Hanging("", "")
     yield Hanging("", f"In the project {visible(project.name)}. The same with gcloud:")
-    yield from _commands(tpu_work.creating(requests, project).commands, width)
-
-
-def _commands(commands: Sequence[tuple[str, ...]], width: int) -> Iterator[Lines]:
-    for command in commands:
-        for line in words.command_lines(command, max(width, 20)):
-            yield Hanging("", plain(line))
+    yield Commands(tpu_work.creating(requests, project).commands)

@@ -31,6 +31,9 @@ from tpustarter.tui.tpu_grant import Judged
 from tpustarter.tui.tpu_offers import Offered
 from tpustarter.tui.tpu_work import StoppedError
 
+BESIDE = 130
+"""Columns from which the command stands beside the fields."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -191,8 +194,8 @@ scripts and several slices.
             self._ask(zone)
         self._form.show_offers("zones", self._offered.get(""), self._now)
         self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
-        lines = Stack(tpu_sheet.of_draft(draft, self._place.project, self.size.width - 4))
-        self.query_one("#command", Static).update(lines)
+        self._form.show_outcome("command", tpu_sheet.of_draft(draft, self._place.project))
+        self._form.show_outcome("asked", tpu_sheet.of_tpu(draft))
         self.query_one("#headline", Static).update(prose(self._headline(draft)))
 
     def _keep(self, draft: Draft) -> None:
@@ -293,7 +296,7 @@ scripts and several slices.
         project = self._place.project
         if project is None:
             return
-        lines = Stack(tpu_sheet.of_request(judged, project, self.size.width - 4))
+        lines = Stack(tpu_sheet.of_request(judged, project))
         title, to_do = "Ask for this TPU?", "ask Google for it"
         if judged.is_outside:
             title, to_do = "Outside the TRC grant: pay for this TPU?", "pay for it"
@@ -326,5 +329,6 @@ scripts and several slices.
         super().on_unmount()
 
     def on_resize(self) -> None:
-        """Lay the command out anew."""
+        """Put what the fields come to where there is room, and their notes too."""
+        self.set_class(self.size.width >= BESIDE, "-beside")
         self._show()

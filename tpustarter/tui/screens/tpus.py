@@ -30,7 +30,7 @@ from tpustarter.tui.screens.tpu_following import Following
 from tpustarter.tui.screens.tpu_run import RunForm
 from tpustarter.tui.screens.typed_name import TypedName
 from tpustarter.tui.tpu_plans import Plan
-from tpustarter.tui.tpu_rows import TO_A_PROJECT, Seen, details_of, rows_of, summary
+from tpustarter.tui.tpu_rows import TO_A_PROJECT, Seen, count, details_of, rows_of, summary
 from tpustarter.tui.tpu_work import StoppedError
 from tpustarter.tui.widgets import DetailRows, Rows
 
@@ -199,6 +199,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def _show(self, *, but_waiting: bool = False) -> None:
         self.query_one(Rows).show(rows_of(self._seen, self._now))
+        self.entitle("rows", count(self._seen))
         self._show_opening()
         self._show_details()
         if not but_waiting:
@@ -228,6 +229,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             whole = self.has_class("-details")
             lines = details_of(marked, self._seen.project, self._now, whole=whole)
             self.show_details(Stack(lines))
+            self.entitle("details", visible(marked.name))
             details.scroll_home(animate=False)
         self.refresh_bindings()
 
