@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,6 +63,8 @@ def _put_back() -> object:
 def test_it_is_set_for_real_once_and_put_back() -> None:
     """The kernel and the files say so, a second run changes nothing, and undo leaves no trace."""
     before = listing()
+    blocked = {name for name, one in states().items() if one == "blocked"}
+    assert blocked <= {"after-restart", "locked-memory"}  # what a container may keep from root
     asked = tuning("--yes")
     assert (3, before) == (asked.returncode, listing())
     done = tuning("--yes", "--root")
@@ -72,7 +76,7 @@ def test_it_is_set_for_real_once_and_put_back() -> None:
     seen = SETTINGS["logs"](machine.Machine())
     assert seen is not None
     assert "done" == seen.state
-    assert {"done"} == {one for name, one in states().items() if name != "after-restart"}
+    assert {"done"} == {one for name, one in states().items() if name not in blocked}
     again = tuning("--yes", "--root")
     assert not [line for line in again.stdout.splitlines() if line.startswith("run ")]
     assert after == listing()
@@ -98,3 +102,56 @@ def test_killed_in_the_middle_it_goes_on_and_can_be_put_back() -> None:
     assert tuning("--yes", "--root").returncode in (0, 3)
     assert 0 == tuning("--undo", "--yes", "--root").returncode
     assert before == listing()
+
+
+def lines_of(step_id: str) -> str:
+    """Return the text of the file that a step writes."""
+    steps = json.loads(tuning("--json").stdout)["steps"]
+    (lines,) = [step["writes"] for step in steps if step["id"] == step_id]
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.skipif(
+    shutil.which("systemd-tmpfiles") is None,
+    reason="The program that reads the file at each start of the machine is not installed here.",
+)
+def test_the_file_for_the_start_of_the_machine_is_obeyed(tmp_path: Path) -> None:
+    """The program that systemd starts then sets huge pages to what the file says."""
+    file = tmp_path / "tpustarter.conf"
+    file.write_text(lines_of("after-restart"))
+    assert "[madvise]" in Path(HUGE_PAGES).read_text()
+    subprocess.run(["systemd-tmpfiles", "--create", str(file)], check=True, timeout=60)
+
+    assert Path(HUGE_PAGES).read_text().startswith("[always]")
+
+
+@pytest.mark.skipif(
+    shutil.which("su") is None
+    or not re.search(
+        r"(?m)^session.*pam_limits\.so", machine.Machine().text("/etc/pam.d/su") or ""
+    ),
+    reason="A login with su does not read the limits here.",
+)
+def test_the_next_login_obeys_a_file_of_limits() -> None:
+    """One of the same form: with a lower limit, which may be set everywhere."""
+    (line,) = lines_of("locked-memory").splitlines()
+    lower = "4096"
+    path = Path(FILES[1]).with_name("tpustarter-test.conf")
+    before = locked_at_login()
+    path.write_text(f"{line.replace('unlimited', lower)}\n")
+    try:
+        seen = locked_at_login()
+    finally:
+        path.unlink()
+
+    assert "* - memlock unlimited" == line
+    assert (lower, True) == (seen, seen != before)
+    assert before == locked_at_login()
+
+
+def locked_at_login() -> str:
+    """Return the limit on locked memory, in KiB, that somebody has who logs in now."""
+    words = ["su", "-s", "/bin/sh", "nobody", "-c", "ulimit -l"]
+    return subprocess.run(
+        words, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.strip()

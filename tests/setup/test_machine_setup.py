@@ -22,8 +22,11 @@ from tpustarter.setup.settings import HUGE_PAGES, LOGS, TCMALLOC
 
 IDS = ["huge-pages", "after-restart", "locked-memory", "logs", "tcmalloc"]
 TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"
-STATUS = "/var/lib/dpkg/status"
+STATUS, STATUSES = "/var/lib/dpkg/status", "/proc/self/status"
 SYSTEMD = {"/run/systemd/system/": ""}
+LOGIN = {"/etc/security/limits.d/": "", "/proc/self/limits": "Max locked memory  8  8  bytes"}
+CAPABILITIES = "CapEff:\t0000000000000000\nCapBnd:\t{}\nCapAmb:\t0000000000000000\n"
+"""As the kernel tells them; bit 24 of the second may raise a limit."""
 
 APT = r"""#!/bin/sh
 # Stands in for apt-get: installs what is named, with one package that it needs.
@@ -116,12 +119,18 @@ def home_file(here: host.Machine, name: str) -> Path:
         ("locked-memory", {"/etc/security/limits.d/": ""}, "todo"),
         ("locked-memory", {LIMITS: "* - memlock unlimited\n"}, "done"),
         ("locked-memory", {"/proc/self/limits": "Max locked memory  unlimited  -"}, "done"),
+        ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001ffffffffff")}, "todo"),
+        ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001fffeffffff")}, "blocked"),
+        ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001fffeffffff"),
+                           LIMITS: "* - memlock unlimited\n"}, "blocked"),
+        ("locked-memory", {**LOGIN, STATUSES: CAPABILITIES.format("000001fffeffffff"),
+                           "/proc/self/limits": "Max locked memory  8  unlimited  bytes"}, "todo"),
         ("logs", {}, "done"),
         ("logs", {f"{LOGS}/": ""}, "todo"),
         ("tcmalloc", {TCMALLOC: ""}, "done"),
         ("tcmalloc", {}, "blocked"),
     ],
-)
+)  # fmt: skip
 def test_the_state_of_each_step_is_what_is_seen(
     step: str, files: dict[str, str], expected: str, tmp_path: Path
 ) -> None:

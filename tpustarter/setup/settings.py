@@ -18,6 +18,12 @@ HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 LOGS = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise
 TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
 _ALL_MAY_WRITE = 0o1777
+_RAISES_LIMITS = 1 << 24
+"""The capability SYS_RESOURCE, as a bit of the sets in `/proc/self/status`."""
+_LIMIT_STAYS = (
+    "in this container not even root may raise the limit, because it runs without the capability "
+    "SYS_RESOURCE; `docker run --ulimit memlock=-1` starts one without the limit"
+)
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,15 @@ def _huge_pages(machine: host.Machine) -> Look:
 
 def _locked_memory(machine: host.Machine) -> Look | None:
     limits = machine.text("/proc/self/limits") or ""
-    if re.search(r"^Max locked memory\s+unlimited\s", limits, re.MULTILINE):
+    found = re.search(r"^Max locked memory\s+(\S+)\s+(\S+)", limits, re.MULTILINE)
+    soft, hard = found.groups() if found else ("", "")
+    if soft == "unlimited":
         return Look("done", "there is no limit here")
-    return None
+    status = machine.text("/proc/self/status") or ""
+    powers = re.search(r"^CapBnd:\s+([0-9a-f]+)$", status, re.MULTILINE)
+    if hard == "unlimited" or powers is None or int(powers[1], 16) & _RAISES_LIMITS:
+        return None
+    return Look("blocked", _LIMIT_STAYS)
 
 
 def _logs(machine: host.Machine) -> Look:
