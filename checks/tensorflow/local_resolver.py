@@ -17,13 +17,12 @@ SOURCE = (
 )
 AFTER = ["tensorflow.package"]
 
-NAMES = ("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "TPU_NAME")
+NAMES = ("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "TPU_NAME", "TPU_CONFIG")
 """Variables from which it takes a name where none is given: tensorflow/python/tpu/client/client.py
 of 2.20.0 reads them in this order."""
 MESSAGE = "Please provide a TPU Name to connect to."
 LOCAL = 'on a TPU VM write `TPUClusterResolver(tpu="local")`; without "local" it looks elsewhere'
-UNSET = "run `unset {}`, or `export {}=local`, because a resolver without a name looks for that TPU"
-UNSET += " on another machine"
+UNSET = "run `unset {}`, because a resolver without a name looks for that TPU on another machine"
 
 
 def local():
@@ -48,11 +47,11 @@ def run():
                   address or "this process", "this process", hint=LOCAL)  # fmt: skip
     hosts = resolver.cluster_spec().as_dict()
     yield compare("TF-RESOLVER-HOSTS", "other hosts that it names", len(hosts), 0, hint=LOCAL)
-    named = [name for name in NAMES if os.environ.get(name)]
+    named = [name for name in NAMES if name in os.environ]  # an empty one is used as well
     for name in named:
         if os.environ[name] != "local":
             yield Finding("TF-RESOLVER-NAMED", "variable that names another TPU", "warn", name,
-                          hint=UNSET.format(name, name))  # fmt: skip
+                          hint=UNSET.format(name))  # fmt: skip
     if not named:
         yield compare("TF-RESOLVER-NAMELESS", "error of a resolver without a name", nameless(),
                       MESSAGE, hint=LOCAL)  # fmt: skip

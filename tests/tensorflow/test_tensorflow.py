@@ -84,7 +84,8 @@ def test_on_a_tpu_a_build_without_tpu_support_fails(
 
 
 @pytest.mark.parametrize(
-    ("name", "verdicts"), [("grpc://10.0.0.2:8470", ["warn"]), ("my-tpu", ["warn"]), ("local", [])]
+    ("name", "verdicts"),
+    [("grpc://10.0.0.2:8470", ["warn"]), ("my-tpu", ["warn"]), ("", ["warn"]), ("local", [])],
 )
 def test_a_variable_that_names_another_tpu_is_told(
     name: str, verdicts: list[str], monkeypatch: pytest.MonkeyPatch

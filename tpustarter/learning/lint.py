@@ -39,9 +39,10 @@ MAX_STAGE = 8
 MAX_STAGE_TITLE = 34
 """Characters: 80 columns show it with its lessons and its time."""
 FORBIDDEN = re.compile(
-    r"\b(simply|just|obviously|oops|please|something went wrong)\b", re.IGNORECASE
+    r"\b(simply|just|obviously|oops|please(?! provide a TPU Name)|something went wrong)\b",
+    re.IGNORECASE,
 )
-"""Words that patronise, or say nothing."""
+"""Words that patronise, or say nothing; TensorFlow's own message is quoted, as people search it."""
 _CHECK_COMMAND = re.compile(r"tpustarter check ((?:'?[a-z_]+\.[\w*]+'? ?)+)")
 _REQUIRED = ("title", "minutes", "needs", "checks", "sources")
 
