@@ -27,7 +27,7 @@ def state_bytes(params, rules, mesh):
         for name in names:
             if rules.get(name):
                 numbers //= max(mesh.values())  # your code here
-        total += 4 * numbers
+        total += 4 * numbers  # and here
     return total
 
 

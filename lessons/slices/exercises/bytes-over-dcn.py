@@ -20,7 +20,7 @@ def dcn_seconds(params, chips, slices):
 
 def is_hidden(params, tokens_per_chip, chips, slices):
     """Return whether the backward pass is long enough."""
-    flops = 6 * params * tokens_per_chip
+    flops = 6 * params * tokens_per_chip  # and here
     return dcn_seconds(params, chips, slices) <= flops / FLOPS_PER_S
 
 
