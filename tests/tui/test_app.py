@@ -303,15 +303,30 @@ def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path)
                     assert f"tpustarter setup {name} " in seen
                 await press(pilot, "escape")
             await press(pilot, "colon", *"colours: light")
-            await until(pilot, lambda: "Rehearse" not in on_screen(pilot.app))
+            await until(pilot, lambda: "Colours: dark" not in on_screen(pilot.app))
             await press(pilot, "enter")
             await until(pilot, lambda: pilot.app.theme == "tpustarter-light")
             await settle(pilot)
             assert "light" == state.load("settings")["theme"]
             await press(pilot, "colon", *"open the next")
-            await until(pilot, lambda: "Rehearse" not in on_screen(pilot.app))
+            await until(pilot, lambda: "Open (Enter)" not in on_screen(pilot.app))
             await press(pilot, "enter")
             await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+
+    run(journey)
+
+
+def test_the_palette_finds_words_and_not_letters_in_between(tmp_path: Path) -> None:
+    """`theme` is chosen for colours; its letters are in the check that takes minutes, too."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "colon", *"theme")
+            await until(pilot, lambda: "Check" not in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
+            assert seen.index("Colours: dark") < seen.index("Colours: automatic")
+            await press(pilot, *(["backspace"] * 5), *"mchn")
+            await until(pilot, lambda: "Check this machine" in on_screen(pilot.app))
 
     run(journey)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from textual.app import SystemCommand
 from textual.binding import Binding
-from textual.command import DiscoveryHit, Hits
+from textual.command import DiscoveryHit, Hit, Hits
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 
@@ -41,6 +42,31 @@ class Commands(SystemCommandsProvider):
         """Yield all of them."""
         for name, help_text, run, _ in available_commands(cast("Tutor", self.app), self.screen):
             yield DiscoveryHit(name, run, help=help_text)
+
+    async def search(self, query: str) -> Hits:
+        """Yield those whose words begin as the typed ones do, the shortest first.
+
+        Only where there is none, Textual's own matcher looks for the letters in between: by those
+        alone, `theme` is in `Check this machine`.
+        """
+        commands = list(available_commands(cast("Tutor", self.app), self.screen))
+        ranks = [_rank(query, name, help_text) for name, help_text, *_ in commands]
+        matcher = self.matcher(query)
+        for (name, help_text, run, _), rank in zip(commands, ranks, strict=True):
+            score = rank and rank - len(name) / 1000 if any(ranks) else matcher.match(name)
+            if score > 0:
+                yield Hit(score, matcher.highlight(name), run, help=help_text)
+
+
+def _rank(query: str, title: str, help_text: str) -> int:
+    """Return how well it fits: 4 as typed in the title, 3 and 2 by the beginnings of words."""
+    typed, words, more = (re.findall(r"\w+", text.casefold()) for text in (query, title, help_text))
+    if typed and f" {' '.join(typed)}" in f" {' '.join(words)}":
+        return 4
+    for rank, where in ((3, words), (2, words + more)):
+        if typed and all(any(word.startswith(part) for word in where) for part in typed):
+            return rank
+    return 0
 
 
 def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemCommand]:
@@ -96,5 +122,7 @@ def _colours(app: Tutor, page: Page) -> Iterator[SystemCommand]:
 
     for name, text in {**COLOURS, NO_COLOURS: "none"}.items():
         yield SystemCommand(
-            f"Colours: {text.replace(':', ',')}", "kept for the next start", partial(choose, name)
+            f"Colours: {text.replace(':', ',')}",
+            "the theme, kept for the next start",
+            partial(choose, name),
         )
