@@ -188,14 +188,23 @@ class MachineSetup(Setup):
             log = self._open_log()
             self._changes.store(PROVED, {})
             try:
+                needed: dict[str, str] = {}
                 for index, step in reversed(list(enumerate(self.steps))):
                     if step.id not in self._to_put_back() or self._stopped:
                         continue
                     began = time.monotonic()
+                    if step.id in needed:
+                        note = f"`{needed[step.id]}` needs it, and could not be put back"
+                        ended = self._update_step(index, "blocked", note)
+                        needed |= dict.fromkeys(self._after[step.id], step.id)
+                        yield StepEnded(ended, 0.0, (), self.log)
+                        continue
                     undoing = replace(step, command=self._undo_words(step))
                     failure = yield from self._run_command(undoing, log, lock)
                     end, note = failure or ("undone", "")
-                    if not failure:
+                    if failure:
+                        needed |= dict.fromkeys(self._after[step.id], step.id)
+                    else:
                         self._changes.forget(step.id)
                     ended = self._update_step(index, end, note)
                     tail = tuple(log.last) if failure else ()
@@ -288,10 +297,13 @@ class MachineSetup(Setup):
         end, note = seen.state, seen.note
         by_id = {one.id: one.state for one in above}
         waits = [name for name in self._after[step_id] if by_id[name] != "done"]
+        never = [name for name in self._after[step_id] if by_id[name] == "blocked"]
         if end != "done" and "systemd" in needs and not self._has_systemd():
             end, note = "blocked", "it needs systemd, which does not run here"
-        elif end == "blocked" and waits:  # what stands in its way may come with that
+        elif end == "blocked" and waits and not never:  # what stands in its way may come with that
             end, note = "todo", ""
+        elif end == "todo" and never:
+            end, note = "blocked", f"`{never[0]}` comes first, and cannot be done here"
         elif end == "todo" and step.command[:1] == ("sudo",):  # it was not found
             end, note = "blocked", "you are not root here, and there is no `sudo`"
         return replace(step, state=end, note=note)
@@ -330,8 +342,11 @@ class MachineSetup(Setup):
         """Return the command that puts back what was before; empty where nothing came."""
         before = self._changes.befores()[step_id]
         kind = self._kinds[step_id]
-        declared = [word.replace("{before}", str(before)) for word in self._undo_commands[step_id]]
-        return declared or [*(kind.undo(before) if kind else ())]
+        own = [*(kind.undo(before) if kind else ())]
+        words: list[str] = []
+        for word in self._undo_commands[step_id] or ["{undo}"]:
+            words += own if word == "{undo}" else [word.replace("{before}", str(before))]
+        return words
 
     def _carry_out(
         self, step: Step, log: Lines, lock: int

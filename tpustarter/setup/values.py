@@ -3,6 +3,7 @@ r"""What a person has to tell a set-up, such as the name of a bucket: declared i
     values:
       bucket: {meaning: the bucket that is mounted, matches: "[a-z0-9][a-z0-9._-]+"}
       folder: {meaning: where it is mounted, matches: "/[\\w./-]+", default: /mnt/bucket}
+      clients: {meaning: the subnet of your machines, is: private-subnet}
 
 A value is an argument of a command or a part of a line, and never a part of a script: what a
 person typed does not go through a shell.
@@ -10,8 +11,9 @@ person typed does not go through a shell.
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
@@ -19,6 +21,46 @@ from typing import Any, cast
 from tpustarter.problem import ExitCode, Problem
 
 _NAME = re.compile(r"\{(\w+)\}")
+_PRIVATE = [*map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))]
+"""Addresses that nobody on the internet can have: Source: RFC 1918 (read 2026-11)."""
+
+
+def _is_private_subnet(text: str) -> bool:
+    """Tell whether it is written as addresses and a length, and no address in it is public."""
+    try:
+        subnet = ipaddress.IPv4Network(text)
+    except ValueError:
+        return False
+    return "/" in text and any(subnet.subnet_of(private) for private in _PRIVATE)
+
+
+def _is_private_address(text: str) -> bool:
+    return "/" not in text and _is_private_subnet(f"{text}/32")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value can be where an expression would not tell it."""
+
+    fits: Callable[[str], bool]
+    expected: str
+    why: str
+
+
+KINDS = {
+    "private-subnet": Kind(
+        _is_private_subnet,
+        "a private subnet such as `10.128.0.0/20`",
+        "an NFS server believes whoever reaches it, so it never shares with the internet; "
+        "`gcloud compute networks subnets list` shows the subnets that you have",
+    ),
+    "private-address": Kind(
+        _is_private_address,
+        "a private address such as `10.128.0.2`",
+        "NFS is not encrypted, so it stays inside your network; `hostname -I` on that machine "
+        "shows its addresses",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -28,8 +70,9 @@ class Value:
     name: str
     meaning: str
     matches: str
-    """What it has to be as a whole: a regular expression."""
+    """What it has to be as a whole: a regular expression; empty where `kind` says it."""
     default: str | None
+    kind: Kind | None = None
 
     @property
     def placeholder(self) -> str:
@@ -42,8 +85,9 @@ def declared(header: Mapping[str, Any], steps: Any) -> list[Value]:
     every = cast("dict[str, dict[str, Any]]", header.get("values") or {})
     used = set(_NAME.findall(repr(steps)))
     return [
-        Value(name, str(one["meaning"]), str(one["matches"]),
-              None if one.get("default") is None else str(one["default"]))
+        Value(name, str(one["meaning"]), "" if "is" in one else str(one["matches"]),
+              None if one.get("default") is None else str(one["default"]),
+              KINDS[one["is"]] if "is" in one else None)
         for name, one in every.items() if name in used
     ]  # fmt: skip
 
@@ -78,7 +122,14 @@ def chosen(
                 code=ExitCode.USAGE,
             )
         one = by_name[name]
-        if text.startswith("-") or not text.isprintable() or not re.fullmatch(one.matches, text):
+        if one.kind:
+            if not one.kind.fits(text):
+                raise Problem(
+                    f"{name} is `{text}`, expected {one.kind.expected}: {one.meaning}",
+                    hint=one.kind.why,
+                    code=ExitCode.USAGE,
+                )
+        elif text.startswith("-") or not text.isprintable() or not re.fullmatch(one.matches, text):
             raise Problem(
                 f"{name} is `{text}`, expected {one.meaning}, which fits `{one.matches}`",
                 code=ExitCode.USAGE,
