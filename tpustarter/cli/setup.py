@@ -84,10 +84,13 @@ def setup(
       profiler     XProf in TensorBoard, which shows traces in a browser
       editor       terminals and editors that outlive a bad connection
       tuning       settings of this machine with which TPU programs start sooner
+      nfs-server   a folder of this machine, shared with others over NFS
+      nfs-client   a folder that another machine shares over NFS
 
     You see the plan first, with the reason for every command and what it changes.
     A run skips the steps that are done, so after an interruption it continues where it stopped.
-    The last two change the machine: what needs administrator rights there is run with --root.
+    From `editor` on they change the machine: what needs administrator rights there is run with
+    --root.
     """  # noqa: D301  click looks for the character itself
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         plan = _plan(profile.lower(), folder, told, only, root=root)

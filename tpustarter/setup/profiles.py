@@ -194,6 +194,8 @@ MACHINE = {
     for profile in (
         _of_machine("editor", "terminals and editors that outlive a bad connection"),
         _of_machine("tuning", "settings of this machine with which TPU programs start sooner"),
+        _of_machine("nfs-server", "a folder of this machine, shared with others over NFS"),
+        _of_machine("nfs-client", "a folder that another machine shares over NFS"),
     )
 }
 """Set-ups that make no environment, and change the machine itself; see `machine_setup`."""

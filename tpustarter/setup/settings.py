@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpustarter.machine import host
+from tpustarter.machine.containers import container
+from tpustarter.setup import marked
 from tpustarter.setup.steps import State
 
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 LOGS = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise
 TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
+EXPORTS, EXPORT_MARK = "/etc/exports", "nfs-server export"
+"""Where the folders are listed that this machine shares, and the name of our marks there."""
 _ALL_MAY_WRITE = 0o1777
 _RAISES_LIMITS = 1 << 24
 """The capability SYS_RESOURCE, as a bit of the sets in `/proc/self/status`."""
@@ -24,6 +28,7 @@ _LIMIT_STAYS = (
     "in this container not even root may raise the limit, because it runs without the capability "
     "SYS_RESOURCE; `docker run --ulimit memlock=-1` starts one without the limit"
 )
+_MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -74,9 +79,69 @@ def _tcmalloc(machine: host.Machine) -> Look | None:
     return Look("done", f"`LD_PRELOAD={TCMALLOC}` before a command makes it use this")
 
 
+def _nfs_server(machine: host.Machine) -> Look | None:
+    if _has_file_system(machine, "nfsd", "fs/nfsd/nfsd.ko"):
+        return None
+    return Look("blocked", _no_nfs(machine, "server"))
+
+
+def _nfs_client(machine: host.Machine) -> Look | None:
+    if shared := _shared_lines(machine):
+        return Look(
+            "blocked", f"this machine is the server: its folder is `{shared[0].split()[0]}`"
+        )
+    if _has_file_system(machine, "nfs4?", "fs/nfs/nfs.ko"):
+        return None
+    return Look("blocked", _no_nfs(machine, "client"))
+
+
+def _nfs_shared(machine: host.Machine) -> Look:
+    """Tell by the kernel's threads and by the list that `exportfs` keeps."""
+    lines = _shared_lines(machine)
+    if not lines:
+        return Look("todo", "", "not shared")
+    if (machine.text("/proc/fs/nfsd/threads") or "0") == "0":
+        return Look("blocked", "no NFS server runs: `sudo systemctl start nfs-server` starts it")
+    share, clients = lines[0].partition("(")[0].split()
+    exported = machine.text("/var/lib/nfs/etab", _MAX_BYTES) or ""
+    if any(line.startswith(f"{share}\t{clients}(") for line in exported.splitlines()):
+        return Look("done", f"`{share}` can be mounted from {clients}")
+    return Look("todo", "", "not shared")
+
+
+def _shared_lines(machine: host.Machine) -> tuple[str, ...]:
+    """Return our lines in the list of shared folders."""
+    try:
+        parts = marked.read(machine.path(EXPORTS), EXPORT_MARK)
+    except marked.UnreadableError:
+        return ()
+    return (parts and parts.ours) or ()
+
+
+def _has_file_system(machine: host.Machine, name: str, module: str) -> bool:
+    """Tell whether the kernel knows a file system, or has a module for it."""
+    if re.search(rf"(?m)^nodev\s+{name}$", machine.text("/proc/filesystems") or ""):
+        return True
+    folder = f"/lib/modules/{_release(machine)}"
+    lists = (f"{folder}/modules.dep", f"{folder}/modules.builtin")
+    return any(module in (machine.text(path, _MAX_BYTES) or "") for path in lists)
+
+
+def _no_nfs(machine: host.Machine, what: str) -> str:
+    where = "; set this up outside of the container" if container(machine) else ""
+    return f"the kernel here, {_release(machine)}, has no NFS {what}{where}"
+
+
+def _release(machine: host.Machine) -> str:
+    return host.plain(machine.text("/proc/sys/kernel/osrelease") or "of unknown version", 60)
+
+
 SETTINGS: dict[str, Callable[[host.Machine], Look | None]] = {
     "huge-pages": _huge_pages,
     "locked-memory": _locked_memory,
     "logs": _logs,
     "tcmalloc": _tcmalloc,
+    "nfs-server": _nfs_server,
+    "nfs-client": _nfs_client,
+    "nfs-shared": _nfs_shared,
 }

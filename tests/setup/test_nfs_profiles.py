@@ -1,0 +1,147 @@
+"""Folders shared over NFS: who may be let in, what is written, and what stands in the way."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.setup.test_machine_setup import declare, machine, run
+from tpustarter.machine import host
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.setup import settings
+from tpustarter.setup.machine_setup import MachineSetup
+
+RELEASE = "/proc/sys/kernel/osrelease"
+KERNEL = {RELEASE: "6.8.0-gcp\n", "/proc/filesystems": "nodev\tproc\n\text4\n"}
+MODULES = {**KERNEL, "/lib/modules/6.8.0-gcp/modules.dep": "kernel/fs/nfsd/nfsd.ko.zst: \n"}
+SHARED = (
+    "# >>> tpustarter setup nfs-server export >>>\n"
+    "/srv/share 10.128.0.0/20(rw,sync,no_subtree_check,root_squash)\n"
+    "# <<< tpustarter setup nfs-server export <<<\n"
+)
+ETAB = "/srv/share\t10.128.0.0/20(rw,sync)\n"
+
+
+@pytest.mark.parametrize(
+    "clients",
+    ["0.0.0.0/0", "*", "", "10.0.0.0/7", "8.8.8.0/24", "10.128.0.5/20", "10.128.0.2", "::/0",
+     "10.0.0.0/8 *", "10.0.0.0/8(rw)", "host.internal", "172.0.0.0/8", "192.168.0.0/15"],
+)  # fmt: skip
+def test_a_folder_is_never_shared_with_the_world(clients: str, tmp_path: Path) -> None:
+    """Nor with a subnet that has a public address, nor with what reads like something else."""
+    with pytest.raises(Problem, match=re.escape(f"clients is `{clients}`, expected a private")):
+        MachineSetup("nfs-server", machine=machine(tmp_path), told={"clients": clients})
+
+
+def test_without_a_subnet_nothing_is_shared(tmp_path: Path) -> None:
+    """There is no default: it is asked for."""
+    setup = MachineSetup("nfs-server", machine=machine(tmp_path, MODULES), root=True)
+    with pytest.raises(Problem, match="clients: the subnet") as problem:
+        setup.run()
+    assert ExitCode.USAGE == problem.value.code
+
+
+@pytest.mark.parametrize("clients", ["10.128.0.0/20", "172.16.0.0/12", "192.168.7.0/24"])
+def test_the_line_lets_one_private_subnet_in(clients: str, tmp_path: Path) -> None:
+    """As what is written, with root of a client as nobody."""
+    setup = MachineSetup("nfs-server", machine=machine(tmp_path), told={"clients": clients})
+    (step,) = [one for one in setup.steps if one.id == "export"]
+
+    assert "/etc/exports" == step.file
+    assert (f"/srv/share {clients}(rw,sync,no_subtree_check,root_squash)",) == step.writes[1:-1]
+
+
+@pytest.mark.parametrize("server", ["8.8.8.8", "0.0.0.0", "10.128.0.0/20", "evil.example", ""])
+def test_a_server_outside_of_the_network_is_refused(server: str, tmp_path: Path) -> None:
+    """What is read and written there goes over the network as it is."""
+    with pytest.raises(Problem, match="expected a private address"):
+        MachineSetup("nfs-client", machine=machine(tmp_path), told={"server": server})
+
+
+@pytest.mark.parametrize("path", ["/", "/etc", "/srv", "/srv/../etc", "/srv/a b", "srv/share"])
+@pytest.mark.parametrize(("profile", "name"), [("nfs-server", "share"), ("nfs-client", "place")])
+def test_only_a_folder_below_three_is_shared_or_covered(
+    profile: str, name: str, path: str, tmp_path: Path
+) -> None:
+    """A folder of the system is neither."""
+    with pytest.raises(Problem, match=f"{name} is `{re.escape(path)}`, expected"):
+        MachineSetup(profile, machine=machine(tmp_path), told={name: path})
+
+
+@pytest.mark.parametrize(
+    ("setting", "files", "expected"),
+    [
+        ("nfs-server", KERNEL, "blocked"),
+        ("nfs-server", MODULES, None),
+        ("nfs-server", {**KERNEL, "/proc/filesystems": "nodev\tnfsd\n"}, None),
+        ("nfs-client", MODULES, "blocked"),
+        ("nfs-client", {**KERNEL, "/proc/filesystems": "nodev\tnfs4\n"}, None),
+        ("nfs-client", {**KERNEL, "/proc/filesystems": "nodev\tnfs\n"}, None),
+        ("nfs-client", {"/proc/filesystems": "nodev\tnfs\n", "/etc/exports": SHARED}, "blocked"),
+        ("nfs-shared", {}, "todo"),
+        ("nfs-shared", {"/etc/exports": SHARED}, "blocked"),
+        ("nfs-shared", {"/etc/exports": SHARED, "/proc/fs/nfsd/threads": "0\n"}, "blocked"),
+        ("nfs-shared", {"/etc/exports": SHARED, "/proc/fs/nfsd/threads": "8\n"}, "todo"),
+        (
+            "nfs-shared",
+            {"/etc/exports": SHARED, "/proc/fs/nfsd/threads": "8", "/var/lib/nfs/etab": ETAB},
+            "done",
+        ),
+    ],
+)
+def test_what_stands_in_the_way_is_seen_by_looking(
+    setting: str, files: dict[str, str], expected: str | None, tmp_path: Path
+) -> None:
+    """A kernel without NFS, a client that is the server, a server that does not run."""
+    seen = settings.SETTINGS[setting](machine(tmp_path, files))
+
+    assert expected == (seen and seen.state)
+    assert seen is None or seen.note or seen.state == "todo"
+
+
+def test_a_step_after_one_that_cannot_be_done_cannot_be_done(tmp_path: Path) -> None:
+    """So a plan does not offer what would not run."""
+    here = machine(tmp_path, KERNEL)
+    setup = MachineSetup("nfs-client", machine=here, told={"server": "10.0.0.2"}, root=True)
+
+    assert {"blocked"} == {step.state for step in setup.steps}
+    assert "6.8.0-gcp" in setup.steps[0].note
+    assert {"blocked"} == {*run(setup).values()}
+
+
+def chain(tmp_path: Path) -> tuple[host.Machine, Path, Path]:
+    """Return a machine, lessons whose second step needs the first, and where both write."""
+    here = machine(tmp_path)
+    first, second = here.root / "home/alice/first", here.root / "home/alice/second"
+    second.parent.mkdir(parents=True, exist_ok=True)
+    guard = 'test ! -e "$1.used" || exit 1; shift; exec "$@"'
+    lessons = declare(
+        tmp_path,
+        {"id": "one", "look": {"file": "/home/alice/first", "text": "1"}},
+        {
+            "id": "two",
+            "look": {"file": "/home/alice/second", "text": "2"},
+            "undo": ["sh", "-c", guard, "sh", str(second), "{undo}"],
+            "after": ["one"],
+        },
+    )
+    return here, lessons, first
+
+
+def test_undo_goes_no_further_below_a_step_that_could_not_be_put_back(tmp_path: Path) -> None:
+    """What that step stands on stays; then a way back of its own leads to the usual one."""
+    here, lessons, first = chain(tmp_path)
+    run(MachineSetup("tuning", machine=here, lessons=lessons))
+    used = first.with_name("second.used")
+    used.touch()
+    refused = MachineSetup("tuning", machine=here, lessons=lessons)
+
+    assert {"two": "failed", "one": "blocked"} == run(refused, undo=True)
+    assert ExitCode.FAILED == refused.exit_code
+    assert first.exists()
+    used.unlink()
+    again = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert {"two": "undone", "one": "undone"} == run(again, undo=True)
+    assert [] == [path.name for path in first.parent.iterdir() if path.is_file()]
