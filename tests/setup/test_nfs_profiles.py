@@ -10,17 +10,15 @@ import pytest
 from tests.setup.test_machine_setup import declare, machine, run
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import settings
+from tpustarter.setup import marked, settings
 from tpustarter.setup.machine_setup import MachineSetup
 
 RELEASE = "/proc/sys/kernel/osrelease"
 KERNEL = {RELEASE: "6.8.0-gcp\n", "/proc/filesystems": "nodev\tproc\n\text4\n"}
 MODULES = {**KERNEL, "/lib/modules/6.8.0-gcp/modules.dep": "kernel/fs/nfsd/nfsd.ko.zst: \n"}
-SHARED = (
-    "# >>> tpustarter setup nfs-server export >>>\n"
-    "/srv/share 10.128.0.0/20(rw,sync,no_subtree_check,root_squash)\n"
-    "# <<< tpustarter setup nfs-server export <<<\n"
-)
+EXPORT = "/srv/share 10.128.0.0/20(rw,sync,no_subtree_check,root_squash)"
+SHARED = "\n".join((marked.marks(settings.EXPORT_MARK)[0], EXPORT,
+                    marked.marks(settings.EXPORT_MARK)[1], ""))  # fmt: skip
 ETAB = "/srv/share\t10.128.0.0/20(rw,sync)\n"
 
 
