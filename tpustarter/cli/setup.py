@@ -167,8 +167,8 @@ def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
         told = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing)
         yield f"To see the plan with yours: {command}{told}"
     elif is_left:
-        as_root = plan.needs_root()
-        yield f"To run what is left{', as root' * as_root}: {command} --yes{' --root' * as_root}"
+        extra = " --root" * plan.needs_root()
+        yield f"To run what is left{', some of it as root' * bool(extra)}: {command} --yes{extra}"
     else:
         yield f"Everything that can be done here is done{f'; {blocked} cannot' * bool(blocked)}."
 
@@ -200,7 +200,8 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
     """Yield what would be removed; raises Problem where that is refused."""
     removed = plan.removed_by_undo()
     is_machine = isinstance(plan, MachineSetup)
-    yield f"This would be {'put back' if is_machine else 'removed'}. Nothing has been changed."
+    what = "taken back" if is_machine else "removed"
+    yield f"This would be {what}. Nothing has been changed."
     yield ""
     for line in "\n".join(removed).splitlines():  # one that begins with blanks is a command
         if line.startswith(" "):
@@ -209,10 +210,9 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
             yield from wrap(visible(line), "  ", "  ")
     yield ""
     if isinstance(plan, MachineSetup):
-        as_root = plan.needs_root(undo=True)
-        yield (
-            f"To put it back{', as root' * as_root}: {command} --undo --yes{' --root' * as_root}"
-        )
+        extra = " --root" * plan.needs_root(undo=True)
+        how = ", some of it as root" * bool(extra)
+        yield f"To take it back{how}: {command} --undo --yes{extra}"
     else:
         yield f"To remove it: {command} --undo --yes"
 
@@ -226,10 +226,11 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
     if plan.exit_code:
         return
     if isinstance(plan, MachineSetup):
-        yield f"\n{'It is as it was before' if undo else 'Everything is done'}."
-        for step in plan.steps if not undo else ():
-            if step.state == "manual":
-                yield "\n" + "\n".join(_describe_step(step, plan))
+        yours = [step for step in plan.steps if step.state == "manual" and not undo]
+        done = "Everything is done" + " on this machine. The rest is for you to do" * bool(yours)
+        yield f"\n{'It is as it was before' if undo else done}."
+        for step in yours:
+            yield "\n" + "\n".join(_describe_step(step, plan))
         return
     folder = plan.short(plan.folder)
     if undo:
@@ -283,8 +284,7 @@ def _explain_exit(plan: Setup, command: str) -> str:
         (step for end in ("failed", "blocked") for step in unfinished if step.state == end),
         unfinished[0],
     )
-    if isinstance(plan, MachineSetup) and any("root" in one.needs for one in unfinished):
-        command += " --root"
+    is_for_root = isinstance(plan, MachineSetup) and any("root" in one.needs for one in unfinished)
     following = "when that is settled" if step.state == "blocked" else "next"
     reason = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
-    return visible(f"{reason}; {following}: `{command} --yes`")
+    return visible(f"{reason}; {following}: `{command} --yes{' --root' * is_for_root}`")

@@ -167,8 +167,8 @@ class MachineSetup(Setup):
 
     def _way_back(self, step: Step) -> str:
         if step.file:
-            what = "what is ours in" if step.writes[0].startswith("# >>> ") else "the file"
-            return f" {what} {self.short(Path(step.file))} goes"
+            lines = "the lines between its marks in " * step.writes[0].startswith("# >>> ")
+            return f" {lines}{self.short(Path(step.file))}"
         return f"\n  $ {self.pasted(self._undo_words(step))}"
 
     def undo(self) -> Iterator[Event]:
