@@ -35,12 +35,21 @@ def error(pair, dtype):
     return _precision.relative_error(result, pair)
 
 
+def by_policy(pair, policy="mixed_bfloat16"):
+    """Return the dtype of a layer's weights, and the relative error of its product."""
+    layer = tf.keras.layers.Dense(512, use_bias=False, dtype=policy)
+    layer.build((None, 512))
+    layer.kernel.assign(pair[1])
+    result = tf.cast(layer(tf.constant(pair[0])), tf.float32).numpy()
+    return layer.kernel.dtype, _precision.relative_error(result, pair)
+
+
 def judged(name, kind, expected):
     """Return a finding that fails where the arithmetic is coarser than promised."""
     coarse = _precision.worse(kind, expected)
-    return Finding(f"TF-PRECISION-{name.upper()}", f"arithmetic of a {name} product",
-                   "fail" if coarse else "ok" if kind == expected else "info", kind, expected,
-                   hint=AGAIN if coarse else None)  # fmt: skip
+    verdict = "fail" if coarse else "ok" if kind == expected else "info"
+    return Finding(f"TF-PRECISION-{name.upper().replace('_', '-')}", f"arithmetic in {name}",
+                   verdict, kind, expected, hint=AGAIN if coarse else None)  # fmt: skip
 
 
 def run():
@@ -64,5 +73,8 @@ def run():
                   hint=None if exact else AGAIN)  # fmt: skip
     kind = _precision.classify(error(scattered, tf.bfloat16))
     yield judged("bfloat16", kind, "one bfloat16 pass")
+    stored, measured = by_policy(scattered)
+    yield judged("mixed_bfloat16", _precision.classify(measured), "one bfloat16 pass")
+    yield compare("TF-PRECISION-STORED", "dtype of the weights", stored, "float32", hint=HALF)
     one = np.float32(tf.cast(tf.constant(1 + 2**-9, tf.float32), tf.bfloat16))
     yield compare("TF-PRECISION-HALF", "1 + 2**-9 as bfloat16", float(one), 1.0, hint=HALF)

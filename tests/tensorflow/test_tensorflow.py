@@ -6,6 +6,7 @@ a TPU.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,6 +58,48 @@ def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyP
     results = judging.findings(module)
 
     assert judging.failed_with_hints(results), results
+
+
+@pytest.mark.parametrize(
+    "name", ["checkpoint", "exact_evaluation", "input_sharding", "optimizer_step"]
+)
+def test_a_check_takes_any_strategy(name: str) -> None:
+    """The same body runs on one device, as it does on those of a TPU."""
+    module = judging.module_of("tensorflow", name)
+    found = [one.verdict for one in module.run(tf.distribute.OneDeviceStrategy("/cpu:0"))]
+
+    assert "ok" in found
+    assert "fail" not in found
+
+
+def test_on_a_tpu_the_strategy_is_made_of_this_machines_chips(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The resolver gets `local`, and the TPU is initialised once, before the strategy."""
+    calls: list[tuple[Any, ...]] = []
+    strategy = importlib.import_module("tpustarter.checks.tensorflow._strategy")
+    monkeypatch.setattr(strategy, "target", lambda: Target("tpu", 8, "v5e"))
+    for owner, name in (
+        (tf.distribute.cluster_resolver, "TPUClusterResolver"),
+        (tf.config, "experimental_connect_to_cluster"),
+        (tf.tpu.experimental, "initialize_tpu_system"),
+        (tf.distribute, "TPUStrategy"),
+    ):
+        monkeypatch.setattr(
+            owner, name, lambda *given, name=name, **named: calls.append((name, given, named))
+        )
+    strategy.on_all_devices.cache_clear()
+    strategy.initialised.cache_clear()
+    try:
+        strategy.on_all_devices()
+        strategy.on_all_devices()
+    finally:
+        strategy.on_all_devices.cache_clear()
+        strategy.initialised.cache_clear()
+
+    assert ("TPUClusterResolver", (), {"tpu": "local"}) == calls[0]
+    assert ["TPUClusterResolver", "experimental_connect_to_cluster", "initialize_tpu_system",
+            "TPUStrategy"] == [name for name, _, _ in calls]  # fmt: skip
 
 
 def test_the_probe_says_that_it_ran_on_logical_devices() -> None:
