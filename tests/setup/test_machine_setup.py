@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from tests.support.machines import lay_out
+from tests.test_fake_tpu_vm import readable_by_nobody
 from tpustarter import state
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
@@ -532,3 +534,91 @@ def test_the_document_fits_its_schema(tmp_path: Path) -> None:
     jsonschema.validate(setup.fields(), json.loads(path.read_text()))
     assert [None, "700"] == [one["value"] for one in setup.fields()["values"]]
     assert os.path.isabs(str(setup.fields()["steps"][0]["file"]).replace("~", "/home"))  # noqa: PTH117
+
+
+SUDO = """#!/bin/sh
+# Stands in for sudo, which never asks here.
+[ -e {root}/refuses ] && { echo "sudo: a password is required" >&2; exit 1; }
+shift
+exec "$@"
+"""
+
+
+def as_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> host.Machine:
+    """Return a machine on which one is not root, and has a sudo."""
+    monkeypatch.setattr("tpustarter.setup.as_root.os.geteuid", lambda: 1000)
+    here = machine(tmp_path)
+    path = tmp_path / "tools" / "sudo"
+    path.write_text(SUDO.replace("{root}", str(here.root)))
+    path.chmod(0o755)
+    return here
+
+
+def test_only_commands_that_were_seen_run_as_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has become another since is not run, and says so; the others are."""
+    here = as_user(tmp_path, monkeypatch)
+    steps = [
+        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": ["root"]}
+        for name in ("one", "two")
+    ]
+    lessons = declare(tmp_path, *steps)
+    seen = MachineSetup("tuning", machine=here, lessons=lessons).steps
+    leave = {seen[0].command, (*seen[1].command, "more")}
+    setup = MachineSetup("tuning", machine=here, lessons=lessons, root=leave)
+
+    assert {"one": "done", "two": "blocked"} == run(setup)
+    assert "not the one that you said yes to" in setup.steps[1].note
+    assert [str(tmp_path / "tools" / "sudo"), "-n"] == list(seen[0].command[:2])
+
+
+@pytest.mark.parametrize("undo", [False, True])
+def test_where_sudo_asks_for_a_password_the_command_for_a_terminal_is_said(
+    undo: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked once, and what needs no root is done all the same."""
+    here = as_user(tmp_path, monkeypatch)
+    steps = [
+        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": needs}
+        for name, needs in {"one": ["root"], "two": ["root"], "mine": []}.items()
+    ]
+    lessons = declare(tmp_path, *steps)
+    if undo:
+        run(MachineSetup("tuning", machine=here, lessons=lessons, root=True))
+    (here.root / "refuses").touch()
+    setup = MachineSetup("tuning", machine=here, lessons=lessons, root=True)
+    ended = run(setup, undo=undo)
+
+    assert {"one": "blocked", "two": "blocked", "mine": "undone" if undo else "done"} == ended
+    notes = {step.note for step in setup.steps if step.state == "blocked"}
+    assert 1 == len(notes)
+    assert f"setup tuning{' --undo' * undo} --yes --root" in notes.pop()
+    assert ExitCode.INCONCLUSIVE == setup.exit_code or undo
+    said = setup.log.read_text()
+    assert 1 == said.count("a password is required\n")
+
+
+def test_under_sudo_a_step_that_needs_root_runs_as_root_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asks sudo again; what needs no root is run as the one who called it."""
+    if os.geteuid() != 0 or not readable_by_nobody():
+        pytest.skip("This needs root, and a Python and a checkout that an ordinary user may read.")
+    nobody = pwd.getpwnam("nobody")
+    monkeypatch.setenv("SUDO_UID", str(nobody.pw_uid))
+    monkeypatch.setenv("SUDO_GID", str(nobody.pw_gid))
+    script = 'test "$(id -u)" = "$1"'
+    steps = [
+        {
+            "id": name,
+            "look": "proof",
+            "command": ["sh", "-c", script, "sh", str(user)],
+            "needs": needs,
+        }
+        for name, user, needs in (("one", 0, ["root"]), ("two", nobody.pw_uid, []))
+    ]
+    here = machine(tmp_path)
+    setup = MachineSetup("tuning", machine=here, lessons=declare(tmp_path, *steps), root=True)
+
+    assert {"one": "done", "two": "done"} == run(setup), setup.steps

@@ -153,6 +153,7 @@ class Command:
         archive: Path,
         env: Mapping[str, str],
         keep: int | None = None,
+        as_root: bool = False,
     ) -> None:
         """Start the command.
 
@@ -162,6 +163,7 @@ class Command:
             archive: The probe, whose supervisor runs it.
             env: Its whole environment.
             keep: A descriptor that stays open as long as anything of it lives.
+            as_root: Whether it stays root where this program is, and somebody called sudo.
 
         Raises:
             Problem: this program's own Python cannot be started.
@@ -177,7 +179,7 @@ class Command:
                 archive,
                 log,
                 env=env,
-                drop=locations.caller(),
+                drop=None if as_root else locations.caller(),
                 lease=keep,
                 command=words,
             )

@@ -5,11 +5,12 @@ One state holds it for every profile: by profile, and below `values` and `proved
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from tpustarter import state
+from tpustarter.setup.steps import Step
 
 STATE = "setup-machine"
 """Name of the state."""
@@ -56,3 +57,8 @@ class Changes:
         others = {name: one for name, one in every.items() if name != self.profile}
         own = {self.profile: dict(value)} if value else {}
         state.save(STATE, {**stored, part: {**others, **own}})
+
+
+def circumstances(step: Step, above: Sequence[Step]) -> list[Any]:
+    """Return what a proof depends on: its command, and how far the steps above it are."""
+    return [list(step.command), [[one.id, one.state] for one in above]]

@@ -22,14 +22,13 @@ from tpustarter import locations
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.command import Lines
+from tpustarter.setup import as_root, looks, servers, steps, values
 from tpustarter.setup import environment as folders
-from tpustarter.setup import looks, servers, steps, values
-from tpustarter.setup.changes import PROVED, VALUES, Changes
+from tpustarter.setup.changes import PROVED, VALUES, Changes, circumstances
 from tpustarter.setup.run import Event, Setup, StepEnded
 from tpustarter.setup.settings import Look
 from tpustarter.setup.steps import State, Step
 
-_NO_ROOT = "it needs root, which `--root` allows once you have read its command"
 _FIELDS = {"id", "title", "why", "look", "command", "undo", "changes", "needs", "after", "where",
            "proof"}  # fmt: skip
 
@@ -43,7 +42,7 @@ class MachineSetup(Setup):
         *,
         machine: host.Machine | None = None,
         lessons: Path | None = None,
-        root: bool = False,
+        root: as_root.Leave = False,
         told: Mapping[str, str] | None = None,
         only: Sequence[str] = (),
     ) -> None:
@@ -53,14 +52,16 @@ class MachineSetup(Setup):
             profile: A name in `profiles.MACHINE`.
             machine: Where to look; null for this one.
             lessons: Folder of lessons; null for those that ship.
-            root: Whether steps that need root may run.
+            root: Whether steps that need root may run, or with which commands they may.
             told: Values by name, as `--set` gives them.
             only: Steps to be shown and run, with those that have to come before; empty for all.
 
         Raises:
             Problem: there is no such profile or step, or a value is not what it has to be.
         """
-        self._may_be_root = root
+        self._root = root
+        self._refused = ""
+        """Why sudo did not run a command."""
         self._is_undo = False
         self._told = dict(told or {})
         self._only = tuple(only)
@@ -82,6 +83,11 @@ class MachineSetup(Setup):
         """Return the values that nobody has told yet."""
         return [one for one in self._values if self._chosen[one.name] is None]
 
+    @property
+    def chosen(self) -> dict[values.Value, str | None]:
+        """Return the values that the steps are filled with: as told, as remembered, or null."""
+        return {one: self._chosen[one.name] for one in self._values}
+
     def fields(self) -> dict[str, Any]:
         """Return the document of `Setup.fields`, with the values that the steps are filled with."""
         told = [
@@ -100,18 +106,8 @@ class MachineSetup(Setup):
     def run(self) -> Iterator[Event]:
         """Run every step that is left and can be done here; raises Problem as `Setup.run` does."""
         if self.missing:
-            raise self._untold()
+            raise values.untold(self.missing, self.profile.name)
         return self._run()
-
-    def _untold(self) -> Problem:
-        name = self.profile.name
-        meanings = "; ".join(f"{one.name}: {one.meaning}" for one in self.missing)
-        typed = " ".join(f"--set {one.name}={one.placeholder}" for one in self.missing)
-        return Problem(
-            f"`tpustarter setup {name}` has to be told something first, {meanings}",
-            hint=f"`tpustarter setup {name} {typed} --yes`, with yours in capital letters' place",
-            code=ExitCode.USAGE,
-        )
 
     def _run(self) -> Iterator[Event]:
         self._has_run = True
@@ -119,7 +115,7 @@ class MachineSetup(Setup):
             self._refresh()
             allowed = [
                 step for step in self.steps
-                if step.state == "todo" and (self._may_be_root or "root" not in step.needs)
+                if step.state == "todo" and not self._forbidden(step)
             ]  # fmt: skip
             log = self._open_log() if allowed else None
             if allowed and self._values:
@@ -148,33 +144,53 @@ class MachineSetup(Setup):
 
     def _reason_against(self, step: Step) -> str:
         """Return why a step that is left may not run now."""
-        if "root" in step.needs and not self._may_be_root:
-            return _NO_ROOT
+        if reason := self._forbidden(step):
+            return reason
         done = {one.id for one in self.steps if one.state == "done"}
         waiting = [name for name in self._after[step.id] if name not in done]
         return f"`{waiting[0]}` comes first, and it is not done" if waiting else ""
 
-    def removed_by_undo(self) -> list[str]:
-        """Return in words what undo puts back; raises Problem where set-up changed nothing."""
+    def _forbidden(self, step: Step) -> str:
+        """Return why a step may not run as what it needs to run as."""
+        if self._refused and as_root.NEED in step.needs:
+            return self._refused
+        return as_root.reason_against(step.command, step.needs, self._root)
+
+    def _refusal(self, step: Step, log: Lines) -> tuple[State, str] | None:
+        """Return what to say of a command that sudo did not run; None where it did."""
+        options = f"{self.profile.name}{' --undo' * self._is_undo} --yes --root"
+        refused = as_root.why_refused(step.command, [*log.last], options)
+        self._refused = self._refused or refused
+        return ("blocked", refused) if refused else None
+
+    def undoing(self) -> list[Step]:
+        """Return the steps that undo puts back, each with the command for that, the last first.
+
+        Raises:
+            Problem: set-up changed nothing.
+        """
         changed = self._to_put_back()
         if not changed:
             raise Problem(
                 f"`tpustarter setup {self.profile.name}` has changed nothing on this machine",
                 code=ExitCode.INCONCLUSIVE,
             )
-        undoing = [step for step in self.steps if step.id in changed]
-        return [f"{step.title}:{self._way_back(step)}" for step in reversed(undoing)]
+        return [replace(step, command=self._undo_words(step))
+                for step in reversed(self.steps) if step.id in changed]  # fmt: skip
+
+    def removed_by_undo(self) -> list[str]:
+        """Return in words what undo puts back; raises Problem where set-up changed nothing."""
+        return [f"{step.title}:{self._way_back(step)}" for step in self.undoing()]
 
     def _way_back(self, step: Step) -> str:
         if step.file:
             lines = "the lines between its marks in " * step.writes[0].startswith("# >>> ")
             return f" {lines}{self.short(Path(step.file))}"
-        return f"\n  $ {self.pasted(self._undo_words(step))}"
+        return f"\n  $ {self.pasted(step.command)}"
 
     def undo(self) -> Iterator[Event]:
-        """Put back what set-up changed, the last first; raises Problem as `removed_by_undo`."""
-        self.removed_by_undo()
-        if self.needs_root(undo=True) and not self._may_be_root:
+        """Put back what set-up changed, the last first; raises Problem as `undoing`."""
+        if any(self._forbidden(step) for step in self.undoing()):
             raise Problem(
                 "to put it back needs root",
                 hint=f"`tpustarter setup {self.profile.name} --undo --yes --root` allows that",
@@ -200,7 +216,7 @@ class MachineSetup(Setup):
                         yield StepEnded(ended, 0.0, (), self.log)
                         continue
                     undoing = replace(step, command=self._undo_words(step))
-                    failure = yield from self._run_command(undoing, log, lock)
+                    failure = yield from self._put_back_one(undoing, log, lock)
                     end, note = failure or ("undone", "")
                     if failure:
                         needed |= dict.fromkeys(self._after[step.id], step.id)
@@ -213,6 +229,15 @@ class MachineSetup(Setup):
                 log.close()
             if not self._to_put_back():
                 self._changes.forget_all()
+
+    def _put_back_one(
+        self, undoing: Step, log: Lines, lock: int
+    ) -> Generator[Event, None, tuple[State, str] | None]:
+        """Put back what one step changed; returns None when that ended well."""
+        if reason := self._forbidden(undoing):
+            return "blocked", reason
+        failure = yield from self._run_command(undoing, log, lock)
+        return failure and (self._refusal(undoing, log) or failure)
 
     def _refresh(self, after: int = 0) -> None:
         """Work out the steps from number `after` on anew."""
@@ -320,7 +345,7 @@ class MachineSetup(Setup):
     def _look_for_proof(self, step: Step, above: Sequence[Step]) -> Look:
         """Tell whether its command ended well, as long as everything is still as it was then."""
         proved: dict[str, Any] = self._changes.stored(PROVED).get(step.id) or {}
-        if proved.get("of") == _circumstances(step, above):
+        if proved.get("of") == circumstances(step, above):
             return Look("done", str(proved.get("said", "")))
         return Look("todo")
 
@@ -329,9 +354,7 @@ class MachineSetup(Setup):
 
     def _runnable(self, words: Sequence[str], needs: Sequence[str]) -> tuple[str, ...]:
         """Return a command with its program's place; as root what needs that, with `sudo`."""
-        is_root = os.geteuid() == 0 and locations.caller() is None
-        as_root = ["sudo", "-n"] if "root" in needs and words and not is_root else []
-        first, *others = [*as_root, *words] or [""]
+        first, *others = [*as_root.prefix(needs), *words] if words else [""]
         path = self._machine.env.get("PATH", os.defpath)
         return (shutil.which(first, path=path) or first, *others) if first else ()
 
@@ -355,10 +378,10 @@ class MachineSetup(Setup):
         if kind:  # Told beforehand: what a run did that was killed can be undone as well.
             self._changes.remember(step.id, kind.look().before)
         if failure := (yield from self._run_command(step, log, lock)):
-            return failure
+            return self._refusal(step, log) or failure
         if kind is None:
             above = self.steps[: [one.id for one in self.steps].index(step.id)]
-            proved = {"of": _circumstances(step, above), "said": "\n".join([*log.last][-4:])}
+            proved = {"of": circumstances(step, above), "said": "\n".join([*log.last][-4:])}
             self._changes.store(PROVED, {**self._changes.stored(PROVED), step.id: proved})
             return "done", "its command ended well"
         seen = kind.look()
@@ -388,8 +411,3 @@ def _user() -> str:
 
         return pwd.getpwuid(caller[0]).pw_name
     return getpass.getuser()
-
-
-def _circumstances(step: Step, above: Sequence[Step]) -> list[Any]:
-    """Return what a proof depends on: its command, and how far the steps above it are."""
-    return [list(step.command), [[one.id, one.state] for one in above]]

@@ -280,7 +280,8 @@ class Setup:
         work_folder = run_folder.make()
         env = {key: value for key, value in self._machine.env.items() if key not in _UNSET_ENV}
         command = Command(step.command, log, archive=archive.build(work_folder / "probe.pyz"),
-                          env={**env, **_SET_ENV}, keep=lock)  # fmt: skip
+                          env={**env, **_SET_ENV}, keep=lock,
+                          as_root="root" in step.needs)  # fmt: skip
         self._running = command
         if self._stopped:  # stop() came while there was none to reach
             command.stop()

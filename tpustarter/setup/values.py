@@ -137,6 +137,17 @@ def chosen(
     return {one.name: given.get(one.name, before.get(one.name, one.default)) for one in values}
 
 
+def untold(missing: Sequence[Value], profile: str) -> Problem:
+    """Return what to say where values were not told."""
+    meanings = "; ".join(f"{one.name}: {one.meaning}" for one in missing)
+    typed = " ".join(f"--set {one.name}={one.placeholder}" for one in missing)
+    return Problem(
+        f"`tpustarter setup {profile}` has to be told something first, {meanings}",
+        hint=f"`tpustarter setup {profile} {typed} --yes`, with yours in capital letters' place",
+        code=ExitCode.USAGE,
+    )
+
+
 def filled(part: Any, texts: Mapping[str, str]) -> Any:
     """Return a part of a header with these texts in the place of their names in braces.
 
