@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -17,16 +18,19 @@ class OwnCode(Vertical):
     """The learner's part of the file, as it was saved last, or as it is typed."""
 
     def compose(self) -> Iterable[Widget]:
-        """Yield the code."""
+        """Yield where the file is, and the code."""
+        yield Static("", classes="path")
         yield Static("", classes="code")
 
     def on_mount(self) -> None:
         """Say whose code it is."""
         self.border_title = "Your file"
 
-    def show(self, code: str) -> None:
-        """Show code, in colours."""
+    def show(self, code: str, path: str | None = None) -> None:
+        """Show code, in colours, and where it is kept."""
         self.query_one(".code", Static).update(coloured(plain(code)))
+        if path is not None:
+            self.query_one(".path", Static).update(Content.styled(path, "$muted"))
 
     @property
     def editor(self) -> Editor | None:

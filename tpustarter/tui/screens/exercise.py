@@ -9,11 +9,9 @@ from typing import Any, ClassVar, cast
 
 from textual import work
 from textual.binding import BindingType
-from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Static
 
 from tpustarter import content
 from tpustarter.learning import exercises, lesson_end, progress
@@ -26,13 +24,11 @@ from tpustarter.learning.paths import read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import exercise_words, external_editor
-from tpustarter.tui.editor import Editor
-from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
+from tpustarter.tui.exercise_view import ExerciseView
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.outline import BESIDE
-from tpustarter.tui.own_code import OwnCode
-from tpustarter.tui.plain import Tail, plain, plain_source
-from tpustarter.tui.reading import LessonText, coloured
+from tpustarter.tui.plain import Tail, plain
 from tpustarter.tui.screens import exercise_keys
 from tpustarter.tui.screens.page import Page, Question
 
@@ -49,6 +45,7 @@ class ExercisePage(Page):
     def __init__(self, exercise: str) -> None:
         super().__init__(visible(exercise))
         self._id = exercise
+        self._view = ExerciseView()
         self._exercise: Exercise | None = None
         self._path: Path | None = None
         self._saved: tuple[int, int] | None = None
@@ -69,24 +66,11 @@ class ExercisePage(Page):
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
-        with Horizontal(id="reading"):
-            yield from self._page()
-            yield OwnCode(id="own-beside")
-
-    def _page(self) -> Iterable[Widget]:
-        with VerticalScroll(id="page"):
-            yield LessonText("", id="task")
-            yield Static("", id="answer", classes="hint")
-            yield Static("", id="printed", classes="hint")
-            solved = Static("", id="solved")
-            solved.border_title, solved.display = "RIGHT", False
-            yield solved
-            yield OwnCode(id="own-below")
-            yield Static("", id="help", classes="hint")
+        return (self._view,)
 
     def on_mount(self) -> None:
         """Read the exercise in the background, then watch the learner's file."""
-        self.set_focus(self.query_one("#page"))
+        self._view.give_back_keys()
         self._clock = self.set_interval(exercises.LOOK_S, self._look)
         self._read()
 
@@ -116,10 +100,10 @@ class ExercisePage(Page):
             self._way = message.what
             self._show()
             self.refresh_bindings()
-            self.call_after_refresh(self.query_one("#solved").scroll_visible, animate=False)
+            self._view.show_more_of_answer()
             return
         if isinstance(message.what, Problem):
-            self.query_one("#answer", Static).update(Content(plain(str(message.what))))
+            self._view.show_answer("", [Content(plain(str(message.what)))])
             return
         exercise = self._exercise = cast("Exercise", message.what)
         self._path = exercises.learner_file(exercise)
@@ -127,8 +111,7 @@ class ExercisePage(Page):
         count = exercises.hints_given(exercise)
         self._hints = list(exercise.hints[:count])
         self._show_own_code()
-        text = f"# {exercise.title}\n\n{exercise.task}\n"
-        self.query_one(LessonText).update(plain_source(text))
+        self._view.show_task(exercise.title, exercise.task)
         self._show()
         self.refresh_bindings()
 
@@ -138,7 +121,7 @@ class ExercisePage(Page):
             self._show()
             return
         saved = exercises.saved(self._path) if self._path else None
-        if self._editor is None and saved not in (None, self._saved):
+        if self._view.editor is None and saved not in (None, self._saved):
             self._saved = saved
             self._show_own_code()
             self.action_judge()
@@ -151,8 +134,7 @@ class ExercisePage(Page):
             code = exercises.own_code(self._exercise)
         except Problem as problem:
             code = str(problem)
-        for view in self.query(OwnCode):
-            view.show(code)
+        self._view.show_file(visible(exercise_words.short_path(self._path)), code)
 
     def on_resize(self) -> None:
         """Show the file beside the task where there is room, else below it."""
@@ -195,9 +177,7 @@ class ExercisePage(Page):
                 self._judged = event
                 if event.is_right and self._exercise:
                     self._look_on(self._exercise)
-                self.call_after_refresh(
-                    self.query_one("#answer").scroll_visible, animate=False
-                )  # the task or the hints may have been in sight
+                self._view.show_more_of_answer()
             else:
                 self._busy = False
         self._show()
@@ -207,25 +187,14 @@ class ExercisePage(Page):
         exercise = self._exercise
         if exercise is None:
             return
-        lines: list[Lines] = [
-            Hanging("Your file  ", visible(exercise_words.short_path(self._path)))
-        ]
-        lines.append(Hanging("           ", self._verdict(exercise)))
-        self.query_one("#answer", Static).update(Stack(lines))
-        printed = self.query_one("#printed", Static)
-        printed.update(Content(self._tail.text))
-        printed.display = bool(self._tail.text)
-        count = len(exercise.hints)
-        pieces: list[Lines | Content] = [
-            Hanging(f"Hint {number} of {count}  ", prose(hint))
-            for number, hint in enumerate(self._hints, 1)
-        ]
-        if self._solution:
-            pieces += [Content.styled("The solution:", "bold"), coloured(plain(self._solution))]
-        self.query_one("#help", Static).update(Stack(pieces))
-        solved = self.query_one("#solved", Static)
-        solved.display = bool(self._judged and self._judged.is_right)
-        solved.update(Stack(self._end(exercise) if solved.display else ()))
+        pieces: list[Lines | Content] = [Hanging("", self._verdict(exercise))]
+        if self._tail.text:
+            pieces += [Content(""), Content(self._tail.text)]
+        if self._judged and self._judged.is_right:
+            pieces += [Content(""), *self._end(exercise)]
+        self._view.show_answer(self._judged.result.status if self._judged else "", pieces)
+        self._view.show_hints(self._hints, len(exercise.hints))
+        self._view.show_solution(self._solution)
 
     def _end(self, exercise: Exercise) -> Iterator[Lines | Content]:
         """Yield what a right answer has shown, and where it leads."""
@@ -242,16 +211,10 @@ class ExercisePage(Page):
             return word("run", f"RUN  {time.monotonic() - self._began:.0f} s")
         return exercise_words.verdict(self._judged, exercises.state(exercise))
 
-    @property
-    def _editor(self) -> Editor | None:
-        return next((view.editor for view in self.query(OwnCode) if view.editor), None)
-
     async def action_edit(self) -> None:
         """Let the learner type here; what is typed goes into the file."""
-        if self._exercise and self._editor is None:
-            shown = next(view for view in self.query(OwnCode) if view.display)
-            await shown.edit(exercises.own_code(self._exercise))
-            shown.scroll_visible(animate=False)
+        if self._exercise and self._view.editor is None:
+            await self._view.edit(exercises.own_code(self._exercise))
             self.refresh_bindings()
 
     def on_text_area_changed(self) -> None:
@@ -260,7 +223,7 @@ class ExercisePage(Page):
 
     def _keep(self) -> None:
         """Write what is typed; it is judged when that is asked for, not at every letter."""
-        editor, self._writing = self._editor, None
+        editor, self._writing = self._view.editor, None
         if editor and self._exercise and self._path:
             try:
                 exercises.keep_code(self._exercise, editor.text)
@@ -275,14 +238,13 @@ class ExercisePage(Page):
 
     def action_back(self) -> None:
         """End typing, else stop what runs, else leave."""
-        if self._editor is None:
+        if self._view.editor is None:
             super().action_back()
             return
         self._keep()
-        for view in self.query(OwnCode):
-            view.end_edit()
+        self._view.end_edit()
         self._show_own_code()
-        self.set_focus(self.query_one("#page"))
+        self._view.give_back_keys()
         self.refresh_bindings()
 
     def action_open(self) -> None:
@@ -312,7 +274,7 @@ class ExercisePage(Page):
             self._hints.append(hint)
             self._show()
             self.refresh_bindings()
-            self._show_last()
+            self._view.show_end()
 
     def action_solution(self) -> None:
         """Show the solution, after asking where no answer has passed."""
@@ -332,10 +294,7 @@ class ExercisePage(Page):
         if answer and self._exercise:
             self._solution = exercises.show_solution(self._exercise)
             self._show()
-            self._show_last()
-
-    def _show_last(self) -> None:
-        self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
+            self._view.show_end()
 
     def action_anew(self) -> None:
         """Begin anew, after asking."""
@@ -360,7 +319,7 @@ class ExercisePage(Page):
 
     def action_page_down(self) -> None:
         """Read on."""
-        self.query_one("#page").scroll_page_down(animate=False)
+        self._view.read_on()
 
     @property
     def can_stop(self) -> bool:
@@ -384,7 +343,7 @@ class ExercisePage(Page):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
         exercise = self._exercise
-        if action == "back" and self._editor:
+        if action == "back" and self._view.editor:
             return True
         if action in ("judge", "run", "edit", "anew", "open"):
             return exercise is not None and not self._busy

@@ -20,12 +20,12 @@ Fill the gap in the file that is named here.
 The lines below `# Judged below` are written again each time, so changing them has no effect.
 """
 BINDINGS: list[BindingType] = [
+    Binding("n", "next", "next", tooltip="tpustarter learn"),
     Binding("e", "edit", "edit", tooltip="type here"),
     Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
     Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
     Binding("v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),
     Binding("o", "open", "own editor", tooltip="opens it in $EDITOR"),
     Binding("u", "anew", "begin anew", tooltip="tpustarter learn --exercise ID --reset"),
-    Binding("n", "next", "next", tooltip="tpustarter learn"),
     Binding("space", "page_down", show=False),
 ]

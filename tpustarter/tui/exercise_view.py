@@ -1,0 +1,111 @@
+"""An exercise as it is seen: the task, what the answer came to, the learner's file, the hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.tui.editor import Editor
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose
+from tpustarter.tui.own_code import OwnCode
+from tpustarter.tui.plain import plain, plain_source
+from tpustarter.tui.reading import LessonText, coloured
+
+ENDS = ("pass", "fail", "error")
+"""How an answer may have ended: each has a frame of its own colour."""
+
+
+class ExerciseView(Horizontal):
+    """All of an exercise; the file stands beside the rest where there is room."""
+
+    def __init__(self) -> None:
+        super().__init__(id="reading")
+
+    def compose(self) -> Iterable[Widget]:
+        """Yield the parts, empty at first."""
+        with VerticalScroll(id="page"):
+            yield LessonText("", id="task")
+            yield _panel("answer", "Your answer")
+            yield OwnCode(id="own-below")
+            yield _panel("hints", "Hints")
+            yield _panel("solution", "The solution")
+        yield OwnCode(id="own-beside")
+
+    def show_task(self, title: str, task: str) -> None:
+        """Show what is to be done."""
+        self.query_one(LessonText).update(plain_source(f"# {title}\n\n{task}\n"))
+
+    def show_file(self, path: str, code: str) -> None:
+        """Show what the learner's file holds."""
+        for view in self.query(OwnCode):
+            view.show(code, path)
+
+    def show_answer(self, ended: str, pieces: Sequence[Lines | Content]) -> None:
+        """Show what the answer came to.
+
+        Args:
+            ended: One of `ENDS`, or nothing.
+            pieces: The verdict, what was printed, and where a right answer leads.
+        """
+        answer = self._show("answer", pieces)
+        for end in ENDS:
+            answer.set_class(end == ended, f"-{end}")
+
+    def show_hints(self, hints: Sequence[str], count: int) -> None:
+        """Show the hints that were asked for, of so many."""
+        pieces = [Hanging(f"Hint {number} of {count}  ", prose(hint))
+                  for number, hint in enumerate(hints, 1)]  # fmt: skip
+        self._show("hints", pieces)
+
+    def show_solution(self, code: str) -> None:
+        """Show the solution; nothing while it is not asked for."""
+        self._show("solution", [coloured(plain(code))] if code else [])
+
+    def _show(self, name: str, pieces: Sequence[Lines | Content]) -> Static:
+        panel = self.query_one(f"#{name}", Static)
+        panel.update(Stack(pieces))
+        panel.display = bool(pieces)
+        return panel
+
+    def show_more_of_answer(self) -> None:
+        """Bring what the answer came to into sight; the task or the hints may be there."""
+        self.call_after_refresh(self.query_one("#answer").scroll_visible, animate=False)
+
+    def show_end(self) -> None:
+        """Bring what came last into sight."""
+        self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
+
+    def read_on(self) -> None:
+        """Show the next lines."""
+        self.query_one("#page").scroll_page_down(animate=False)
+
+    def give_back_keys(self) -> None:
+        """Put the focus where keys are no letters."""
+        self.screen.set_focus(self.query_one("#page"))
+
+    @property
+    def editor(self) -> Editor | None:
+        """What is typed into now."""
+        return next((view.editor for view in self.query(OwnCode) if view.editor), None)
+
+    async def edit(self, code: str) -> None:
+        """Let the learner type into the file that is in sight."""
+        shown = next(view for view in self.query(OwnCode) if view.display)
+        await shown.edit(code)
+        shown.scroll_visible(animate=False)
+
+    def end_edit(self) -> None:
+        """Show the file again."""
+        for view in self.query(OwnCode):
+            view.end_edit()
+
+
+def _panel(name: str, title: str) -> Static:
+    """Return a part with a title, not seen before it holds something."""
+    panel = Static("", id=name, classes="part")
+    panel.border_title, panel.display = title, False
+    return panel
