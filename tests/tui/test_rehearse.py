@@ -114,7 +114,6 @@ def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
             seen = await press(pilot, "down", "enter")
             assert "does_not_fit: breaks for v6e-8" in seen
             assert "needs 18.00 GiB, one device has" in seen
-            assert "filled" in seen
             assert re.search(r"\[A+.*\|.*\] \d+ %", seen)
             assert "smaller batch" in seen
 
@@ -373,7 +372,7 @@ def test_a_compiler_that_is_gone_since_is_told_once_it_is_asked(tmp_path: Path) 
 
     async def journey() -> None:
         async with rehearsing(tmp_path, None, "compiles") as pilot:
-            pilot.app.screen._has_compiler = True
+            pilot.app.screen._choice.has_compiler = True
             seen = await press(pilot, "r")
             assert "no Python found here has the TPU compiler" in seen
             assert "tpustarter setup rehearse" in seen

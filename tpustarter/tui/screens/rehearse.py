@@ -3,64 +3,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tpustarter import content
 from tpustarter.content import Check
-from tpustarter.machine.tpus import TOPOLOGIES
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import compiler, own_code
-from tpustarter.rehearsal.progress import about
-from tpustarter.rehearsal.run import EVERY_GENERATION, Request
-from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, Stack, prose, typed
+from tpustarter.rehearsal import compiler
+from tpustarter.tui.lines import Stack, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.rehearsal_choice import OWN, TPU_NAMES, Choice, TypedProgram, read_words
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
-from tpustarter.tui.widgets import Row, Rows
+from tpustarter.tui.widgets import Rows
 
 NAME = "rehearse"
 """What the app keeps the screen under, so that its choices last as long as the app."""
 BESIDE = 150
 """Columns from which more is said of what is marked, beside both lists."""
-FUNCTION, SCRIPT = "function", "script"
-CHECK_S = 1.6
-"""About how long the programs of one check are compiled for one TPU, on two cores."""
-NO_COMPILER = (
-    "The TPU compiler is not installed here, and a rehearsal needs it. Press s, or run "
-    "`tpustarter setup rehearse`: 400 MB to download, 1.2 GB on the disk."
-)
-OWN = {
-    FUNCTION: (
-        "a function in a file of mine",
-        "train.py:step f32[8192,8192] bf16[8192,512]",
-        "FILE.py:FUNCTION and the type of each argument; FILE.py alone calls its programs(devices)",
-    ),
-    SCRIPT: (
-        "a script of mine, on CPU devices",
-        "train.py --steps 2",
-        "the script, and the arguments it takes; what it passes to jax.jit is compiled as well",
-    ),
-}
-"""What can be rehearsed besides checks: its name, an example, and what is typed for it."""
-
-
-@dataclass(frozen=True)
-class TypedProgram:
-    """What was typed for one of `OWN`, and names a file."""
-
-    kind: str
-    words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -119,17 +85,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def __init__(self) -> None:
         super().__init__("Rehearse for a TPU that is not here")
-        self._checks: list[Check] = []
-        self._has_compiler = True
-        """Whether an environment with the TPU compiler was found; until it was looked for, too."""
-        self._excluded: set[str] = set()
-        """Checks that are not wanted."""
-        self._tpus = set(EVERY_GENERATION)
-        self._own_kind = ""
-        """Which of `OWN` is wanted; empty where it is checks."""
-        self._words: dict[str, tuple[str, ...]] = {}
-        """What was typed for each of `OWN`."""
+        self._choice = Choice()
         self._typing = ""
+        """Which of `OWN` is being typed."""
 
     def body(self) -> Iterable[Widget]:
         """Return a line to type a file, both lists, what is marked, and what they come to."""
@@ -164,69 +122,29 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def on_looked(self, message: Looked) -> None:
         """Show the checks, or take what was typed."""
         if isinstance(message.what, Available):
-            is_first = not self._checks and message.what.checks
-            self._checks, self._has_compiler = message.what.checks, message.what.has_compiler
-            self._show(self._checks[0].id if is_first else None)
+            choice, checks = self._choice, message.what.checks
+            mark = checks[0].id if checks and not choice.checks else None
+            choice.checks, choice.has_compiler = checks, message.what.has_compiler
+            self._show(mark)
         elif isinstance(message.what, TypedProgram):
             self._take(message.what)
 
     def _take(self, program: TypedProgram) -> None:
         if self.query_one(OwnLine).display:  # Esc may have come first
-            self._own_kind = program.kind
-            self._words[self._own_kind] = program.words
+            self._choice.take(program)
             self.action_back()
 
     def _show(self, mark: str | None = None) -> None:
-        self.query_one("#programs", Rows).show(self._program_rows(), highlight=mark)
-        self.query_one("#tpus", Rows).show(self._tpu_rows())
-        count = 1 if self._own_kind else len(self._chosen_checks)
+        choice = self._choice
+        self.query_one("#programs", Rows).show(choice.program_rows(), highlight=mark)
+        self.query_one("#tpus", Rows).show(choice.tpu_rows())
+        count = 1 if choice.own_kind else len(choice.chosen_checks)
         self.entitle("programs", f"{count} chosen")
-        self.entitle("tpus", f"{len(self._tpus)} of {len(TOPOLOGIES)} chosen")
-        self.query_one("#headline", Static).update(typed(prose(self._headline())))
+        self.entitle("tpus", f"{len(choice.tpus)} of {len(TPU_NAMES)} chosen")
+        is_typed = self.query_one(OwnLine).display
+        line = f"Type {OWN[self._typing][2]}." if is_typed else choice.headline()
+        self.query_one("#headline", Static).update(typed(prose(line)))
         self.refresh_bindings()
-
-    def _program_rows(self) -> Iterator[Row]:
-        yield Row(None, Content.styled("Programs", "bold"))
-        for kind, (text, *_) in OWN.items():
-            typed = " ".join(self._words.get(kind, ()))
-            yield _box_row(kind, typed or text, chosen=self._own_kind == kind)
-        for check in self._checks:
-            yield _box_row(check.id, check.id, chosen=check.id in self._chosen_checks)
-
-    def _tpu_rows(self) -> Iterator[Row]:
-        yield Row(None, Content.styled("TPUs", "bold") + ", with the memory of a device")
-        for topology in TOPOLOGIES:
-            devices = f"{topology.devices:>3} device{'s' if topology.devices > 1 else ' '}"
-            text = f"{topology.name:<8}{devices} {topology.hbm_gib_per_device:>6.2f} GiB"
-            yield _box_row(topology.name, text, chosen=topology.name in self._tpus)
-
-    @property
-    def _chosen_checks(self) -> list[str]:
-        """The checks that are chosen."""
-        if self._own_kind:
-            return []
-        return [check.id for check in self._checks if check.id not in self._excluded]
-
-    def _headline(self) -> str:
-        if self.query_one(OwnLine).display:
-            return f"Type {OWN[self._typing][2]}."
-        count = len(self._chosen_checks)
-        programs = (
-            "your own file" if self._own_kind else f"{count} check{'' if count == 1 else 's'}"
-        )
-        if not self._has_compiler:
-            return NO_COMPILER
-        if not (self._own_kind or count):
-            return "Choose at least one program: press Space to select the marked line."
-        if not self._tpus:
-            return (
-                "Choose at least one TPU: press Tab to go to their list, and Space to select one."
-            )
-        tpus = f"{len(self._tpus)} TPU{'' if len(self._tpus) == 1 else 's'}"
-        if self._own_kind == SCRIPT:
-            return f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
-        long = f", in {about(count * len(self._tpus) * CHECK_S)}" if count else ""
-        return f"r compiles {programs} for {tpus}{long}. Nothing is run, no TPU is needed."
 
     @property
     def _on_tpus(self) -> bool:
@@ -238,31 +156,20 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def action_choose(self) -> None:
         """Take the marked line in or out."""
-        name = self._marked_name()
+        name, choice = self._marked_name(), self._choice
         if self._on_tpus:
-            self._tpus ^= {name}
-        elif name in OWN:
-            if self._own_kind == name:
-                self._own_kind = ""
-            else:
-                self._ask(name)
-        elif self._own_kind:
-            self._own_kind, self._excluded = "", {check.id for check in self._checks} - {name}
+            choice.tpus ^= {name}
+        elif name not in OWN:
+            choice.turn(name)
+        elif choice.own_kind == name:
+            choice.own_kind = ""
         else:
-            self._excluded ^= {name}
+            self._ask(name)
         self._show()
 
     def action_all(self) -> None:
         """Take all of a list in, or none where all are."""
-        if self._on_tpus:
-            names = {topology.name for topology in TOPOLOGIES}
-            self._tpus = set[str]() if self._tpus == names else names
-        else:
-            names = {check.id for check in self._checks}
-            self._excluded = (
-                names if not self._own_kind and not self._excluded & names else set[str]()
-            )
-            self._own_kind = ""
+        self._choice.turn_all(of_tpus=self._on_tpus)
         self._show()
 
     def action_other(self) -> None:
@@ -273,7 +180,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def selected(self) -> None:
         """Start; a file that is not typed yet is asked for."""
         name = self._marked_name()
-        if not self._on_tpus and name in OWN and self._own_kind != name:
+        if not self._on_tpus and name in OWN and self._choice.own_kind != name:
             self._ask(name)
         else:
             self.action_start()
@@ -283,7 +190,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._typing = kind
         line = self.query_one(OwnLine)
         line.placeholder = OWN[kind][1]
-        line.value = shlex.join(self._words.get(kind, ()))
+        line.value = shlex.join(self._choice.words.get(kind, ()))
         line.display = True
         self.set_focus(line)
         line.cursor_position = len(line.value)
@@ -300,18 +207,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def action_start(self) -> None:
         """Compile what is chosen."""
-        if not self._tpus or not (self._own_kind or self._chosen_checks):
-            return
-        names = tuple(topology.name for topology in TOPOLOGIES if topology.name in self._tpus)
-        request = Request(ids=tuple(self._chosen_checks), tpus=names)
-        if self._own_kind:
-            first, *rest = self._words[self._own_kind]
-            request = replace(request, python=self.tutor.choices.python)
-            if self._own_kind == SCRIPT:
-                request = replace(request, script=(first, *rest))
-            else:
-                request = replace(request, ids=(first,), arguments=tuple(rest))
-        self.tutor.push_screen(Rehearsing(request))
+        if self._choice.is_complete:
+            self.tutor.push_screen(Rehearsing(self._choice.request(self.tutor.choices.python)))
 
     def action_setup(self) -> None:
         """Show how the compiler gets here."""
@@ -332,21 +229,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Say more about what is marked, where there is room for it."""
         name = self._marked_name()
         self.entitle("marked", name if name not in OWN else "your program")
-        self.query_one("#about-marked", Static).update(Stack(self._about(name)))
-
-    def _about(self, name: str) -> Iterator[Lines]:
-        if name in OWN:
-            text, example, how = OWN[name]
-            yield Hanging("what     ", text)
-            yield Hanging("type     ", how)
-            yield Hanging("example  ", example)
-        for check in self._checks:
-            if check.id == name:
-                yield Hanging("claim    ", prose(check.title))
-                yield Hanging("lesson   ", visible(check.lesson))
-                yield Hanging("command  ", f"tpustarter rehearse {visible(name)}")
-        if any(topology.name == name for topology in TOPOLOGIES):
-            yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
+        self.query_one("#about-marked", Static).update(Stack(self._choice.about(name)))
 
     def on_descendant_focus(self) -> None:
         """With room for one list only, show the one that is used."""
@@ -363,37 +246,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Offer what works now."""
         typing = isinstance(self.focused, OwnLine)
         if action == "start":
-            chosen = bool(self._tpus) and bool(self._own_kind or self._chosen_checks)
-            return chosen and self._has_compiler and not typing
+            return self._choice.is_complete and self._choice.has_compiler and not typing
         if action == "setup":
-            return not self._has_compiler and not typing
+            return not self._choice.has_compiler and not typing
         if action in ("all", "other"):
             return not typing
         return super().check_action(action, parameters)
-
-
-def read_words(kind: str, typed: str) -> tuple[str, ...]:
-    """Return the words typed for a function or a script; raises Problem where they name none."""
-    try:
-        words = tuple(shlex.split(typed))
-    except ValueError as error:
-        raise Problem(
-            f"a quotation mark is not closed in `{typed}`", code=ExitCode.USAGE
-        ) from error
-    example = OWN[kind][1]
-    if not words:
-        raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
-    if kind == SCRIPT:
-        if not Path(words[0]).expanduser().is_file():
-            raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
-    elif own_code.is_code(words[0]):
-        words = tuple(word for word in words if word != "--arg")  # as the command has it
-        own_code.read(words[0], words[1:])
-    else:
-        raise Problem(f"found `{words[0]}`, expected `FILE.py:FUNCTION`",
-                      hint=f"for example `{example}`", code=ExitCode.USAGE)  # fmt: skip
-    return words
-
-
-def _box_row(name: str, text: str, *, chosen: bool) -> Row:
-    return Row(name, f"[{'x' if chosen else ' '}] {visible(text)}")

@@ -1,0 +1,188 @@
+"""What a rehearsal is of: the programs and the TPUs that are chosen, and what they come to."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from textual.content import Content
+
+from tpustarter.content import Check
+from tpustarter.machine.tpus import TOPOLOGIES
+from tpustarter.problem import ExitCode, Problem
+from tpustarter.rehearsal import own_code
+from tpustarter.rehearsal.progress import about
+from tpustarter.rehearsal.run import EVERY_GENERATION, Request
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, prose
+from tpustarter.tui.widgets import Row
+
+FUNCTION, SCRIPT = "function", "script"
+CHECK_S = 1.6
+"""About how long the programs of one check are compiled for one TPU, on two cores."""
+NO_COMPILER = (
+    "The TPU compiler is not installed here, and a rehearsal needs it. Press s, or run "
+    "`tpustarter setup rehearse`: 400 MB to download, 1.2 GB on the disk."
+)
+OWN = {
+    FUNCTION: (
+        "a function in a file of mine",
+        "train.py:step f32[8192,8192] bf16[8192,512]",
+        "FILE.py:FUNCTION and the type of each argument; FILE.py alone calls its programs(devices)",
+    ),
+    SCRIPT: (
+        "a script of mine, on CPU devices",
+        "train.py --steps 2",
+        "the script, and the arguments it takes; what it passes to jax.jit is compiled as well",
+    ),
+}
+"""What can be rehearsed besides checks: its name, an example, and what is typed for it."""
+TPU_NAMES = tuple(topology.name for topology in TOPOLOGIES)
+
+
+@dataclass(frozen=True)
+class TypedProgram:
+    """What was typed for one of `OWN`, and names a file."""
+
+    kind: str
+    words: tuple[str, ...]
+
+
+@dataclass
+class Choice:
+    """Programs and TPUs; a program of the learner's own takes the place of all checks."""
+
+    checks: Sequence[Check] = ()
+    has_compiler: bool = True
+    """Whether an environment with the TPU compiler was found; until it was looked for, too."""
+    excluded: set[str] = field(default_factory=set[str])
+    """Checks that are not wanted."""
+    tpus: set[str] = field(default_factory=lambda: set(EVERY_GENERATION))
+    own_kind: str = ""
+    """Which of `OWN` is wanted; empty where it is checks."""
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """What was typed for each of `OWN`."""
+
+    @property
+    def chosen_checks(self) -> list[str]:
+        """The checks that are chosen."""
+        if self.own_kind:
+            return []
+        return [check.id for check in self.checks if check.id not in self.excluded]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is something to compile, and something to compile it for."""
+        return bool(self.tpus) and bool(self.own_kind or self.chosen_checks)
+
+    def take(self, program: TypedProgram) -> None:
+        """Take a program of the learner's own."""
+        self.own_kind = program.kind
+        self.words[program.kind] = program.words
+
+    def turn(self, check: str) -> None:
+        """Take a check in or out; the first one takes the place of what was typed."""
+        if self.own_kind:
+            self.own_kind, self.excluded = "", {one.id for one in self.checks} - {check}
+        else:
+            self.excluded ^= {check}
+
+    def turn_all(self, *, of_tpus: bool) -> None:
+        """Take all of a list in, or none where all are."""
+        if of_tpus:
+            self.tpus = set[str]() if self.tpus == {*TPU_NAMES} else {*TPU_NAMES}
+            return
+        names = {check.id for check in self.checks}
+        are_all = not self.own_kind and not self.excluded & names
+        self.own_kind, self.excluded = "", names if are_all else set[str]()
+
+    def request(self, python: str | None) -> Request:
+        """Return what is asked for; the learner's own program runs in this Python."""
+        names = tuple(name for name in TPU_NAMES if name in self.tpus)
+        request = Request(ids=tuple(self.chosen_checks), tpus=names)
+        if not self.own_kind:
+            return request
+        first, *rest = self.words[self.own_kind]
+        if self.own_kind == SCRIPT:
+            return replace(request, python=python, script=(first, *rest))
+        return replace(request, python=python, ids=(first,), arguments=tuple(rest))
+
+    def program_rows(self) -> Iterator[Row]:
+        """Yield the programs, each with a box."""
+        yield Row(None, Content.styled("Programs", "bold"))
+        for kind, (text, *_) in OWN.items():
+            typed = " ".join(self.words.get(kind, ()))
+            yield _box_row(kind, typed or text, chosen=self.own_kind == kind)
+        chosen = {*self.chosen_checks}
+        for check in self.checks:
+            yield _box_row(check.id, check.id, chosen=check.id in chosen)
+
+    def tpu_rows(self) -> Iterator[Row]:
+        """Yield the TPUs, each with a box."""
+        yield Row(None, Content.styled("TPUs", "bold") + ", with the memory of a device")
+        for topology in TOPOLOGIES:
+            devices = f"{topology.devices:>3} device{'s' if topology.devices > 1 else ' '}"
+            text = f"{topology.name:<8}{devices} {topology.hbm_gib_per_device:>6.2f} GiB"
+            yield _box_row(topology.name, text, chosen=topology.name in self.tpus)
+
+    def headline(self) -> str:
+        """Return what the choice comes to, in a sentence."""
+        count = len(self.chosen_checks)
+        programs = "your own file" if self.own_kind else f"{count} check{'' if count == 1 else 's'}"
+        if not self.has_compiler:
+            return NO_COMPILER
+        if not (self.own_kind or count):
+            return "Choose at least one program: press Space to select the marked line."
+        if not self.tpus:
+            return (
+                "Choose at least one TPU: press Tab to go to their list, and Space to select one."
+            )
+        tpus = f"{len(self.tpus)} TPU{'' if len(self.tpus) == 1 else 's'}"
+        if self.own_kind == SCRIPT:
+            return f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
+        long = f", in {about(count * len(self.tpus) * CHECK_S)}" if count else ""
+        return f"r compiles {programs} for {tpus}{long}. Nothing is run, no TPU is needed."
+
+    def about(self, name: str) -> Iterator[Lines]:
+        """Yield what is to be said of a program or a TPU."""
+        if name in OWN:
+            text, example, how = OWN[name]
+            yield Hanging("what     ", text)
+            yield Hanging("type     ", how)
+            yield Hanging("example  ", example)
+        for check in self.checks:
+            if check.id == name:
+                yield Hanging("claim    ", prose(check.title))
+                yield Hanging("lesson   ", visible(check.lesson))
+                yield Hanging("command  ", f"tpustarter rehearse {visible(name)}")
+        if name in TPU_NAMES:
+            yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
+
+
+def read_words(kind: str, typed: str) -> tuple[str, ...]:
+    """Return the words typed for a function or a script; raises Problem where they name none."""
+    try:
+        words = tuple(shlex.split(typed))
+    except ValueError as error:
+        raise Problem(
+            f"a quotation mark is not closed in `{typed}`", code=ExitCode.USAGE
+        ) from error
+    example = OWN[kind][1]
+    if not words:
+        raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
+    if kind == SCRIPT:
+        if not Path(words[0]).expanduser().is_file():
+            raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
+    elif own_code.is_code(words[0]):
+        words = tuple(word for word in words if word != "--arg")  # as the command has it
+        own_code.read(words[0], words[1:])
+    else:
+        raise Problem(f"found `{words[0]}`, expected `FILE.py:FUNCTION`",
+                      hint=f"for example `{example}`", code=ExitCode.USAGE)  # fmt: skip
+    return words
+
+
+def _box_row(name: str, text: str, *, chosen: bool) -> Row:
+    return Row(name, f"[{'x' if chosen else ' '}] {visible(text)}")
