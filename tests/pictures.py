@@ -58,6 +58,7 @@ from tests.support.screenshot import screenshot  # noqa: E402
 from tests.support.stubs import make_python  # noqa: E402
 from tests.support.tutor import HELLO, on_screen, press, settle, until, write_checks, write_lessons  # noqa: E402
 from tpustarter import content  # noqa: E402
+from tpustarter.learning import exercises  # noqa: E402
 from tpustarter.learning.blocks import figures_of  # noqa: E402
 from tpustarter.tui.app import Starter  # noqa: E402
 
@@ -114,6 +115,8 @@ async def lessons() -> None:
         await take(pilot, "palette")
         await press(pilot, "escape", "comma")
         await take(pilot, "settings")
+        await press(pilot, "escape", "question_mark")
+        await take(pilot, "help")
         await press(pilot, "escape")
         pilot.app.go.to_lesson("jax/how-fast")  # type: ignore[arg-type]
         await settle(pilot)
@@ -129,6 +132,34 @@ async def lessons() -> None:
     async with app(lessons=wrong) as pilot:
         await press(pilot, "enter", "r")
         await take(pilot, "lesson-failed")
+
+
+TRAINS = """# Train
+
+Below a block that trains, the loss is drawn as it falls.
+
+```python run id=train plot=losses x=steps
+import math
+import time
+
+losses, steps = [], []
+for step in range(200):
+    steps.append(step)
+    losses.append(math.exp(-step / 40) + 0.1 / (1 + step % 7))
+    time.sleep(0.05)
+print("loss", losses[-1])
+```
+"""
+
+
+async def training() -> None:
+    """Take the curve of a block that still trains."""
+    async with app(lessons=write_lessons(WORK / "trains", train=TRAINS)) as pilot:
+        await press(pilot, "enter")
+        await pilot.press("r")
+        await pilot.pause(5)
+        await take(pilot, "training")
+        await press(pilot, "x")
 
 
 async def drawings() -> None:
@@ -164,7 +195,7 @@ def caption_with(lesson_id: str, words: str) -> str:
 
 
 async def tries() -> None:
-    """Take a question that was answered, and an exercise with a wrong answer and a hint."""
+    """Take a question that was answered, and an exercise with a wrong answer and a right one."""
     os.environ["TPUSTARTER_HOME"] = str(STUDENT / ".local/state/tpustarter")
     async with app() as pilot:
         pilot.app.go.to_lesson("start/when-it-pays-off")  # type: ignore[arg-type]
@@ -175,8 +206,13 @@ async def tries() -> None:
         await take(pilot, "question")
         pilot.app.go.to_exercise("jax/ring-all-reduce")  # type: ignore[arg-type]
         await settle(pilot)
-        await press(pilot, "r", "h")
+        await press(pilot, "h", "r")
         await take(pilot, "exercise")
+        exercise: Any = pilot.app.screen
+        exercises.learner_file(exercise._exercise).write_text(exercise._exercise.solution)
+        await until(pilot, lambda: "You learned" in on_screen(pilot.app))  # type: ignore[arg-type]
+        await settle(pilot)
+        await take(pilot, "exercise-right")
 
 
 async def checks() -> None:
@@ -190,6 +226,8 @@ async def checks() -> None:
     async with app(checks=write_checks(WORK / "checks", "passes", "fails", "raises")) as pilot:
         await press(pilot, "c")
         await take(pilot, "checks-failed")
+        await press(pilot, "enter")
+        await take(pilot, "check")
     (WORK / "tpu").mkdir()
     make_python(STUDENT / "jax", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
     env = {**os.environ, "VIRTUAL_ENV": str(STUDENT / "jax")}
@@ -200,11 +238,13 @@ async def checks() -> None:
 
 
 async def setup() -> None:
-    """Take the plan of a set-up, the set-up while it runs, and one that fails."""
+    """Take the set-ups, the plan of one, the set-up while it runs, and one that fails."""
     said = "Collecting jax\nDownloading jax-0.12.0.1-py3-none-any.whl (2.9 MB)\n"
     machine = laptop("good", pip={"say": said, "sleep": 3})
     async with app(machine=machine, checks=CHECKS) as pilot:
-        await press(pilot, "s", "enter")
+        await press(pilot, "s")
+        await take(pilot, "setups")
+        await press(pilot, "enter")
         await take(pilot, "setup")
         await pilot.press("y")
         await until(pilot, lambda: "Downloading" in on_screen(pilot.app))  # type: ignore[arg-type]
@@ -258,7 +298,9 @@ async def tpus() -> None:
             os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
             (STUDENT / ".ssh").mkdir()
             (STUDENT / ".ssh/google_compute_engine").touch()
-            await press(pilot, "escape", "r", "end", "c", *"python3 -m pip list")
+            await press(pilot, "escape", "r", "end")
+            await take(pilot, "tpus-slice")
+            await press(pilot, "c", *"python3 -m pip list")
             await press(pilot, "enter", "down", "down")
             pilot.app.screen._folder = Path("~/.local/state/tpustarter/tpu-runs")  # type: ignore[attr-defined]
             pilot.app.screen._tick()  # type: ignore[attr-defined]
@@ -279,7 +321,7 @@ def step(x, weights):
 
 
 async def rehearsal() -> None:
-    """Take the choice of programs and TPUs, what they came to, and why one is too big."""
+    """Take the choice of programs and TPUs, what they came to, and the memory they need."""
     (STUDENT / "tpu-rehearse").symlink_to(Path(os.environ["TPUSTARTER_LIBTPU_PYTHON"]).parents[1])
     os.environ["VIRTUAL_ENV"] = str(STUDENT / "tpu-rehearse")
     (STUDENT / "step.py").write_text(STEP)
@@ -294,11 +336,13 @@ async def rehearsal() -> None:
         await take(pilot, "rehearsal")
         await press(pilot, *["right"] * 3, "enter")
         await take(pilot, "rehearsal-too-big")
+        await press(pilot, "escape", "c")
+        await take(pilot, "rehearsal-compared")
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    scenes = (lessons, drawings, tries, checks, setup, tpus)
+    scenes = (lessons, training, drawings, tries, checks, setup, tpus)
     for scene in scenes:
         if not sys.argv[2:] or scene.__name__ in sys.argv[2:]:
             asyncio.run(scene())

@@ -205,8 +205,8 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def has_output(self) -> bool:
-        """Whether it has printed anything yet."""
-        return bool(self._tail.text)
+        """Whether it has printed or drawn anything yet."""
+        return bool(self._tail.text) or self.query_one(".drawing").display
 
     def add(self, text: str) -> None:
         """Show what it printed since; the page follows its end."""
