@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.color import Color
 from textual.widget import Widget
+from textual.widgets import Input
 
 from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.tui.screens.palette import Actions
 from tpustarter.tui.widgets import FEW, Keys
 
 
@@ -17,7 +21,7 @@ def test_frames_say_what_came_out(tmp_path: Path, size: tuple[int, int], corner:
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
-            assert f"{corner}0 of 2 lessons done ─" in on_screen(pilot.app)
+            assert f"{corner}Path: I only have a laptop ─" in on_screen(pilot.app)
             seen = await press(pilot, "c")
             assert f"{corner}1 fail, 1 warn, 1 pass ─" in seen
             assert f"{corner}host.fails: fail ─" in seen
@@ -107,5 +111,66 @@ def test_what_a_setting_is_for_stands_beside_it(tmp_path: Path) -> None:
             assert "stand in for TPU cores" in " ".join(
                 (await press(pilot, "question_mark")).replace("│", " ").split()
             )
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(160, 45), (200, 50)])
+def test_a_wide_screen_has_both_halves(tmp_path: Path, size: tuple[int, int]) -> None:
+    """Something to read stands right of what is chosen, in a frame with a title."""
+    screens = {"home": [], "paths": ["p"], "lessons": ["l"], "checks": ["c"], "settings": ["comma"],
+               "rehearse": ["r"], "set-ups": ["s"]}  # fmt: skip
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            for name, keys in screens.items():
+                seen = (await press(pilot, *keys)).splitlines()
+                right = [line[size[0] // 2 + 22 :] for line in seen[1:-1]]
+                assert any(character.isalpha() for line in right for character in line), name
+                titles = [line for line in seen if "╭─ " in line[40:]]
+                assert titles, name
+                assert 1 == len(pilot.app.screen.query_one(Keys).render().lines(size[0])), name  # type: ignore[union-attr]
+                await press(pilot, *["escape"] * len(keys))
+
+    run(journey)
+
+
+@pytest.mark.parametrize("chosen", ["dark", "light"])
+def test_what_is_typed_has_the_colours_of_the_theme(tmp_path: Path, chosen: str) -> None:
+    """The terminal's own may be the colour of the ground, where another theme was chosen."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            app = pilot.app
+            app.choose(replace(app.choices, theme=chosen))  # type: ignore[attr-defined]
+            await press(pilot, "slash", *"word")
+            line = app.screen.query_one(Input)
+            wanted = app.theme_variables["foreground"]
+            assert Color.parse(wanted) == line.styles.color
+            cursor = line.get_component_styles("input--cursor")
+            assert Color.parse(app.theme_variables["input-cursor-background"]) == cursor.background
+
+    run(journey)
+
+
+def test_the_marked_action_is_seen_without_colours(tmp_path: Path) -> None:
+    """In the palette as in any list: its line is reversed."""
+
+    def reversed_lines(actions: Widget) -> list[str]:
+        strips = [actions.render_line(y) for y in range(actions.size.height)]
+        return [
+            strip.text.strip()
+            for strip in strips
+            if any(part.style and part.style.reverse for part in strip)
+        ]
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            pilot.app.choose(replace(pilot.app.choices, plain=True))  # type: ignore[attr-defined]
+            await press(pilot, "colon")
+            actions = pilot.app.screen.query_one(Actions)
+            assert reversed_lines(actions)[0].startswith("Open")
+            await press(pilot, "down")
+            assert not reversed_lines(actions)[0].startswith("Open")
 
     run(journey)

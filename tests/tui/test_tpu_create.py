@@ -247,3 +247,35 @@ def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Pa
             assert [] == cloud.called("CreateQueuedResource")
 
     run(journey)
+
+
+def test_arrows_go_from_field_to_field_where_the_form_scrolls_too(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
+    """On a low terminal as on a high one."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(60, 12)) as pilot:
+            await press(pilot, "u", "n", *"bert", "down", *"v6e-8", "down", "down")
+            assert "field-tier" == pilot.app.focused.id  # type: ignore[union-attr]
+            await press(pilot, "up", "up")
+            assert "field-type" == pilot.app.focused.id  # type: ignore[union-attr]
+
+    run(journey)
+
+
+def test_a_wide_form_shows_the_slice_and_its_price(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Beside the fields; a price that no table has is said to be unknown, with where to look."""
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(160, 45)) as pilot:
+            seen = await press(pilot, "u", "n", *"bert", "tab", *"v5e-16")
+            top = next(line for line in seen.splitlines() if "╭─ The TPU ─" in line)
+            assert "╭─ The same with gcloud ─" in top
+            assert "4 hosts with 4 chips each, topology 4x4" in seen
+            assert "worker 3  [□□□□]" in seen
+            assert "19.20 USD an hour for its chips (16 x 1.2 USD" in seen
+            seen = await press(pilot, *["backspace"] * 6, *"v2-8")
+            assert "The price of v2-8 in us-central1-b is not known here" in text_of(seen)
+
+    run(journey)

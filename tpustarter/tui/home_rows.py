@@ -67,10 +67,13 @@ def _place(known: Course, standing: Standing, lesson_id: str) -> str:
     return f"{stage.title or 'This path'}, lesson {number} of {len(stage.lessons)}"
 
 
+def path_title(standing: Standing) -> Content:
+    """Return what a path is called above its stages."""
+    return Content.styled(f"Path: {visible(standing.path.title)}", "bold")
+
+
 def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> Iterator[Row]:
-    """Yield a path: how far one is, and its stages, some of them with their lessons."""
-    name = Content.styled(visible(standing.path.title), "bold")
-    yield Row(None, Hanging(Content.styled("Path: ", "bold"), name))
+    """Yield how far one is on a path, and its stages, some of them with their lessons."""
     yield Row(None, Hanging(bar(standing.whole) + " ", standing.whole.words))
     for number, stage in enumerate(standing.stages):
         if not stage.title:

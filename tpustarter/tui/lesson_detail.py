@@ -27,7 +27,6 @@ def describe(lesson: Lesson, course: Course, standing: Standing | None) -> Stack
 def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterator[Lines | Content]:
     lines = list(markdown.plain_lines(lesson))
     minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
-    yield Content.styled(visible(lesson.title), "bold")
     yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
     yield typed(Content(visible(_opening(lines))))

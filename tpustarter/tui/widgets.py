@@ -33,6 +33,8 @@ def get_app(node: MessagePump) -> App[Any]:
 REVERSE = RichStyle(reverse=True)
 WIDE = 76
 """Columns of keys from which two lines are enough: those of a terminal of 80."""
+ONE_LINE = 150
+"""Columns of keys from which one line has to do; `?` lists the others."""
 FEW = 5
 """Keys that are shown on less than a wide screen; `?` lists all."""
 SHORT = 14
@@ -254,6 +256,8 @@ class Keys(Static):
 
     def _room(self, width: int) -> int:
         """Return how many lines of keys there may be."""
+        if width >= ONE_LINE:
+            return 1
         return 2 if width >= WIDE or self.screen.size.height < SHORT else 3
 
 

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter import locations
+from tpustarter.terminal import visible
 from tpustarter.tui import home_rows, known
 from tpustarter.tui.known import Course
-from tpustarter.tui.lines import Stack
+from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import AwaitedRows, Row, Rows
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 
 OPENING = 6
 """Lines above the stages: the next step and how far one is."""
+CORNERS = 6
+"""Columns that a frame takes of the line with its title."""
+FRAMED_HEIGHT = 20
+"""Lines from which areas have titles, as in `app.VERTICAL_BREAKPOINTS`."""
 BESIDE = 140
 """Columns from which machine and last check stand beside the path."""
 SETTLE_S = 0.05
@@ -82,10 +88,12 @@ names the keys that you need most there, and `?` lists all of them.
 
     def body(self) -> Iterable[Widget]:
         """Return the list most of it stands in, and what stands beside it where there is room."""
-        machine, check = Static(classes="panel", id="machine"), Static(classes="panel", id="last")
+        lesson, machine, check = (Static(classes="panel", id=name)
+                                  for name in ("next-lesson", "machine", "last"))  # fmt: skip
         machine.border_title, check.border_title = "This machine", "Last check"
+        lesson.display = False
         yield Horizontal(
-            AwaitedRows(id="home"), VerticalScroll(machine, check, id="side"), id="beside"
+            AwaitedRows(id="home"), VerticalScroll(lesson, machine, check, id="side"), id="beside"
         )
 
     def on_mount(self) -> None:
@@ -113,6 +121,12 @@ names the keys that you need most there, and `?` lists all of them.
     @property
     def _is_beside(self) -> bool:
         return self.size.width >= BESIDE
+
+    def _frame_title(self, standing: Standing) -> str:
+        """Return the path as the title of its area, where that has one and all of it fits."""
+        title = home_rows.path_title(standing).plain
+        has_room = len(title) + CORNERS <= self.query_one(Rows).size.width
+        return title if self.size.height >= FRAMED_HEIGHT and has_room else ""
 
     def _is_first_start(self) -> bool:
         """Return whether nobody chose a path here, or did anything yet."""
@@ -151,12 +165,23 @@ names the keys that you need most there, and `?` lists all of them.
         first_time = rows.chosen is None
         rows.show(self._rows(), highlight="next" if first_time else None)
         if standing := self._standing():
-            part = standing.whole
-            self.entitle("home", f"{part.done} of {len(part.lessons)} lessons done")
+            self.entitle("home", self._frame_title(standing))
+            self._show_next_lesson(standing)
         last = self._course.last if self._course else None
         for name, lines in (("machine", home_rows.machine_lines(self._facts)),
                             ("last", home_rows.check_lines(last))):  # fmt: skip
             self.query_one(f"#{name}", Static).update(Stack(lines))
+
+    def _show_next_lesson(self, standing: Standing) -> None:
+        """Say what the next lesson is about, where there is room beside the path."""
+        course, panel = self._course, self.query_one("#next-lesson", Static)
+        lesson = course.lessons[standing.next] if course and standing.next else None
+        panel.display = bool(lesson) and self._is_beside
+        if course and lesson and panel.display:
+            from tpustarter.tui import lesson_detail  # not needed on most terminals
+
+            panel.border_title = Content(f"Next: {visible(lesson.title)}")
+            panel.update(lesson_detail.describe(lesson, course, standing))
 
     def _rows(self) -> Iterator[Row]:
         course, standing = self._course, self._standing()
@@ -167,6 +192,8 @@ names the keys that you need most there, and `?` lists all of them.
             yield from home_rows.next_rows(course, self._facts, standing)
             if standing:
                 yield Row(None, "")
+                if not self._frame_title(standing):
+                    yield Row(None, Hanging("", home_rows.path_title(standing)))
                 yield from home_rows.path_rows(course, standing, self._open_stages(standing))
         if not self._is_beside:
             yield from home_rows.group("This machine", home_rows.machine_lines(self._facts, "  "))

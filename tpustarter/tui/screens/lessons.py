@@ -262,8 +262,10 @@ opens the marked one.
         if course and name in course.lessons:
             lesson = course.lessons[name]
             detail.update(lesson_detail.describe(lesson, course, self._standing(course)))
+            self.entitle("detail", lesson.title)
         else:
             detail.update("")
+            self.entitle("detail", "")
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
+from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -31,6 +32,8 @@ HIGH = 34
 """Lines from which each stage of the marked path has its own."""
 LOW = 20
 """Lines below which nothing more is said of the marked path."""
+BESIDE = 120
+"""Columns from which the stages stand beside the paths."""
 NARROW = 80
 LOW_AND_NARROW = 28
 """The same in fewer columns, where each sentence takes more lines."""
@@ -82,7 +85,10 @@ done counts on every path that has the lesson, so you lose nothing when you chan
     def body(self) -> Iterable[Widget]:
         """Return the question, the paths, and what is to be said of the marked one."""
         text = f"{ASKING} {LATER}" if self._is_first else ASKING
-        return (Static(Content(text), id="asking"), PathRows(id="paths"), Static(id="about"))
+        yield Static(Content(text), id="asking")
+        with Container(id="choosing"):
+            yield PathRows(id="paths")
+            yield Static(id="about")
 
     def on_mount(self) -> None:
         """Show what is known."""
@@ -90,9 +96,11 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         self._show()
 
     def on_resize(self) -> None:
-        """Without room for both, the paths come before what is said of one."""
+        """Without room for both, the paths come before what is said of one; else beside it."""
         is_narrow = self.size.width < NARROW
         self.set_class(self.size.height < (LOW_AND_NARROW if is_narrow else LOW), "-low")
+        self.set_class(self.size.width >= BESIDE, "-beside")
+        self._describe()
 
     def show(self, course: Course | None, facts: Facts | None) -> None:
         """Take what is known of the course and the machine by now."""
@@ -124,6 +132,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         moved = rows.is_moved or rows.chosen != self._marked
         rows.show(self._rows(), highlight=None if moved else self._own or self._suggested)
         self._marked = self._marked if moved else rows.chosen
+        self.entitle("paths", f"{len(self._paths)} paths" if self._paths else "")
         self.refresh_bindings()
 
     def _rows(self) -> Iterator[Row]:
@@ -143,14 +152,17 @@ done counts on every path that has the lesson, so you lose nothing when you chan
             yield Row(path.id, label, _amount(self._course.standing(path)), note, hang=5)
 
     @on(Rows.OptionHighlighted)
-    def describe(self, event: Rows.OptionHighlighted) -> None:
+    def _describe(self) -> None:
         """Say who the marked path is for, and what its stages are."""
-        path = next((path for path in self._paths if path.id == event.option_id), None)
+        chosen = self.query_one(PathRows).chosen
+        path = next((path for path in self._paths if path.id == chosen), None)
         if path is None or self._course is None:
             return
         stages = [stage for stage in self._course.standing(path).stages if stage.title]
         lines: list[Lines] = [Hanging("", Content.styled(visible(path.who), "bold"))]
-        if stages and self.size.height >= HIGH:
+        is_beside = self.has_class("-beside")
+        if stages and (is_beside or self.size.height >= HIGH):
+            lines += [Hanging("", "")] if is_beside else []
             lines += [
                 Line(Content(f"  {visible(stage.title)}"), stage.amount, hang=2) for stage in stages
             ]
@@ -161,6 +173,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
                 said = f"One stage, “{first}”"
             lines.append(Hanging("", visible(said)))
         self.query_one("#about", Static).update(Stack(lines))
+        self.entitle("about", path.title if is_beside else "")
 
     @on(Rows.OptionSelected)
     def take_row(self, event: Rows.OptionSelected) -> None:

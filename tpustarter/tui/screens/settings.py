@@ -47,6 +47,9 @@ SEEN = (
 )
 ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "plain": SEEN}
 """What a setting is for, by the first half of the ids of its rows."""
+TITLES = {"python": "Python", "devices": "Virtual CPU devices", "theme": "Colours",
+          "plain": "Colours"}  # fmt: skip
+"""What it is called."""
 
 
 class SettingRows(Rows):
@@ -101,6 +104,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
     def describe(self, event: Rows.OptionHighlighted) -> None:
         """Say what the marked setting is for."""
         kind = str(event.option_id).partition(":")[0]
+        self.entitle("detail", TITLES.get(kind, ""))
         self.query_one("#about-setting", Static).update(typed(prose(ABOUT.get(kind, ""))))
 
     def on_mount(self) -> None:
