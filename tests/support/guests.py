@@ -97,7 +97,7 @@ class Guest:
     def _wait_until(self, is_so: Callable[[], bool], what: str, timeout_s: float) -> None:
         end = time.monotonic() + timeout_s
         while not is_so():
-            log = (self.jobs / "console").read_text(errors="replace")
+            log = (self.jobs / "console").read_text(errors="replace")[-2000:]
             assert self.process.poll() is None, f"the guest ended during {what}:\n{log}"
             assert time.monotonic() < end, f"the guest did not end {what} in {timeout_s} s:\n{log}"
             time.sleep(0.02)
