@@ -118,8 +118,9 @@ def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> No
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: 'Next on your path "Mine": Then' in on_screen(pilot.app))
             assert "You learned  a double is a sum." in on_screen(pilot.app)
-            assert "Esc  Back to the lesson Asks, begun" in on_screen(pilot.app)
-            seen = await press(pilot, "n")
+            assert "Esc    Back to the lesson Asks, begun" in on_screen(pilot.app)
+            await until(pilot, lambda: "Enter next" in on_screen(pilot.app))
+            seen = await press(pilot, "enter")
             assert "On we go." in seen
             seen = await press(pilot, "escape")
             assert "On we go." not in seen
@@ -136,7 +137,7 @@ def test_hints_the_solution_and_beginning_anew_are_a_key_each(tmp_path: Path) ->
             lessons_with_exercise(tmp_path)
             seen = await press(pilot, "enter", "p", "h")
             assert "Hint 1 of 2  Two times is a plus." in seen
-            seen = await press(pilot, "v")
+            seen = await press(pilot, "s")
             assert "1 of its hints you have not seen." in seen
             seen = await press(pilot, "n")
             assert "return 2 * number" not in seen
@@ -217,9 +218,33 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
                 before.partition("# Judged")[2]
                 == learner_file().read_text().partition("# Judged")[2]
             )
-            assert "NOT YET" in await press(pilot, "ctrl+r")
+            seen = await press(pilot, "ctrl+r")
+            assert "NOT YET" in seen
+            assert "To see a hint, press Esc and then h." in seen
             seen = await press(pilot, "escape")
             assert "# mine" in seen
+            assert "Press h for a hint." in seen
+            assert "e edit" in seen
+
+    run(journey)
+
+
+def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_right(
+    tmp_path: Path,
+) -> None:
+    """The frame says where in the file the code begins, because errors name lines of the file."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter", "p", "e")
+            first = SHIPPED[: SHIPPED.index("def double")].count("\n") + 1
+            assert f"Your file, from line {first} " in seen
+            assert "Ctrl+R judges what you type" in seen
+            await pilot.press(*"if number:", "enter", *"return 2 * number", "enter")
+            seen = await press(pilot, "ctrl+r")
+            assert "    if number:\n        return 2 * number\n" in learner_file().read_text()
+            assert "RIGHT" in seen
             assert "e edit" in seen
 
     run(journey)

@@ -206,13 +206,14 @@ def _without(why: str, traceback: str) -> str:
     return "".join(f"{line}\n" for line in lines) if any(lines) else ""
 
 
-def own_code(exercise: Exercise) -> str:
-    """Return the learner's part of the file: what stands between the task and what judges it.
+def own_code(exercise: Exercise) -> tuple[str, int]:
+    """Return what stands between the task and what judges it, and its first line in the file.
 
     Raises:
         Problem: the file cannot be read.
     """
-    return _divided(_read_answer(exercise))[1]
+    above, code = _divided(_read_answer(exercise))
+    return code, above.count("\n") + 1
 
 
 def keep_code(exercise: Exercise, code: str) -> None:

@@ -221,6 +221,9 @@ class BlockView(Vertical, can_focus=True):
         self.is_busy, self.result = False, result
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")
+        if block_words.tells_syntax(result):
+            self._tail.drop_last(result.detail)
+            self.query_one(".output", Static).update(Content(self._tail.text))
         self._show_drawings(result.drawings)
         self._show_status()
         self._show_expected()

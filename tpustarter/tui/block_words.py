@@ -70,9 +70,16 @@ def _not_run(result: BlockResult) -> Words:
 def reason(result: BlockResult) -> Content:
     """Return why it failed or broke; the end of a traceback is not said twice."""
     if result.reason == "exception":
-        return Content("") if result.detail in result.output else prose(result.detail)
+        is_told = result.detail in result.output and not tells_syntax(result)
+        return Content("") if is_told else prose(result.detail)
     told = result.status not in ("fail", "skip") and result.reason
     return prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
+
+
+def tells_syntax(result: BlockResult) -> bool:
+    """Return whether it is no Python: that is told first, and its output is only the place."""
+    kinds = ("SyntaxError: ", "IndentationError: ", "TabError: ")
+    return result.reason == "exception" and result.detail.startswith(kinds)
 
 
 def _describe_devices(ran_on: dict[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""Where a block's code is changed: Tab types spaces, and the code has its colours."""
+"""Where code is changed: Tab and Enter indent it as Python needs it, and it has its colours."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from tpustarter.tui.widgets import get_app
 THEME = "lesson"
 GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
 """What stands for code to fill in; it is marked when the editor opens."""
-_CHANGE = re.compile(r"# (change|fill|fix)\b", re.IGNORECASE)
+_CHANGE = re.compile(r"# (change|fill|fix|your code here)\b", re.IGNORECASE)
 """What marks a line to change."""
+INDENT = "    "
 _LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
 
 
@@ -59,11 +60,17 @@ class Editor(TextArea):
         self.theme = THEME
 
     async def _on_key(self, event: events.Key) -> None:
-        """Fill a gap only with what is typed: another Enter on it would leave nothing there."""
+        """Fill a gap only with what is typed, and begin a new line where the one above begins."""
         if event.key in ("enter", "tab") and self.selected_text == "...":
             event.stop()
             event.prevent_default()  # else Textual goes on with its own way to handle it
-            self.notify("Type what belongs in place of `...` first.", markup=False, timeout=3)
+            self.notify("Type what belongs in place of ... first.", markup=False, timeout=3)
+        elif event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            start, end = sorted(self.selection)
+            before = self.document.get_line(start[0])[: start[1]]
+            self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
 
     def action_cursor_to(self, place: str) -> None:
         """Go to the first or the last line."""
@@ -85,6 +92,12 @@ class Editor(TextArea):
                 if style and line:
                     self._highlights[row].append((column, end, style))
                 column = end
+
+
+def _indent_below(line: str) -> str:
+    """Return the spaces that the line below one begins with: one step more where a block begins."""
+    spaces = line[: len(line) - len(line.lstrip(" "))]
+    return spaces + (INDENT if line.rstrip().endswith(":") else "")
 
 
 def _style_of(token: Any) -> str | None:

@@ -39,10 +39,10 @@ class ExerciseView(Horizontal):
         """Show what is to be done."""
         self.query_one(LessonText).update(plain_source(f"# {title}\n\n{task}\n"))
 
-    def show_file(self, path: str, code: str) -> None:
-        """Show what the learner's file holds."""
+    def show_file(self, path: str, code: str, *, first_line: int) -> None:
+        """Show what the learner's file holds from a line on."""
         for view in self.query(OwnCode):
-            view.show(code, path)
+            view.show(code, path, first_line=first_line)
 
     def show_answer(self, ended: str, pieces: Sequence[Lines | Content]) -> None:
         """Show what the answer came to.
@@ -98,10 +98,10 @@ class ExerciseView(Horizontal):
         await shown.edit(code)
         shown.scroll_visible(animate=False)
 
-    def end_edit(self) -> None:
+    async def end_edit(self) -> None:
         """Show the file again."""
         for view in self.query(OwnCode):
-            view.end_edit()
+            await view.end_edit()
 
 
 def _panel(name: str, title: str) -> Static:

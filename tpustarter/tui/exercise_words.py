@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from textual.content import Content
 
-from tpustarter.learning.exercises import Judged, State
+from tpustarter.learning.exercises import Exercise, Judged, State
+from tpustarter.learning.lesson_end import Way
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import word
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 
 STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not right yet",
           "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
 
 
-def verdict(judged: Judged | None, state: State) -> Content:
+def verdict(judged: Judged | None, state: State, *, is_typing: bool) -> Content:
     """Return what the answer came to, or what is remembered of an earlier one."""
     if judged is None:
-        return Content(f"{STATES[state]}. Press e to edit it here, and Ctrl+R to have it judged.")
+        edits = "Ctrl+R judges what you type, and Esc ends typing."
+        how = edits if is_typing else "Press e to edit it here, and Ctrl+R to have it judged."
+        return Content(f"{STATES[state]}. {how}")
     if judged.is_right:
         return word("pass", "RIGHT")
     status = judged.result.status
     labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
     return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
+
+
+def help_left(judged: Judged | None, *, hints: int, is_typing: bool) -> str:
+    """Return where there is help after an answer that is not right; empty where none is wanted."""
+    if judged is None or judged.is_right:
+        return ""
+    first = "To see a hint, press Esc and then h." if is_typing else "Press h for a hint."
+    last = "Esc and then s shows the solution." if is_typing else "Press s for the solution."
+    return first if hints else last
+
+
+def end(exercise: Exercise, way: Way | None, back: str) -> Iterator[Lines | Content]:
+    """Yield what a right answer has shown, and where it leads."""
+    if exercise.learned:
+        yield Hanging(word("done", "You learned  "), prose(exercise.learned))
+        yield Content("")
+    if way:
+        leads_on = way.exercise or way.lesson
+        yield Hanging(word("next", "Enter  " if leads_on else ""), prose(way.text))
+    yield Hanging(word("next", "Esc    "), prose(f"Back to {back}"))
 
 
 def short_path(path: Path | None) -> str:

@@ -22,12 +22,12 @@ class OwnCode(Vertical):
         yield Static("", classes="path")
         yield Static("", classes="code")
 
-    def on_mount(self) -> None:
-        """Say whose code it is."""
-        self.border_title = "Your file"
+    def show(self, code: str, path: str | None = None, *, first_line: int = 1) -> None:
+        """Show code, in colours, where it is kept, and where in the file it begins.
 
-    def show(self, code: str, path: str | None = None) -> None:
-        """Show code, in colours, and where it is kept."""
+        Errors name the lines of the file.
+        """
+        self.border_title = f"Your file, from line {first_line}" if first_line > 1 else "Your file"
         self.query_one(".code", Static).update(coloured(plain(code)))
         if path is not None:
             self.query_one(".path", Static).update(Content.styled(path, "$muted"))
@@ -46,10 +46,10 @@ class OwnCode(Vertical):
         await self.mount(editor)
         self.screen.set_focus(editor)
 
-    def end_edit(self) -> None:
+    async def end_edit(self) -> None:
         """Show the code again."""
         if editor := self.editor:
-            self.show(editor.text)
-            editor.remove()
+            self.query_one(".code", Static).update(coloured(plain(editor.text)))
+            await editor.remove()
         self.remove_class("-current")
         self.query_one(".code").display = True

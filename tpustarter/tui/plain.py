@@ -48,6 +48,11 @@ class Tail:
             self._count += 1
         self._partial = (self._partial + rest)[-LINE_CHARACTERS * 4 :]
 
+    def drop_last(self, line: str) -> None:
+        """Leave out the last line where it is this one, because it is said elsewhere."""
+        if self._lines and self._lines[-1] == line:
+            self._lines.pop()
+
     @property
     def text(self) -> str:
         """What is shown: a note on what is above, then the last lines."""

@@ -161,6 +161,11 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         on_tpu = self.on_tpu is not False
         return course.path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
 
+    def notify(self, message: str, **how: Any) -> None:
+        """Say something for a moment; what is still there is not said again below it."""
+        if all(said.message != message for said in self._notifications):
+            super().notify(message, **how)
+
     def show_place(self, where: str, *, on_tpu: bool) -> None:
         """Say what the machine is, once that is known."""
         self.where, self.on_tpu = where, on_tpu

@@ -25,7 +25,7 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import exercise_words, external_editor
 from tpustarter.tui.exercise_view import ExerciseView
-from tpustarter.tui.lines import Hanging, Lines, prose, word
+from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.outline import BESIDE
 from tpustarter.tui.plain import Tail, plain
@@ -106,6 +106,7 @@ class ExercisePage(Page):
             self._view.show_answer("", [Content(plain(str(message.what)))])
             return
         exercise = self._exercise = cast("Exercise", message.what)
+        self.rename(visible(exercise.title))
         self._path = exercises.learner_file(exercise)
         self._saved = exercises.saved(self._path)
         count = exercises.hints_given(exercise)
@@ -131,10 +132,11 @@ class ExercisePage(Page):
         if self._exercise is None:
             return
         try:
-            code = exercises.own_code(self._exercise)
+            code, first_line = exercises.own_code(self._exercise)
         except Problem as problem:
-            code = str(problem)
-        self._view.show_file(visible(exercise_words.short_path(self._path)), code)
+            code, first_line = str(problem), 1
+        path = visible(exercise_words.short_path(self._path))
+        self._view.show_file(path, code, first_line=first_line)
 
     def on_resize(self) -> None:
         """Show the file beside the task where there is room, else below it."""
@@ -166,7 +168,7 @@ class ExercisePage(Page):
         finally:
             feed(self, inbox, [None])
 
-    def on_arrived(self, message: Arrived) -> None:
+    async def on_arrived(self, message: Arrived) -> None:
         """Show what the answer printed, and the verdict."""
         if message.inbox is not self._inbox:
             return
@@ -176,6 +178,7 @@ class ExercisePage(Page):
             elif isinstance(event, Judged):
                 self._judged = event
                 if event.is_right and self._exercise:
+                    await self._end_edit()  # else the key that goes on would be typed
                     self._look_on(self._exercise)
                 self._view.show_more_of_answer()
             else:
@@ -187,34 +190,29 @@ class ExercisePage(Page):
         exercise = self._exercise
         if exercise is None:
             return
+        hints, is_typing = len(exercise.hints) - len(self._hints), self._view.editor is not None
         pieces: list[Lines | Content] = [Hanging("", self._verdict(exercise))]
+        if more := exercise_words.help_left(self._judged, hints=hints, is_typing=is_typing):
+            pieces.append(Hanging("", more))
         if self._tail.text:
             pieces += [Content(""), Content(self._tail.text)]
         if self._judged and self._judged.is_right:
-            pieces += [Content(""), *self._end(exercise)]
+            pieces += [Content(""), *exercise_words.end(exercise, self._way, self._back)]
         self._view.show_answer(self._judged.result.status if self._judged else "", pieces)
         self._view.show_hints(self._hints, len(exercise.hints))
         self._view.show_solution(self._solution)
 
-    def _end(self, exercise: Exercise) -> Iterator[Lines | Content]:
-        """Yield what a right answer has shown, and where it leads."""
-        if exercise.learned:
-            yield Hanging(word("done", "You learned  "), prose(exercise.learned))
-            yield Content("")
-        if self._way:
-            leads_on = self._way.exercise or self._way.lesson
-            yield Hanging(word("next", "n    " if leads_on else ""), prose(self._way.text))
-        yield Hanging(word("next", "Esc  "), prose(f"Back to {self._back}"))
-
     def _verdict(self, exercise: Exercise) -> Content:
         if self._busy:
             return word("run", f"RUN  {time.monotonic() - self._began:.0f} s")
-        return exercise_words.verdict(self._judged, exercises.state(exercise))
+        is_typing = self._view.editor is not None
+        return exercise_words.verdict(self._judged, exercises.state(exercise), is_typing=is_typing)
 
     async def action_edit(self) -> None:
         """Let the learner type here; what is typed goes into the file."""
         if self._exercise and self._view.editor is None:
-            await self._view.edit(exercises.own_code(self._exercise))
+            await self._view.edit(exercises.own_code(self._exercise)[0])
+            self._show()
             self.refresh_bindings()
 
     def on_text_area_changed(self) -> None:
@@ -240,11 +238,15 @@ class ExercisePage(Page):
         """End typing, else stop what runs, else leave."""
         if self._view.editor is None:
             super().action_back()
-            return
+        else:
+            self.call_next(self._end_edit)
+
+    async def _end_edit(self) -> None:
         self._keep()
-        self._view.end_edit()
+        await self._view.end_edit()
         self._show_own_code()
         self._view.give_back_keys()
+        self._show()
         self.refresh_bindings()
 
     def action_open(self) -> None:

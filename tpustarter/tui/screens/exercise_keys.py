@@ -12,19 +12,19 @@ Fill the gap in the file that is named here.
 * **o** opens the file in another editor, and says how to come back from it before it does. You can
   also edit the file elsewhere, because it is judged whenever you **save** it there.
 * **r** judges it now, and **x** or **Esc** stops an answer that doesn't end.
-* Once an answer is right, **n** goes on to the lesson's next exercise, or to the next lesson of
-  your path.
-* **h** shows the next hint, and **v** the whole solution. **u** begins anew, and keeps your file
+* Once an answer is right, **Enter** or **n** goes on to the lesson's next exercise, or to the next
+  lesson of your path.
+* **h** shows the next hint, and **s** the whole solution. **u** begins anew, and keeps your file
   under another name.
 
 The lines below `# Judged below` are written again each time, so changing them has no effect.
 """
 BINDINGS: list[BindingType] = [
-    Binding("n", "next", "next", tooltip="tpustarter learn"),
+    Binding("enter,n", "next", "next", key_display="Enter", tooltip="tpustarter learn"),
     Binding("e", "edit", "edit", tooltip="type here"),
     Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
     Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
-    Binding("v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),
+    Binding("s,v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),
     Binding("o", "open", "own editor", tooltip="opens it in $EDITOR"),
     Binding("u", "anew", "begin anew", tooltip="tpustarter learn --exercise ID --reset"),
     Binding("space", "page_down", show=False),
