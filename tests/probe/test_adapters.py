@@ -95,6 +95,20 @@ def test_a_wrong_pair_is_named_by_the_symbol_that_is_missing(
         assert "were not built for each other: torch lacks _ZNK3c1010TensorImpl" in reason
 
 
+@pytest.mark.parametrize(
+    ("variable", "counts"),
+    [("TF2_BEHAVIOR", False), ("TPU_LOG_DIR", False), ("JAX_ENABLE_X64", True), ("HOME", True)],
+)
+def test_what_a_runtime_sets_for_itself_is_no_trace_of_a_check(
+    variable: str, counts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keras on JAX imports TensorFlow when it saves a model beside one."""
+    before = adapters.configuration("host")
+    monkeypatch.setenv(variable, "another value")
+
+    assert counts == (before != adapters.configuration("host"))
+
+
 def test_without_a_tpu_torch_tpu_has_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another accelerator is none either, so nothing is ever reported as verified there."""
     for available, kind in ((False, "tpu"), (True, "cuda")):

@@ -127,8 +127,11 @@ FRAMEWORKS = {
 }  # fmt: skip
 """By import name, in the order in which their checks run."""
 
-RUNTIME_VARIABLES = ("TPU_", "GRPC_", "TF_", "LIBTPU_", "PJRT_")
-"""Variables the runtimes set for themselves while they start."""
+RUNTIME_VARIABLES = (
+    "TPU_", "GRPC_", "TF_", "LIBTPU_", "PJRT_", "TF2_BEHAVIOR", "ENABLE_RUNTIME_UPTIME_TELEMETRY",
+)  # fmt: skip
+"""Beginnings of variables that the runtimes set for themselves while they start; the last two are
+set by an import of TensorFlow, which Keras imports when it saves a model."""
 
 PLACES = (
     "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_*_VISIBLE_DEVICES",
