@@ -35,10 +35,15 @@ APT = r"""#!/bin/sh
 [ "$1" = update ] && exit
 echo "$*" >> {root}/apt-calls
 [ -e {root}/fails ] && exit 100
+[ -e {root}/kernel-comes ] && {
+    printf 'Package: kernel\nStatus: install ok installed\n\n' >> {root}/var/lib/dpkg/status
+    printf 'Package: kernel\nAuto-Installed: 1\n\n' >> {root}/var/lib/apt/extended_states
+}
 for name do case $name in
     -*) ;;
     [a-z]*) [ "$name" = install ] || for each in "$name" "lib$name"; do
-        printf 'Package: %s\nStatus: install ok installed\n\n' "$each" >> {root}/var/lib/dpkg/status
+        printf 'Package: %s\nStatus: install ok installed\nDepends: lib%s (>= 1) | none:any\n\n' \
+            "$each" "$each" >> {root}/var/lib/dpkg/status
         done
         printf 'Package: lib%s\nArchitecture: amd64\nAuto-Installed: 1\n\n' "$name" \
             >> {root}/var/lib/apt/extended_states ;;
@@ -249,22 +254,34 @@ def test_a_file_of_ours_goes_only_while_it_says_what_we_wrote(tmp_path: Path) ->
 
 
 def test_undo_removes_exactly_the_packages_that_came(tmp_path: Path) -> None:
-    """With what apt installed for them; what the user installed in the meantime stays."""
+    """With what apt installed for them; what was installed for others in the meantime stays."""
     here = with_apt(tmp_path, "bash")
+    (here.root / "kernel-comes").touch()  # while apt-get works
     step = {"id": "tmux", "look": {"package": ["bash", "tmux"]}}
     lessons = declare(tmp_path, step)
     setup = MachineSetup("tuning", machine=here, lessons=lessons)
 
     assert {"tmux": "done"} == run(setup), setup.steps
-    with (here.root / STATUS.lstrip("/")).open("a") as stream:
-        stream.write("Package: vim\nStatus: install ok installed\n\n")
     undoing = MachineSetup("tuning", machine=here, lessons=lessons)
-    assert undoing.removed_by_undo()[0].endswith(" dpkg libbash libtmux tmux")
+    assert undoing.removed_by_undo()[0].endswith(" dpkg libtmux tmux")
     assert "dpkg --purge" in undoing.removed_by_undo()[0]
     assert {"tmux": "undone"} == run(undoing, undo=True)
     (again,) = MachineSetup("tuning", machine=here, lessons=lessons).steps
     assert "todo" == again.state
-    assert "Package: vim" in (here.root / STATUS.lstrip("/")).read_text()
+    assert "Package: kernel" in (here.root / STATUS.lstrip("/")).read_text()
+
+
+def test_what_another_package_has_come_to_need_stays(tmp_path: Path) -> None:
+    """Not what was asked for by name: dpkg refuses to remove that, and says why."""
+    here = with_apt(tmp_path, "bash")
+    lessons = declare(tmp_path, {"id": "tmux", "look": {"package": "tmux"}})
+    run(MachineSetup("tuning", machine=here, lessons=lessons))
+    with (here.root / STATUS.lstrip("/")).open("a") as stream:
+        stream.write("Package: mine\nStatus: install ok installed\nPre-Depends: libtmux\n\n")
+    undoing = MachineSetup("tuning", machine=here, lessons=lessons)
+
+    assert undoing.removed_by_undo()[0].endswith(" dpkg tmux")
+    assert {"tmux": "undone"} == run(undoing, undo=True)
 
 
 def test_a_half_installed_package_is_brought_to_its_end_first(tmp_path: Path) -> None:
@@ -279,6 +296,12 @@ def test_a_half_installed_package_is_brought_to_its_end_first(tmp_path: Path) ->
     assert "todo" == broken.state
     assert not whole.command[2].startswith("dpkg --configure -a; ")
     assert broken.command[2].startswith("dpkg --configure -a; ")
+    status.write_text("Package: bash\nStatus: install ok installed\n\n")
+    journal = here.root / "var/lib/dpkg/updates/0001"
+    journal.parent.mkdir()
+    journal.touch()
+    (killed,) = MachineSetup("tuning", machine=here, lessons=lessons).steps
+    assert killed.command[2].startswith("dpkg --configure -a; ")
 
 
 def test_a_failed_step_does_not_stop_the_others_but_those_after_it(tmp_path: Path) -> None:

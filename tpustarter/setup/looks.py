@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from tpustarter.machine import host
-from tpustarter.setup import marked
+from tpustarter.setup import dpkg, marked
 from tpustarter.setup.settings import SETTINGS, Look
 
 _INSTALL = (
@@ -37,7 +37,6 @@ _PURGE = (
 )
 """It refuses, with 1, where another package has come to need one of these, which apt-get would
 remove as well. With 2 it says that another program holds the lock."""
-_DPKG, _MARKED_BY_APT = "/var/lib/dpkg/status", "/var/lib/apt/extended_states"
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -75,44 +74,32 @@ class Package(Kind):
 
     def look(self) -> Look:
         """Tell by dpkg's own list; what is installed before is remembered."""
-        packages = self._states()
+        packages = dpkg.read(self.machine)
         apt = shutil.which("apt-get", path=self.machine.env.get("PATH", os.defpath))
-        if not packages or apt is None:
+        if not packages.states or apt is None:
             return Look("blocked", "there is no `apt-get` here")
-        missing = [name for name in self.names if packages.get(name) != "installed"]
-        if not missing:
+        if {*self.names} <= {*packages.installed}:
             word = "is" if len(self.names) == 1 else "are"
             return Look("done", f"{' and '.join(self.names)} {word} installed")
-        return Look("todo", "", {"installed": self._installed()})
+        return Look("todo", "", {"installed": packages.installed})
 
     def command(self) -> tuple[str, ...]:
         """Return the installation, after what was interrupted is brought to its end."""
-        halves = {"unpacked", "half-installed", "half-configured", "triggers-pending"}
-        mend = "dpkg --configure -a; " if halves & {*self._states().values()} else ""
+        mend = "dpkg --configure -a; " * dpkg.read(self.machine).was_killed
         return ("sh", "-c", mend + _INSTALL, "apt-get", *self.names)
 
     def undo(self, before: Any) -> tuple[str, ...]:
-        """Return a command that refuses where something else has come to need them."""
+        """Return what removes those that came, but for what another package has come to need."""
         came = cast("dict[str, list[str]]", self.settled(before))["came"]
-        return ("sh", "-c", _PURGE, "dpkg", *came) if came else ()
+        words = dpkg.read(self.machine).removable(came, self.names)
+        return ("sh", "-c", _PURGE, "dpkg", *words) if words else ()
 
     def settled(self, before: Any) -> Any:
         """Return the packages that came: those named, and what apt installed for them."""
         told = cast("dict[str, list[str]]", before) if isinstance(before, dict) else {}
-        if "installed" not in told:
-            return {"came": told.get("came", list(self.names))}
-        came = {*self._installed()} - {*told["installed"]}
-        text = self.machine.text(_MARKED_BY_APT, _MAX_BYTES) or ""
-        by_apt = re.findall(r"(?m)^Package: (\S+)\n(?:Arch.*\n)?Auto-Installed: 1$", text)
-        return {"came": sorted(came & {*self.names, *by_apt})}
-
-    def _states(self) -> dict[str, str]:
-        text = self.machine.text(_DPKG, _MAX_BYTES) or ""
-        pairs = re.findall(r"(?m)^Package: (\S+)\nStatus: \S+ \S+ (\S+)$", text)
-        return dict(cast("list[tuple[str, str]]", pairs))
-
-    def _installed(self) -> list[str]:
-        return sorted(name for name, state in self._states().items() if state == "installed")
+        if "installed" in told:
+            return {"came": dpkg.read(self.machine).came(self.names, told["installed"])}
+        return {"came": told.get("came", list(self.names))}
 
 
 @dataclass(frozen=True)
