@@ -69,7 +69,9 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
     def body(self) -> Iterable[Widget]:
         """Return the explanation, empty at first, and the line below."""
         with VerticalScroll(id="page"):
-            yield Static("", id="explained")
+            explained = Static("", id="explained")
+            explained.border_title = "What is known of it"
+            yield explained
         yield Static("", id="headline")
 
     def on_mount(self) -> None:

@@ -15,9 +15,8 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import ExitCode, Problem, of_limit
-from tpustarter.terminal import visible
 from tpustarter.tui import settings
-from tpustarter.tui.lines import sentences
+from tpustarter.tui.lines import prose, sentences
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Heading, Keys, get_app, valid_keys
@@ -78,10 +77,9 @@ class Page(Screen[None]):
     def entitle(self, area: str, result: str) -> None:
         """Put what an area has come to into its frame."""
         # A whole frame parts its title from its corners, a rule does not.
-        title = (
-            visible(result) if self.size.width >= FRAMED or not result else f" {visible(result)} "
-        )
-        self.query_one(f"#{area}").border_title = Content(title)
+        title = prose(result)
+        parted = title if self.size.width >= FRAMED or not result else Content(" ") + title + " "
+        self.query_one(f"#{area}").border_title = parted
 
     def stop_work(self) -> bool:
         """End what runs; returns whether anything did. Comes back at once."""

@@ -77,7 +77,9 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         """Return the commands, the time line and the line below."""
         yield Static("", id="opening")
         with VerticalScroll(id="page"):
-            yield Static("", id="events")
+            events = Static("", id="events")
+            events.border_title = "What has happened"
+            yield events
         yield Static("", id="headline")
 
     def on_mount(self) -> None:

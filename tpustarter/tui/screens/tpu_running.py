@@ -176,6 +176,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             now = next((part for part in parts if part.label == marked), None)
             if now != before.get(marked or ""):
                 self._show_output()
+        self.entitle("rows", f"{len(parts)} worker{'s' * (len(parts) > 1)}" if parts else "")
         self.say(self._headline(parts))
 
     def _headline(self, parts: Sequence[Part]) -> str:
@@ -213,6 +214,8 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         details = self.query_one("#details")
         was_at_end = details.scroll_y >= details.max_scroll_y - 1
         self.show_details(Stack(self._output()))
+        label = self.query_one(Rows).chosen
+        self.entitle("details", f"output of {label}" if label else "")
         if was_at_end or not self.has_class("-details"):
             self.call_after_refresh(details.scroll_end, animate=False)
 

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from tpustarter.checking.selfcheck import Request
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging
+from tpustarter.tui.lines import Hanging, prose
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
 from tpustarter.tui.references import Reference
@@ -23,6 +23,12 @@ class Entry(Sheet):
 
     def __init__(self, name: str, meaning: str) -> None:
         super().__init__(visible(name), LessonText(plain_source(meaning)))
+
+
+WIDEST_LABEL = 22
+"""Columns of a word, to which shorter ones are filled up."""
+WIDE = 80
+"""Columns from which they are."""
 
 
 class Words(Page):
@@ -48,17 +54,23 @@ This is what the lesson refers to, and Enter follows the marked line:
         rows = self.query_one(Rows)
         self.set_focus(rows)
         rows.show(self._rows())
+        self.entitle("words", "what this lesson refers to")
 
     def _rows(self) -> Iterator[Row]:
-        kind = ""
+        kind, widths = "", dict[str, int]()
+        most = WIDEST_LABEL if self.tutor.size.width >= WIDE else 0
+        for reference in self._references.values():
+            width = min(len(visible(reference.target)), most)
+            widths[reference.kind] = max(width, widths.get(reference.kind, 0))
         for number, reference in self._references.items():
             if reference.kind != kind:
                 if kind:
                     yield Row(None, "")
                 kind = reference.kind
                 yield Row(None, Content.styled(kind, "bold"))
-            label = Content.styled(f"  {visible(reference.target)}  ", "bold")
-            yield Row(number, Hanging(label, visible(" ".join(reference.text.split()))))
+            target = visible(reference.target)
+            label = Content.styled(f"  {target:<{widths[kind]}}  ", "bold")
+            yield Row(number, Hanging(label, prose(" ".join(reference.text.split()))))
 
     @on(Rows.OptionSelected)
     def follow(self, event: Rows.OptionSelected) -> None:
