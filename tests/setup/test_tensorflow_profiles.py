@@ -50,6 +50,19 @@ def test_the_plan_installs_what_fits_together(
     assert not setup.folder.exists()
 
 
+def test_nothing_is_downloaded_for_a_tpu_that_has_no_tensorflow(tmp_path: Path) -> None:
+    """The plan stops at its first step, which names the road that is left; Keras's goes on."""
+    tools = {"uv": True, "python": True}
+    [python, *rest] = make(tmp_path, "tensorflow", tools=tools, generation="tpu7x", chips=4).steps
+    [keras, *_] = make(tmp_path, "keras").steps
+
+    assert "blocked" == python.state
+    assert "TensorFlow 2.20.0 does not run on TPU7x" in python.note
+    assert "tpustarter setup keras" in python.note
+    assert {"blocked", "todo"} >= {step.state for step in rest}
+    assert "done" == keras.state
+
+
 @pytest.mark.parametrize("profile", ["tensorflow", "keras"])
 def test_what_set_up_and_the_engine_know_of_a_framework_is_the_same(profile: str) -> None:
     """The profile of a framework, and what it installs, stand in two tables."""

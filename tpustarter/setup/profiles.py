@@ -5,7 +5,8 @@ The steps of a profile are in the header of a lesson; how to prove one is in `pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tpustarter.checking import environments
 from tpustarter.problem import ExitCode, Problem
@@ -40,6 +41,8 @@ class Profile:
     """Pythons it can be made with, the preferred one first."""
     system: str | None = None
     """The one system it can be made on, as `uname -sm` tells."""
+    not_on: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Generations of TPUs on which it computes nothing, each with what to do instead."""
     framework: str | None = None
     """The framework that `--framework` names to use it; null where nothing needs to be said."""
 
@@ -141,6 +144,7 @@ PROFILES = {
             supports="TensorFlow 2.20.0",
             versions=("3.12", "3.11", "3.13", "3.10"),
             system="Linux x86_64",
+            not_on={"tpu7x": "run `tpustarter setup keras`, for Keras 3 on JAX, which does"},
             framework="tensorflow",
         ),
         Profile(

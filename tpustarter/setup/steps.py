@@ -19,6 +19,7 @@ from tpustarter import content, locations
 from tpustarter.checking import environments, interpreters
 from tpustarter.content import Lesson
 from tpustarter.machine import host
+from tpustarter.machine.generations import Generation
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup import environment, servers
 from tpustarter.setup.profiles import SIZES, Profile
@@ -66,6 +67,8 @@ class Facts:
     home: Path
     system: str
     """System and processor, as `uname -sm` tells."""
+    generation: Generation | None
+    """Of the TPU in this machine."""
     occupied: str | None
     """Why the environment may not be made there."""
     half_made: bool
@@ -157,6 +160,7 @@ def look(
         folder=folder,
         home=home,
         system=" ".join((os.uname().sysname, os.uname().machine)),
+        generation=host.generation(machine),
         occupied=None if complete else environment.occupied(folder, short),
         half_made=bool(marker) and not complete and environment.is_filled(folder),
         uv=find_uv(machine.env, home, own),
@@ -334,6 +338,8 @@ def _python_state(facts: Facts) -> tuple[State, str]:
             "blocked",
             f"this machine is {facts.system}, and {wheels} exists only for {profile.system}",
         )
+    if facts.generation and (instead := profile.not_on.get(facts.generation.name)):
+        return "blocked", f"{profile.supports} does not run on {facts.generation.title}\n{instead}"
     if facts.version:
         return "done", f"Python {facts.version} is in {facts.shown}"
     if facts.python:
