@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = ("byobu", "mosh-server", "zsh")
-LOCK = Path("/tmp/tpustarter-tests-of-packages.lock")  # noqa: S108 -- for every user of this machine
+LOCK = Path("/tmp/tpustarter-tests-of-packages.lock")
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0

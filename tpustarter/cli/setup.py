@@ -18,7 +18,7 @@ from tpustarter.cli.endings import (
 from tpustarter.cli.saying import say
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup.machine_setup import MachineSetup
-from tpustarter.setup.profiles import MACHINE
+from tpustarter.setup.profiles import MACHINE, PROFILES
 from tpustarter.setup.run import SCHEMA, Event, Setup, StepEnded, StepOutput, StepStarted
 from tpustarter.setup.steps import Step
 from tpustarter.setup.values import pairs
@@ -29,7 +29,28 @@ _WORDS = {"failed": "FAIL", "blocked": "BLOCKED", "running": "run", "manual": "y
 _COLOURS = {"done": "green", "failed": "red", "blocked": "magenta", "running": "cyan"}
 
 
-@click.command(epilog="Example: tpustarter setup jax --yes")
+_PROFILES = "\n".join(
+    f"  {one.name:<12} {one.meaning}" + " [default]" * (one.name == "jax")
+    for one in (*PROFILES.values(), *MACHINE.values())
+)
+_HELP = f"""Make an environment for one purpose, or set up the machine, and prove that it works.
+
+\b
+PROFILE is one of:
+{_PROFILES}
+
+You see the plan first, with the reason for every command and what it changes. A run skips the steps
+that are done, so after an interruption it continues where it stopped. From
+`{next(iter(MACHINE))}` on they change the machine: what needs administrator rights there is run
+with --root.
+"""
+
+
+@click.command(
+    help=_HELP,
+    short_help="Make an environment or set up the machine, and prove it.",
+    epilog="Example: tpustarter setup jax --yes",
+)
 @click.argument("profile", default="jax")
 @click.option("--yes", is_flag=True, help="Run the plan. Without this option, it is only shown.")
 @click.option("--dry-run", is_flag=True, help="Only show the plan, even with --yes.")
@@ -69,29 +90,7 @@ def setup(
     root: bool,
     as_json: bool,
 ) -> None:
-    """Make an environment for one purpose, or set up the machine, and prove that it works.
-
-    \b
-    PROFILE is one of:
-      jax          the newest JAX, for checks, lessons and your programs [default]
-      rehearse     the TPU compiler, for `tpustarter rehearse`
-      pytorch-xla  PyTorch/XLA 2.9.0, its last release
-      torchtpu     TorchTPU 0.2.0, which succeeds PyTorch/XLA
-      tensorflow   TensorFlow 2.20.0, the last with support for TPUs
-      keras        Keras 3 on JAX, where TensorFlow programs can go on
-      jupyter      notebooks with JAX, for a browser here or elsewhere
-      colab        notebooks on Colab's page, computed by this machine
-      profiler     XProf in TensorBoard, which shows traces in a browser
-      editor       terminals and editors that outlive a bad connection
-      tuning       settings of this machine with which TPU programs start sooner
-      nfs-server   a folder of this machine, shared with others over NFS
-      nfs-client   a folder that another machine shares over NFS
-
-    You see the plan first, with the reason for every command and what it changes.
-    A run skips the steps that are done, so after an interruption it continues where it stopped.
-    From `editor` on they change the machine: what needs administrator rights there is run with
-    --root.
-    """  # noqa: D301  click looks for the character itself
+    """Show a plan, carry it out, or put back what it changed."""
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         plan = _plan(profile.lower(), folder, told, only, root=root)
         command = _typed(plan, folder, told, only)
