@@ -263,6 +263,6 @@ def test_a_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> Non
         async with app_of(cloud, tmp_path, size=(60, 30)) as pilot:
             seen = await press(pilot, "u", "enter")
             assert "slice    64 hosts with 4 chips each, topology 16x16" in seen
-            assert "workers 48-63  [######## ########]  16 ready\n" in seen
+            assert "workers 48-63  [■■■■■■■■ ■■■■■■■■]  16 ready\n" in seen
 
     run(journey)
