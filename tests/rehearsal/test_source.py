@@ -185,3 +185,17 @@ def test_only_programs_of_jax_are_shown_and_no_file_costs_the_others(tmp_path: P
 
     assert ["train.py"] == [one.path.name for one in source.programs_in(tmp_path)]
     assert [] == source.programs_in(tmp_path / "none")
+
+
+def test_a_script_that_imports_ones_own_model_is_offered_as_a_script(tmp_path: Path) -> None:
+    """It names neither JAX nor jit, and is what most people run."""
+    (tmp_path / "model.py").write_text("import jax\n\n\n@jax.jit\ndef step(x):\n    return x\n")
+    (tmp_path / "train.py").write_text("import model\n\nfor _ in range(3):\n    model.step(1.0)\n")
+    (tmp_path / "tools.py").write_text(
+        "import model\n\n\ndef main():\n    return model.step(1.0)\n"
+    )
+    sources = source.programs_in(tmp_path)
+
+    assert ["model.py", "train.py"] == [one.path.name for one in sources]
+    assert ["tpustarter rehearse --script train.py"] == suggestions.offers(sources[1], "train.py")
+    assert (("model.py:step", "f32[1024,1024]"), ("train.py",)) == suggestions.own_words(sources)

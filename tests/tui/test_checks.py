@@ -149,6 +149,25 @@ def test_while_checks_run_a_bar_says_how_far_they_are_and_what_went_wrong(tmp_pa
     run(journey)
 
 
+def test_what_a_stop_has_kept_from_running_is_one_row_that_a_key_runs(tmp_path: Path) -> None:
+    """Many checks were stopped before their turn; none of them says anything of its own."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
+            more_passes(tmp_path)
+            await pilot.press("c")
+            await until(pilot, lambda: "RUN " in on_screen(pilot.app))
+            await press(pilot, "x")
+            assert ["NOT RUN", "NOT RUN"] == rows_of(on_screen(pilot.app))
+            assert "5 checks, because the run was stopped" in on_screen(pilot.app)
+            seen = await press(pilot, "end")
+            assert "a again" in seen
+            seen = await press(pilot, "a")
+            assert "5 checks again: 5 of 5 claims hold" in seen
+
+    run(journey)
+
+
 @pytest.mark.parametrize(
     ("statuses", "said"),
     [

@@ -61,7 +61,7 @@ async def rehearsing(
     app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settle(pilot)
-        await press(pilot, "r")
+        await press(pilot, "r", "a", "down", "down")
         yield pilot
     app.live.release()
 
@@ -271,6 +271,29 @@ def test_nothing_starts_without_a_program_or_without_a_tpu(tmp_path: Path, stub:
             seen = await press(pilot, "a", "tab", "a", "a", "enter", "r")
             assert "Choose at least one TPU" in seen
             assert isinstance(pilot.app.screen, Rehearse)
+
+    run(journey)
+
+
+def test_nothing_is_chosen_at_first_and_ones_own_program_is_offered(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Enter on the marked line shows the function found here, with shapes to change, unquoted."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.py").write_text(f"import jax\n\n\n@jax.jit\n{FINE}")
+    monkeypatch.chdir(tmp_path / "mine")
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            seen = await press(pilot, "a", "up", "up")
+            assert "[ ] jax.compiles" in seen
+            assert "or a for all checks" in " ".join(seen.split())
+            seen = await press(pilot, "enter")
+            assert "model.py:fine f32[1024,1024] " in seen
+            assert "This was found in your folder" in seen
+            await press(pilot, *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
+            seen = await press(pilot, "space", "space")
+            assert "model.py:fine f32[8,1024] " in seen  # one goes on where it was left
 
     run(journey)
 

@@ -128,6 +128,19 @@ def test_a_key_runs_everything_down_to_a_block_anew(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_at_the_end_the_key_runs_the_whole_lesson(tmp_path: Path) -> None:
+    """With no block in sight, down to here means down to the last one above."""
+    text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": text}) as pilot:
+            await press(pilot, "enter", "end", "a")
+            seen = await press(pilot, "end")
+            assert "2 of 2 blocks" in seen
+
+    run(journey)
+
+
 def test_ctrl_c_stops_what_runs_and_the_app_stays(tmp_path: Path) -> None:
     """Also while one types into the block, and also from a screen above."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -102,13 +103,27 @@ def read(path: Path) -> Source | None:
 
 
 def programs_in(folder: Path) -> list[Source]:
-    """Return the files of a folder that look like programs of JAX and define or do something."""
+    """Return the files of a folder that look like programs of JAX and define or do something.
+
+    A script that imports such a file is one too, and jits what that jits.
+    """
     try:
         paths = sorted(islice((p for p in folder.glob("*.py") if p.is_file()), MOST_FILES))
     except OSError:
         return []
-    sources = (read(path) for path in paths)
-    return [one for one in sources if one and one.uses_jax and (one.functions or one.runs)]
+    sources = [one for path in paths if (one := read(path))]
+    of_jax = {one.path.stem: one for one in sources if one.uses_jax}
+    return [one for one in map(partial(_with_own, of_jax=of_jax), sources)
+            if one.uses_jax and (one.functions or one.runs)]  # fmt: skip
+
+
+def _with_own(script: Source, of_jax: Mapping[str, Source]) -> Source:
+    """Return a script with what the files do that it imports from its own folder."""
+    own = [of_jax[name] for name in script.imports & of_jax.keys()]
+    if not (own and script.runs):
+        return script
+    imports = script.imports.union(*(one.imports for one in own))
+    return replace(script, imports=imports, jits=script.jits or any(one.jits for one in own))
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterator[Listed]:

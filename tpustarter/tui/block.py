@@ -68,6 +68,8 @@ class BlockView(Vertical, can_focus=True):
         """Whether the lesson has other code by now than the one that was changed."""
         self._editor: Editor | None = None
         self._typed_at: Selection | None = None
+        self.was_left = False
+        """Whether the learner has left its gap as it was: reading on leads past it."""
         """Where the learner typed last."""
         self._executed_code = ""
         """The code that `result` tells of."""
@@ -152,6 +154,7 @@ class BlockView(Vertical, can_focus=True):
         editor.selection = self._typed_at or place or end
         await self.mount(editor, before=0)
         self.screen.set_focus(editor)
+        self.was_left = False
         self._show_status()
 
     def show_typed(self) -> None:
@@ -164,6 +167,7 @@ class BlockView(Vertical, can_focus=True):
         if self._editor:
             self._edited = self._editor.text
             self._typed_at = self._editor.selection
+            self.was_left = self.has_gap
             self._close(self._editor)
 
     def reset(self) -> None:
@@ -275,12 +279,12 @@ class BlockView(Vertical, can_focus=True):
         is_answer = self.block.is_try or self.is_edited
         return result.status == "error" or (result.status == "fail" and not is_answer)
 
-    def follow(self, *, has_run: bool) -> None:
-        """Say whether the names it made are still there."""
-        gone = self._made_names and not has_run
-        if gone != self._is_gone:
-            self._is_gone = gone
+    def follow(self, *, has_run: bool) -> bool:
+        """Say whether the names it made are still there; returns whether that is another now."""
+        was_gone, self._is_gone = self._is_gone, self._made_names and not has_run
+        if self._is_gone != was_gone:
             self._show_status()
+        return self._is_gone != was_gone
 
     @property
     def _made_names(self) -> bool:

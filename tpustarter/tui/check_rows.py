@@ -26,7 +26,7 @@ WORDS = {
     "fail": "FAIL", "error": "ERROR", "notrun": "NOT RUN", "warn": "WARN", "pass": "PASS",
     "skip": "skip",
 }  # fmt: skip
-PASSED, SKIPPED, WAITING = "passed", "skipped", "waiting"
+PASSED, SKIPPED, WAITING, STOPPED = "passed", "skipped", "waiting", "stopped"
 """Ids of the rows that stand for many; no check has such an id, for there is no dot in it."""
 RUNNING = WORST_FIRST.index("warn"), True
 """Where the check that runs stands: below what needs attention, above what holds."""
@@ -35,6 +35,7 @@ _WORDS_OF_MANY = {
     PASSED: ("pass", "claims hold"),
     SKIPPED: ("skip", "checks don't apply here"),
     WAITING: ("wait", "checks have not run yet"),
+    STOPPED: ("notrun", "checks, because the run was stopped"),
 }
 Folds = dict[str, list[Result] | list[Check]]
 """What is one row, by the id of that row: results, or checks that have not run."""
@@ -96,12 +97,17 @@ def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
     """Return what is one row, by the id of that row; few are named one by one."""
     passed: list[Result] = []
     skipped: list[Result] = []
+    stopped: list[Result] = []
     for result in results:
         if result.status == "pass":
             passed.append(result)
         elif result.status == "skip" and not without_verdict(result):
             skipped.append(result)
-    groups: Folds = {PASSED: passed, SKIPPED: skipped, WAITING: list(waiting)}
+        elif result.reason == "interrupted" and not result.seconds:
+            stopped.append(result)
+    groups: Folds = {
+        PASSED: passed, SKIPPED: skipped, WAITING: list(waiting), STOPPED: stopped,
+    }  # fmt: skip
     return {name: group for name, group in groups.items() if len(group) >= text.FOLDED_FROM}
 
 

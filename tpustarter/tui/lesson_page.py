@@ -100,6 +100,14 @@ class LessonPage(VerticalScroll):
         return next(iter([*unfinished, *in_sight]), self._last_view)
 
     @property
+    def here(self) -> BlockView | None:
+        """The block that the reader has come to: the marked one in sight, else the last above."""
+        marked = self.marked
+        if marked and self.is_in_sight(marked):
+            return marked
+        return next((view for view in self.views[::-1] if view.region.y < self.region.y), None)
+
+    @property
     def asked(self) -> QuestionView | None:
         """The question that a digit answers: the first one in sight that waits, else the first."""
         views = [view for view in self.query(QuestionView)
@@ -183,6 +191,17 @@ class LessonPage(VerticalScroll):
     def is_done(self) -> bool:
         """Whether the lesson is done."""
         return self._ending is not None and self._ending.is_done
+
+    def keep_place(self) -> None:
+        """Leave what is in sight where it is, while blocks above it change their height."""
+        top = self.scroll_offset.y
+        first = next((child for child in self.children if child.virtual_region.bottom > top), None)
+        if first:
+            self.call_after_refresh(self._return_to, first, first.virtual_region.y - top)
+
+    def _return_to(self, first: Widget, below_top: int) -> None:
+        place = first.virtual_region.y - below_top
+        self.scroll_to(y=place, animate=False, immediate=True)
 
     def look_at_end(self) -> None:
         """Say at the end what was done since; may be called in a worker."""

@@ -11,7 +11,7 @@ from tpustarter.tui.opened import Opened
 def of_enter(page: LessonPage) -> str:
     """Return what comes next: the marked block, its gap, the text below it, or the next lesson."""
     view = page.marked
-    if view is None or view.has_ended or not page.is_in_sight(view):
+    if view is None or view.has_ended or view.was_left or not page.is_in_sight(view):
         return "next lesson" if page.is_at_end else "read on"
     return "fill the gap" if view.has_gap else "run"
 

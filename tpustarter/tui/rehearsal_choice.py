@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from textual.content import Content
 
 from tpustarter.content import Check
 from tpustarter.machine.tpus import TOPOLOGIES
-from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import own_code
 from tpustarter.rehearsal.progress import about
 from tpustarter.rehearsal.run import EVERY_GENERATION, Request
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, prose
+from tpustarter.tui.own_program import OWN, SCRIPT, TypedProgram
 from tpustarter.tui.widgets import Row
 
-FUNCTION, SCRIPT = "function", "script"
 CHECK_S = 1.6
 """About how long the programs of one check are compiled for one TPU, on two cores."""
 NO_COMPILER = (
     "The TPU compiler is not installed here, and a rehearsal needs it. Press s, or run "
     "`tpustarter setup rehearse`: 400 MB to download, 1.2 GB on the disk."
 )
-OWN = {
-    FUNCTION: (
-        "a function in a file of mine",
-        "train.py:step f32[8192,8192] bf16[8192,512]",
-        "FILE.py:FUNCTION and the type of each argument; FILE.py alone calls its programs(devices)",
-    ),
-    SCRIPT: (
-        "a script of mine, on CPU devices",
-        "train.py --steps 2",
-        "the script, and the arguments it takes; what it passes to jax.jit is compiled as well",
-    ),
-}
-"""What can be rehearsed besides checks: its name, an example, and what is typed for it."""
 TPU_NAMES = tuple(topology.name for topology in TOPOLOGIES)
-
-
-@dataclass(frozen=True)
-class TypedProgram:
-    """What was typed for one of `OWN`, and names a file."""
-
-    kind: str
-    words: tuple[str, ...]
 
 
 @dataclass
@@ -57,20 +32,22 @@ class Choice:
     checks: Sequence[Check] = ()
     has_compiler: bool = True
     """Whether an environment with the TPU compiler was found; until it was looked for, too."""
-    excluded: set[str] = field(default_factory=set[str])
-    """Checks that are not wanted."""
+    wanted: set[str] = field(default_factory=set[str])
+    """Checks that are wanted."""
     tpus: set[str] = field(default_factory=lambda: set(EVERY_GENERATION))
     own_kind: str = ""
     """Which of `OWN` is wanted; empty where it is checks."""
     words: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """What was typed for each of `OWN`."""
+    found: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """What the files in this folder offer for each of `OWN`."""
 
     @property
     def chosen_checks(self) -> list[str]:
         """The checks that are chosen."""
         if self.own_kind:
             return []
-        return [check.id for check in self.checks if check.id not in self.excluded]
+        return [check.id for check in self.checks if check.id in self.wanted]
 
     @property
     def is_complete(self) -> bool:
@@ -85,9 +62,9 @@ class Choice:
     def turn(self, check: str) -> None:
         """Take a check in or out; the first one takes the place of what was typed."""
         if self.own_kind:
-            self.own_kind, self.excluded = "", {one.id for one in self.checks} - {check}
+            self.own_kind, self.wanted = "", {check}
         else:
-            self.excluded ^= {check}
+            self.wanted ^= {check}
 
     def turn_all(self, *, of_tpus: bool) -> None:
         """Take all of a list in, or none where all are."""
@@ -95,8 +72,8 @@ class Choice:
             self.tpus = set[str]() if self.tpus == {*TPU_NAMES} else {*TPU_NAMES}
             return
         names = {check.id for check in self.checks}
-        are_all = not self.own_kind and not self.excluded & names
-        self.own_kind, self.excluded = "", names if are_all else set[str]()
+        are_all = not self.own_kind and names <= self.wanted
+        self.own_kind, self.wanted = "", set[str]() if are_all else names
 
     def request(self, python: str | None) -> Request:
         """Return what is asked for; the learner's own program runs in this Python."""
@@ -127,6 +104,12 @@ class Choice:
             text = f"{topology.name:<8}{devices} {topology.hbm_gib_per_device:>6.2f} GiB"
             yield _box_row(topology.name, text, chosen=topology.name in self.tpus)
 
+    def how_to_type(self, kind: str) -> str:
+        """Return what is typed for one of `OWN`, and that something stands there already."""
+        is_found = self.found.get(kind) and kind not in self.words
+        found = "This was found in your folder, so change it as you need. " if is_found else ""
+        return f"{found}Type {OWN[kind][2]}."
+
     def headline(self) -> str:
         """Return what the choice comes to, in a sentence."""
         count = len(self.chosen_checks)
@@ -134,7 +117,10 @@ class Choice:
         if not self.has_compiler:
             return NO_COMPILER
         if not (self.own_kind or count):
-            return "Choose at least one program: press Space to select the marked line."
+            return (
+                "Choose at least one program: press Space to select the marked line, or a for all "
+                "checks."
+            )
         if not self.tpus:
             return (
                 "Choose at least one TPU: press Tab to go to their list, and Space to select one."
@@ -159,29 +145,6 @@ class Choice:
                 yield Hanging("command  ", f"tpustarter rehearse {visible(name)}")
         if name in TPU_NAMES:
             yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
-
-
-def read_words(kind: str, typed: str) -> tuple[str, ...]:
-    """Return the words typed for a function or a script; raises Problem where they name none."""
-    try:
-        words = tuple(shlex.split(typed))
-    except ValueError as error:
-        raise Problem(
-            f"a quotation mark is not closed in `{typed}`", code=ExitCode.USAGE
-        ) from error
-    example = OWN[kind][1]
-    if not words:
-        raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
-    if kind == SCRIPT:
-        if not Path(words[0]).expanduser().is_file():
-            raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
-    elif own_code.is_code(words[0]):
-        words = tuple(word for word in words if word != "--arg")  # as the command has it
-        own_code.read(words[0], words[1:])
-    else:
-        raise Problem(f"found `{words[0]}`, expected `FILE.py:FUNCTION`",
-                      hint=f"for example `{example}`", code=ExitCode.USAGE)  # fmt: skip
-    return words
 
 
 def _box_row(name: str, text: str, *, chosen: bool) -> Row:

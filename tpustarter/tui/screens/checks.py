@@ -24,7 +24,7 @@ from tpustarter.terminal import visible
 from tpustarter.tui import check_rows, failed
 from tpustarter.tui.check_details import details
 from tpustarter.tui.check_list import CheckList
-from tpustarter.tui.check_rows import WORST_FIRST
+from tpustarter.tui.check_rows import STOPPED, WORDS, WORST_FIRST
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import CHECKS, Arrived, Inbox, feed
 from tpustarter.tui.plain import plain
@@ -162,7 +162,8 @@ list, or beside it in a wide window.
         self._list.end(run)
         line = headline(run) if run.results else ""
         if self._request.ids != tuple(run.ids) and line:
-            line = f"{', '.join(run.ids)} again: {line}"
+            which = ", ".join(run.ids) if len(run.ids) < 4 else f"{len(run.ids)} checks"
+            line = f"{which} again: {line}"
         if line and (hint := self._what_to_press(run)) and self.size.height >= LOW:
             line = f"{line}\n{hint}"
         self.say(line)
@@ -174,7 +175,9 @@ list, or beside it in a wide window.
             return f"Press f to see why {visible(worst.id)} has failed."
         if worst.status == "warn":
             return f"Press o for the lesson on {visible(worst.id)}." if worst.lesson else ""
-        return "Press Esc to go on where you were." if not run.stopped_by else ""
+        if run.stopped_by:
+            return "Press a to run again what is marked."
+        return "Press Esc to go on where you were."
 
     def _tick(self) -> None:
         """Say what is waited for; runs only while checks do."""
@@ -209,7 +212,9 @@ list, or beside it in a wide window.
 
     def _show_details(self) -> None:
         result, chosen = self._marked_result(), self.query_one(Rows).chosen or ""
-        self.entitle("details", f"{result.id}: {result.status}" if result else chosen)
+        self.entitle(
+            "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
+        )
         if group := self._list.folds().get(chosen):
             self.show_details(Stack(check_rows.details(chosen, group)))
         elif result is None:
@@ -301,10 +306,16 @@ list, or beside it in a wide window.
         return check.lesson if check else ""
 
     def action_again(self) -> None:
-        """Run the marked check once more."""
-        chosen = self.query_one(Rows).chosen
-        if chosen in self._list.checks and not self._is_busy:
-            self._start(Request(ids=(chosen,), devices=self._request.devices))
+        """Run the marked check once more, or the marked row of those that were stopped."""
+        if ids := self._again():
+            self._start(Request(ids=ids, devices=self._request.devices))
+
+    def _again(self) -> tuple[str, ...]:
+        """Return what can be run again; empty while something runs."""
+        chosen = self.query_one(Rows).chosen or ""
+        stopped = self._list.folds().get(STOPPED, ()) if chosen == STOPPED else ()
+        ids = [chosen] if chosen in self._list.checks else [one.id for one in stopped]
+        return () if self._is_busy else tuple(ids)
 
     def stop_work(self) -> bool:
         """Stop the run."""
@@ -336,7 +347,7 @@ list, or beside it in a wide window.
         if action == "back" and self._shows_log:
             return True
         if action == "again":
-            return not self._is_busy and self.query_one(Rows).chosen in self._list.checks
+            return bool(self._again())
         if action == "list_all":
             return bool(self._list.folds())
         if action == "lesson":

@@ -210,8 +210,10 @@ class Reader(Page):
         self._run(anew=True)
 
     def _run(self, *, anew: bool = False, goes_on: bool = False) -> None:
-        view = self._chosen() if self._opened and not self._player.turn else None
-        if view is None or self._opened is None:
+        if self._opened is None or self._player.turn:
+            return
+        view = (self._page.here if anew else None) or self._chosen()
+        if view is None:
             return
         self._goes_on = goes_on
         # Later it would look as if the reader had scrolled away from what the block prints.
@@ -246,8 +248,10 @@ class Reader(Page):
 
     def _follow_process(self) -> None:
         """Say of which blocks the names are gone."""
-        for view in self._page.views:
-            view.follow(has_run=self.tutor.live.has_run(view.block.id))
+        live = self.tutor.live
+        changed = [view.follow(has_run=live.has_run(view.block.id)) for view in self._page.views]
+        if any(changed) and self._player.turn is None:
+            self._page.keep_place()
 
     @property
     def can_stop(self) -> bool:

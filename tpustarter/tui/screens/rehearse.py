@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
@@ -16,9 +16,11 @@ from textual.widgets import Input, Static
 from tpustarter import content
 from tpustarter.content import Check
 from tpustarter.rehearsal import compiler
+from tpustarter.tui import own_program
 from tpustarter.tui.lines import Stack, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
-from tpustarter.tui.rehearsal_choice import OWN, TPU_NAMES, Choice, TypedProgram, read_words
+from tpustarter.tui.own_program import FUNCTION, OWN, OwnLine, TypedProgram
+from tpustarter.tui.rehearsal_choice import TPU_NAMES, Choice
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
 from tpustarter.tui.widgets import Rows
@@ -35,6 +37,8 @@ class Available:
 
     checks: list[Check]
     has_compiler: bool
+    own: dict[str, tuple[str, ...]]
+    """What the files in this folder offer for each of `OWN`."""
 
 
 class ChoiceRows(Rows):
@@ -43,14 +47,6 @@ class ChoiceRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "screen.choose", "choose", key_display="Space", tooltip="in or out"),
         Binding("enter", "select", show=False),
-    ]
-
-
-class OwnLine(Input):
-    """Where a file of the learner's is typed."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "choose it", key_display="Enter", tooltip="the file typed"),
     ]
 
 
@@ -91,7 +87,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def body(self) -> Iterable[Widget]:
         """Return a line to type a file, both lists, what is marked, and what they come to."""
-        line = OwnLine(id="search")
+        line = OwnLine()
         line.border_title = "your program"
         line.cursor_blink = False
         line.display = False
@@ -117,15 +113,16 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         checks = content.read_checks(self.tutor.checks)
         programs = [check for check in checks if check.has_programs]
         has_compiler = compiler.is_here(self.tutor.machine)
-        self.post_message(Looked(Available(programs, has_compiler=has_compiler)))
+        own = own_program.found_in(Path.cwd())
+        self.post_message(Looked(Available(programs, has_compiler=has_compiler, own=own)))
 
     def on_looked(self, message: Looked) -> None:
         """Show the checks, or take what was typed."""
         if isinstance(message.what, Available):
-            choice, checks = self._choice, message.what.checks
-            mark = checks[0].id if checks and not choice.checks else None
-            choice.checks, choice.has_compiler = checks, message.what.has_compiler
-            self._show(mark)
+            choice, is_first = self._choice, not self._choice.checks
+            choice.checks, choice.has_compiler = message.what.checks, message.what.has_compiler
+            choice.found = message.what.own
+            self._show(FUNCTION if is_first else None)
         elif isinstance(message.what, TypedProgram):
             self._take(message.what)
 
@@ -142,7 +139,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.entitle("programs", f"{count} chosen")
         self.entitle("tpus", f"{len(choice.tpus)} of {len(TPU_NAMES)} chosen")
         is_typed = self.query_one(OwnLine).display
-        line = f"Type {OWN[self._typing][2]}." if is_typed else choice.headline()
+        line = choice.how_to_type(self._typing) if is_typed else choice.headline()
         self.query_one("#headline", Static).update(typed(prose(line)))
         self.refresh_bindings()
 
@@ -190,7 +187,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._typing = kind
         line = self.query_one(OwnLine)
         line.placeholder = OWN[kind][1]
-        line.value = shlex.join(self._choice.words.get(kind, ()))
+        words = self._choice.words.get(kind) or self._choice.found.get(kind, ())
+        line.value = own_program.typed(words)
         line.display = True
         self.set_focus(line)
         line.cursor_position = len(line.value)
@@ -203,7 +201,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
     def _read(self, kind: str, typed: str) -> None:
-        self.post_message(Looked(TypedProgram(kind, read_words(kind, typed))))
+        self.post_message(Looked(TypedProgram(kind, own_program.read_words(kind, typed))))
 
     def action_start(self) -> None:
         """Compile what is chosen."""
