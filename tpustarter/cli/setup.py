@@ -94,12 +94,7 @@ def setup(
     with json_even_if_it_breaks(SCHEMA, wanted=as_json):
         plan = _plan(profile.lower(), folder, told, only, root=root)
         command = _typed(plan, folder, told, only)
-        if yes and not dry_run:
-            texts = _run(plan, command, undo=undo)
-        else:
-            describe = _describe_undo if undo else _describe_plan
-            texts = iter(["\n".join(describe(plan, command))])
-        for text in texts:
+        for text in _texts(plan, command, undo=undo, runs=yes and not dry_run):
             if text and not as_json:
                 say(text)
         if as_json:
@@ -108,6 +103,14 @@ def setup(
         reason = _explain_exit(plan, command + " --undo" * undo)
         click.echo(f"exit {plan.exit_code}: {reason}", err=True)
     sys.exit(plan.exit_code)
+
+
+def _texts(plan: Setup, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
+    """Yield what there is to say: of a run as it happens, of a plan all at once."""
+    if runs:
+        yield from _run(plan, command, undo=undo)
+    else:
+        yield "\n".join((_describe_undo if undo else _describe_plan)(plan, command))
 
 
 def _plan(

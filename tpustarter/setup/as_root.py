@@ -6,11 +6,14 @@ one, `sudo tpustarter setup ...` does the same, for then this program is root al
 
 from __future__ import annotations
 
+import getpass
 import os
 import shlex
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
+
+from tpustarter import locations
 
 NEED = "root"
 """What a step says that it needs."""
@@ -20,6 +23,15 @@ NOT_SEEN = "it needs root, and its command is not the one that you said yes to"
 
 Leave = bool | Collection[tuple[str, ...]]
 """Whether commands may run as root; or which commands may, each word for word."""
+
+
+def user() -> str:
+    """Return the name of the person this is done for: under sudo, of the one who called it."""
+    if caller := locations.caller():
+        import pwd
+
+        return pwd.getpwuid(caller[0]).pw_name
+    return getpass.getuser()
 
 
 def prefix(needs: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ alone. A step runs as root only where it needs that, and where `root` says that 
 
 from __future__ import annotations
 
-import getpass
 import os
 import shutil
 import sys
@@ -18,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from tpustarter import locations
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.command import Lines
@@ -204,26 +202,20 @@ class MachineSetup(Setup):
             log = self._open_log()
             self._changes.store(PROVED, {})
             try:
-                needed: dict[str, str] = {}
+                needed: dict[str, str] = {}  # by what could not be put back
                 for index, step in reversed(list(enumerate(self.steps))):
                     if step.id not in self._to_put_back() or self._stopped:
                         continue
                     began = time.monotonic()
-                    if step.id in needed:
-                        note = f"`{needed[step.id]}` needs it, and could not be put back"
-                        ended = self._update_step(index, "blocked", note)
-                        needed |= dict.fromkeys(self._after[step.id], step.id)
-                        yield StepEnded(ended, 0.0, (), self.log)
-                        continue
                     undoing = replace(step, command=self._undo_words(step))
-                    failure = yield from self._put_back_one(undoing, log, lock)
+                    failure = yield from self._put_back_one(undoing, log, lock, needed)
                     end, note = failure or ("undone", "")
                     if failure:
                         needed |= dict.fromkeys(self._after[step.id], step.id)
                     else:
                         self._changes.forget(step.id)
                     ended = self._update_step(index, end, note)
-                    tail = tuple(log.last) if failure else ()
+                    tail = tuple(log.last) if end == "failed" else ()
                     yield StepEnded(ended, time.monotonic() - began, tail, self.log)
             finally:
                 log.close()
@@ -231,9 +223,11 @@ class MachineSetup(Setup):
                 self._changes.forget_all()
 
     def _put_back_one(
-        self, undoing: Step, log: Lines, lock: int
+        self, undoing: Step, log: Lines, lock: int, needed: Mapping[str, str]
     ) -> Generator[Event, None, tuple[State, str] | None]:
         """Put back what one step changed; returns None when that ended well."""
+        if above := needed.get(undoing.id):
+            return "blocked", f"`{above}` needs it, and could not be put back"
         if reason := self._forbidden(undoing):
             return "blocked", reason
         failure = yield from self._run_command(undoing, log, lock)
@@ -293,7 +287,7 @@ class MachineSetup(Setup):
         told = {one.name: self._chosen[one.name] or one.placeholder for one in self._values}
         home = str(steps.home_of(self._machine))
         self._texts = {
-            "home": home, "user": _user(), "python": sys.executable,
+            "home": home, "user": as_root.user(), "python": sys.executable,
             "programs": str(servers.PROGRAMS), **told,
         }  # fmt: skip
 
@@ -402,12 +396,3 @@ class MachineSetup(Setup):
             if not is_as_before and self._way_back_of(step_id):
                 ids.append(step_id)
         return ids
-
-
-def _user() -> str:
-    """Return the name of the person this is done for."""
-    if caller := locations.caller():
-        import pwd
-
-        return pwd.getpwuid(caller[0]).pw_name
-    return getpass.getuser()
