@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.setup.test_machine_setup import declare, machine, run
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.setup import marked, settings
+from tpustarter.setup import marked, profiles, settings, steps
 from tpustarter.setup.machine_setup import MachineSetup
 
 RELEASE = "/proc/sys/kernel/osrelease"
@@ -107,6 +109,36 @@ def test_a_step_after_one_that_cannot_be_done_cannot_be_done(tmp_path: Path) -> 
     assert {"blocked"} == {step.state for step in setup.steps}
     assert "6.8.0-gcp" in setup.steps[0].note
     assert {"blocked"} == {*run(setup).values()}
+
+
+@pytest.mark.parametrize(
+    ("exports", "is_removed"),
+    [
+        (None, True),
+        ("", True),
+        ("# of the package\n\n", True),
+        ("/srv/mine 10.0.0.0/8(ro)\n", False),
+    ],
+)
+def test_a_server_that_shares_other_folders_stays(
+    exports: str | None, is_removed: bool, tmp_path: Path
+) -> None:
+    """To purge the package would delete the list in which somebody named them."""
+    path = tmp_path / "exports"
+    if exports is not None:
+        path.write_text(exports)
+    steps = steps_of_lesson("nfs-server")
+    (_, _, script, *_) = next(step["undo"] for step in steps if step["id"] == "package")
+    words = ["sh", "-c", script.replace("/etc/exports", str(path)), "sh", "echo", "purged"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert (0 if is_removed else 1) == ended.returncode
+    assert is_removed == (ended.stdout == "purged\n")
+
+
+def steps_of_lesson(profile: str) -> list[dict[str, Any]]:
+    """Return the steps of a profile as the lesson declares them."""
+    return steps.lesson_of(profiles.named(profile)).header["setups"][profile]
 
 
 def chain(tmp_path: Path) -> tuple[host.Machine, Path, Path]:
