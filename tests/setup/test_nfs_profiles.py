@@ -141,6 +141,18 @@ def steps_of_lesson(profile: str) -> list[dict[str, Any]]:
     return steps.lesson_of(profiles.named(profile)).header["setups"][profile]
 
 
+@pytest.mark.parametrize("threads", ["0", "8"])
+def test_a_stopped_server_shares_nothing_that_undo_would_have_to_end(
+    threads: str, tmp_path: Path
+) -> None:
+    """It has no list then, and `exportfs -u` would fail."""
+    files = {"/etc/exports": SHARED, "/proc/fs/nfsd/threads": threads}
+    seen = settings.SETTINGS["nfs-shared"](machine(tmp_path, files))
+
+    assert seen
+    assert "not shared" == seen.before
+
+
 def chain(tmp_path: Path) -> tuple[host.Machine, Path, Path]:
     """Return a machine, lessons whose second step needs the first, and where both write."""
     here = machine(tmp_path)

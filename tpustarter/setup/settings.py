@@ -100,11 +100,13 @@ def _nfs_shared(machine: host.Machine) -> Look:
     lines = _shared_lines(machine)
     if not lines:
         return Look("todo", "", "not shared")
-    if (machine.text("/proc/fs/nfsd/threads") or "0") == "0":
-        return Look("blocked", "no NFS server runs: `sudo systemctl start nfs-server` starts it")
     share, clients = lines[0].partition("(")[0].split()
-    exported = machine.text("/var/lib/nfs/etab", _MAX_BYTES) or ""
-    if any(line.startswith(f"{share}\t{clients}(") for line in exported.splitlines()):
+    exported = (machine.text("/var/lib/nfs/etab", _MAX_BYTES) or "").splitlines()
+    is_exported = any(line.startswith(f"{share}\t{clients}(") for line in exported)
+    if (machine.text("/proc/fs/nfsd/threads") or "0") == "0":
+        note = "no NFS server runs: `sudo systemctl start nfs-server` starts it"
+        return Look("blocked", note, "" if is_exported else "not shared")
+    if is_exported:
         return Look("done", f"`{share}` can be mounted from {clients}")
     return Look("todo", "", "not shared")
 
