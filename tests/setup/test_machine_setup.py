@@ -277,7 +277,11 @@ def test_what_another_package_has_come_to_need_stays(tmp_path: Path) -> None:
     lessons = declare(tmp_path, {"id": "tmux", "look": {"package": "tmux"}})
     run(MachineSetup("tuning", machine=here, lessons=lessons))
     with (here.root / STATUS.lstrip("/")).open("a") as stream:
-        stream.write("Package: mine\nStatus: install ok installed\nPre-Depends: libtmux\n\n")
+        for name, needs in {"other": "bash | libtmux", "mine": "libtmux | none, bash"}.items():
+            undoing = MachineSetup("tuning", machine=here, lessons=lessons)
+            assert undoing.removed_by_undo()[0].endswith(" dpkg libtmux tmux")
+            stream.write(f"Package: {name}\nStatus: install ok installed\nDepends: {needs}\n\n")
+            stream.flush()
     undoing = MachineSetup("tuning", machine=here, lessons=lessons)
 
     assert undoing.removed_by_undo()[0].endswith(" dpkg tmux")

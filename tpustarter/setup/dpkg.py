@@ -6,8 +6,9 @@ Source: deb-control(5) and dpkg(1), https://manpages.debian.org/dpkg (read 2026-
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from tpustarter.machine import host
 
@@ -16,8 +17,8 @@ _JOURNAL = "/var/lib/dpkg/updates"
 """Where dpkg writes first what it does; empty once it has ended."""
 _MAX_BYTES = 64 * 1024 * 1024
 _FIELDS = re.compile(r"(?m)^(Package|Status|Depends|Pre-Depends|Provides): (.*)$")
-_NAMES = re.compile(r"(?:^|[,|]\s*)([a-z0-9][a-z0-9+.-]+)")
-"""Names of packages in a list such as `libc6 (>= 2.34), perl:any | awk`."""
+_NAME = re.compile(r"(?:^|\|)\s*([a-z0-9][a-z0-9+.-]+)")
+"""Names of packages in a need such as `perl:any | awk (>= 2)`, of which one is enough."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,10 @@ class Packages:
 
     states: Mapping[str, str]
     """Such as `ok installed`, or `reinstreq half-installed`."""
-    needs: Mapping[str, frozenset[str]]
-    """What each depends on: names of packages, and of what others provide."""
+    needs: Mapping[str, tuple[frozenset[str], ...]]
+    """What each depends on: of every need, the names of which one is enough."""
     provided_by: Mapping[str, frozenset[str]]
+    """Which packages that are there stand for a name: their own, and one that they provide."""
     by_apt: frozenset[str]
     """Those that apt installed because others need them, and nobody asked for."""
     was_killed: bool
@@ -39,8 +41,13 @@ class Packages:
         """Return the names of those that are installed as a whole."""
         return sorted(name for name, state in self.states.items() if state == "ok installed")
 
+    @property
+    def present(self) -> list[str]:
+        """Return the names of those of which anything is there, an installation cut short too."""
+        return sorted(name for name, state in self.states.items() if _is_there(state))
+
     def came(self, names: Collection[str], before: Collection[str]) -> list[str]:
-        """Return what was not installed before, of these and of what apt brought for them.
+        """Return what was not there before, of these and of what apt brought for them.
 
         Whatever else was installed in the meantime is not among them.
         """
@@ -49,38 +56,44 @@ class Packages:
             name = left.pop()
             if name not in found:
                 found.add(name)
-                needs = self.needs.get(name, frozenset())
-                left += [one for need in needs for one in self.provided_by.get(need, {need})]
-        return sorted(({*self.installed} - {*before}) & found & {*names, *self.by_apt})
+                left += self._standing_for(chain(*self.needs.get(name, ())))
+        return sorted(({*self.present} - {*before}) & found & {*names, *self.by_apt})
 
     def removable(self, came: Collection[str], names: Collection[str]) -> list[str]:
         """Return these without those that another package has come to need; `names` stay in."""
-        left = {*came} & {*self.installed}
+        left = {*came} & {*self.present}
         while True:
             others = [name for name in self.installed if name not in left]
-            needed = {need for name in others for need in self.needs.get(name, ())}
-            kept = {
-                name for name in left - {*names}
-                if needed & {name, *(one for one, by in self.provided_by.items() if name in by)}
-            }  # fmt: skip
-            if not kept:
+            kept: set[str] = set()
+            for need in chain(*(self.needs[name] for name in others)):
+                fitting = self._standing_for(need)
+                kept |= fitting if fitting <= left else set()
+            if not kept - {*names}:
                 return sorted(left)
-            left -= kept
+            left -= kept - {*names}
+
+    def _standing_for(self, names: Iterable[str]) -> set[str]:
+        """Return the packages that are there and have, or provide, one of these names."""
+        return {one for name in names for one in self.provided_by.get(name, ())}
+
+
+def _is_there(state: str) -> bool:
+    return state.rpartition(" ")[2] not in ("", "not-installed", "config-files")
 
 
 def read(machine: host.Machine) -> Packages:
     """Return what is known of the packages on a machine; none where there is no dpkg."""
     states: dict[str, str] = {}
-    needs: dict[str, frozenset[str]] = {}
+    needs: dict[str, tuple[frozenset[str], ...]] = {}
     provided: dict[str, set[str]] = {}
     for stanza in (machine.text(_STATUS, _MAX_BYTES) or "").split("\n\n"):
         fields = dict(_FIELDS.findall(stanza))
         name = fields.get("Package", "")
         states[name] = fields.get("Status", "").partition(" ")[2]
-        lists = ", ".join(fields[key] for key in ("Depends", "Pre-Depends") if key in fields)
-        needs[name] = frozenset(_NAMES.findall(lists))
-        if states[name] == "ok installed":
-            for one in (name, *_NAMES.findall(fields.get("Provides", ""))):
+        lists = [fields[key].split(",") for key in ("Depends", "Pre-Depends") if key in fields]
+        needs[name] = tuple(frozenset(_NAME.findall(one)) for one in chain(*lists))
+        if _is_there(states[name]):
+            for one in (name, *_NAME.findall(fields.get("Provides", "").replace(",", "|"))):
                 provided.setdefault(one, set()).add(name)
     states.pop("", None)
     marked = machine.text(_MARKED_BY_APT, _MAX_BYTES) or ""

@@ -81,7 +81,7 @@ class Package(Kind):
         if {*self.names} <= {*packages.installed}:
             word = "is" if len(self.names) == 1 else "are"
             return Look("done", f"{' and '.join(self.names)} {word} installed")
-        return Look("todo", "", {"installed": packages.installed})
+        return Look("todo", "", {"installed": packages.present})
 
     def command(self) -> tuple[str, ...]:
         """Return the installation, after what was interrupted is brought to its end."""
