@@ -38,18 +38,22 @@ def run(
     others = [name for name in OTHERS if name in packages]
     if "jax" in packages or not others:
         new_enough = version[:2] >= _install.MINIMUM
+        older = _install.NEWEST.get(version[:2], "none")
         yield Finding(
             code="HOST-PYTHON-VERSION",
             name="version of this Python",
             verdict="ok" if new_enough else "warn",
             found=found,
             expected=".".join(map(str, _install.MINIMUM)) + " or newer",
-            hint=None if new_enough else f"run `{_install.SET_UP}`",
+            hint=None
+            if new_enough
+            else f"run `{_install.SET_UP}` for the newest JAX; the newest "
+            f"one for this Python is {older}",
         )
         yield Finding(
             code="HOST-PYTHON-NEWEST-JAX",
             name="newest JAX that supports it",
-            found="the newest" if new_enough else _install.NEWEST.get(version[:2], "none"),
+            found="the newest" if new_enough else older,
         )
     for name in others:
         title, oldest, newest, profile = OTHERS[name]

@@ -41,7 +41,7 @@ def tpustarter(
     ("arguments", "code", "said"),
     [
         (("check", "host.passes"), 0, ""),
-        (("check", "host.fails"), 1, "host.fails failed; next: count again"),
+        (("check", "host.fails"), 1, "host.fails failed. Next: count again"),
         (("check", "--level", "deep"), 2, "Invalid value for '--level'"),
         (("check", "--minutes", "5"), 2, "--minutes only works with checks of level soak"),
         (("check", "--level", "soak", "--minutes", "0"), 2, "Invalid value for '--minutes'"),

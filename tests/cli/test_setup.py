@@ -109,7 +109,7 @@ def test_a_failed_step_exits_1_with_its_lines_and_log(machine: host.Machine) -> 
     )  # fmt: skip
     assert "No space left on device" in explained.stdout
     assert 0 == explained.returncode
-    assert done.stderr.startswith("exit 1: install: ended with exit code 1; next: `")
+    assert done.stderr.startswith("exit 1: install: ended with exit code 1. Next: `")
     assert "\x1b" not in done.stdout + done.stderr
 
 

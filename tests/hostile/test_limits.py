@@ -100,7 +100,7 @@ def test_a_limit_is_said_with_its_number(
     assert not list(tmp_path.rglob("bug-*"))
     if code == ExitCode.LIMIT:
         assert f" {limit[1]} " in text
-        assert "hint" in text or "next: " in text
+        assert "hint" in text or "Next: " in text
     if "--json" in words:
         assert code == json.loads(done.stdout)["exit_code"]
 

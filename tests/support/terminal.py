@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+import tty
 from collections.abc import Callable, Generator
 
 import pyte
@@ -35,12 +36,15 @@ class Terminal:
         columns: int = 80,
         lines: int = 24,
         whole_frames: bool = False,
+        is_raw: bool = False,
         **env: str | None,
     ) -> None:
         self._unpainted = b"" if whole_frames else None
         """A frame that is not whole yet; None for a terminal that shows each as it comes."""
         self.master, self._slave = pty.openpty()
         self.resize(columns, lines)
+        if is_raw:  # as a killed program leaves it
+            tty.setraw(self._slave)
         self._is_shown = columns <= 200  # pyte takes seconds for a huge screen
         self.screen = pyte.Screen(min(columns, 200) or 80, min(lines, 200) or 24)
         self._stream = pyte.ByteStream(self.screen)

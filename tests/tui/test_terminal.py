@@ -38,6 +38,17 @@ def test_the_installed_program_is_walked_through_and_says_nothing_when_idle() ->
         assert tty.is_restored
 
 
+def test_a_terminal_that_a_killed_program_has_left_takes_lines_again() -> None:
+    """After `kill -9` below `uv run` no shell mends it; the next start and its end do."""
+    with terminal(is_raw=True) as tty:
+        assert not tty.takes_lines
+        tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)
+        tty.press("q")
+
+        assert 0 == tty.end()
+        assert tty.is_restored
+
+
 @pytest.mark.parametrize(
     ("how", "code"),
     [("ctrl-c three times", 130), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143),

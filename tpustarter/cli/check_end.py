@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 def explain_exit(run: Run, code: ExitCode) -> str:
     """Return one line for stderr: what, why, and the command to run next."""
     if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
-        return f"exit {int(code)}: stopped before the end; next: run it again"
+        return f"exit {int(code)}: stopped before the end. Next: run it again"
     blocked = run.blocked
     if blocked and blocked.code == code:
         return f"exit {int(code)}: {blocked.what}" + (
-            f"; next: {blocked.hint}" if blocked.hint else ""
+            f". Next: {blocked.hint}" if blocked.hint else ""
         )
     worst = next((result for result in run.failed()), None)
     if worst:
-        return f"exit {int(code)}: {worst.id} failed; next: {text.next_step(worst)}"
+        return f"exit {int(code)}: {worst.id} failed. Next: {text.next_step(worst)}"
     unknown = next((result for result in run.results if verdict.without_verdict(result)), None)
     if unknown:
         reason, step = visible(text.summary(unknown)), text.next_step(unknown)
-        return f"exit {int(code)}: {unknown.id} has no verdict ({reason}); next: {step}"
+        return f"exit {int(code)}: {unknown.id} has no verdict ({reason}). Next: {step}"
     all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
     summary = headline.nothing(run) if all_skipped else "nothing was verified"
     step = "tpustarter check" if all_skipped else "tpustarter check --list"
     reasons = {
-        ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given; next: read them above",
-        ExitCode.NO_DEVICE: f"there is no {run.require} here; next: `tpustarter check 'host.*' -v`",
-        ExitCode.NOTHING_VERIFIED: f"{summary}; next: `{step}`",
+        ExitCode.SOFT: "there are warnings, and `--fail-on warn` was given. Next: read them above",
+        ExitCode.NO_DEVICE: f"there is no {run.require} here. Next: `tpustarter check 'host.*' -v`",
+        ExitCode.NOTHING_VERIFIED: f"{summary}. Next: `{step}`",
     }
     return f"exit {int(code)}: {reasons.get(code, summary)}"
 

@@ -89,6 +89,8 @@ class Progress:
         if self._selfcheck.run.stopped_by is not None:
             activity = f"stopping {activity}".rstrip()
         room = min(self._width() - 1, _MOST)
+        while bars.columns(self._line(activity, room)) > room and "," in activity:
+            activity = activity.rpartition(",")[0]  # how long that usually takes, for example
         line = bars.shortened(self._line(activity, room), room)
         self._write(self._erasing() + line)
         self._shown = bars.columns(line)

@@ -60,7 +60,7 @@ def search(text: str) -> None:
             )
     if not claims:
         error = (
-            f"exit 5: no older claim is about `{visible(text)}`; next: `tpustarter learn "
+            f"exit 5: no older claim is about `{visible(text)}`. Next: `tpustarter learn "
             "--search TEXT`"
         )
         click.echo(error, err=True)

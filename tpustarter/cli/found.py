@@ -42,8 +42,8 @@ def search(text: str) -> None:
     found = library.search(text, path.lessons if path else ())
     if not found.hits:
         meant = f"tpustarter learn --search {visible(repr(found.meant))}" if found.meant else ""
-        following = f"did you mean `{meant}`?" if meant else "next: `tpustarter learn`"
-        click.echo(f"exit 5: nothing here is about `{visible(text)}`; {following}", err=True)
+        following = f"Did you mean `{meant}`?" if meant else "Next: `tpustarter learn`"
+        click.echo(f"exit 5: nothing here is about `{visible(text)}`. {following}", err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)
     _show(found, _marked if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else str)
 

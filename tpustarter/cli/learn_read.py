@@ -83,6 +83,6 @@ def lint() -> None:
         click.echo(visible(complaint))
     if complaints:
         count = f"{len(complaints)} complaint{'s' if len(complaints) > 1 else ''}"
-        click.echo(f"exit 78: {count}; next: fix the lines above", err=True)
+        click.echo(f"exit 78: {count}. Next: fix the lines above", err=True)
         sys.exit(ExitCode.CONFIGURATION)
     click.echo(f"{len(content.read_lessons())} lessons, nothing to complain about")

@@ -287,6 +287,6 @@ def _explain_exit(plan: Setup, command: str) -> str:
         unfinished[0],
     )
     is_for_root = isinstance(plan, MachineSetup) and any("root" in one.needs for one in unfinished)
-    following = "when that is settled" if step.state == "blocked" else "next"
+    following = "When that is settled" if step.state == "blocked" else "Next"
     reason = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
-    return visible(f"{reason}; {following}: `{command} --yes{' --root' * is_for_root}`")
+    return visible(f"{reason}. {following}: `{command} --yes{' --root' * is_for_root}`")

@@ -88,7 +88,7 @@ def doctor_command(
             say(_describe(report, core.headline(report), paint_for(_COLOURS)))
     if report.exit_code:
         worst = report.findings[0]
-        fix = f"; next: `{visible(worst.fix)}`" if worst.fix else ""
+        fix = f". Next: `{visible(worst.fix)}`" if worst.fix else ""
         text = f"exit {int(report.exit_code)}: {worst.id}: {visible(worst.found)}{fix}"
         click.echo(text, err=True)
     sys.exit(report.exit_code)

@@ -126,18 +126,18 @@ def why(practice: Practice, code: ExitCode) -> str:
     run = practice.run
     blocked = run.blocked
     if blocked and blocked.code == code:
-        following = f"; next: {blocked.hint}" if blocked.hint else ""
+        following = f". Next: {blocked.hint}" if blocked.hint else ""
         return f"exit {int(code)}: {visible(blocked.what)}{following}"
     if not run.results:
-        return f"exit {int(code)}: no lesson here has a block that runs; next: `tpustarter learn`"
+        return f"exit {int(code)}: no lesson here has a block that runs. Next: `tpustarter learn`"
     unsuccessful = run.failed() or [result for result in run.results if without_verdict(result)]
     if run.stopped_by is not None or not unsuccessful:
-        return f"exit {int(code)}: stopped before the end; next: run it again"
+        return f"exit {int(code)}: stopped before the end. Next: run it again"
     worst = unsuccessful[0]
     detail = visible(worst.detail or str(worst.reason))
     what = "printed something else" if worst.status == "fail" else "has no verdict"
     next_step = f"`tpustarter learn {worst.lesson}`, the section `If it fails`"
-    return f"exit {int(code)}: {worst.id} {what} ({detail}); next: {next_step}"
+    return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"
 
 
 def document(practice: Practice) -> dict[str, Any]:

@@ -267,7 +267,8 @@ class Rehearsal:
 
     def _tasks_of_checks(self) -> Iterator[Task]:
         for topology in self.topologies:
-            for check in self._checks:
+            # Those of speed compile for minutes: begun last, all else and the estimate would wait.
+            for check in sorted(self._checks, key=lambda one: one.level not in ("full", "soak")):
                 needed = int(check.needs.get("devices", 1))
                 if check in self._torch_checks:
                     continue

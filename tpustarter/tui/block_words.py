@@ -73,7 +73,9 @@ def reason(result: BlockResult) -> Content:
         is_told = result.detail in result.output and not tells_syntax(result)
         return Content("") if is_told else prose(result.detail)
     told = result.status not in ("fail", "skip") and result.reason
-    return prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
+    # Else the line is looked for in the code that stands right above.
+    detail = f"output {result.detail}" if result.detail.startswith("line ") else result.detail
+    return prose(f"{told.replace('-', ' ')}: {detail}" if told else detail)
 
 
 def tells_syntax(result: BlockResult) -> bool:

@@ -67,6 +67,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal; gives it back where that breaks half-way, as without threads."""
+        _take_lines(self.fileno)
         try:
             super().start_application_mode()
             if cast("OnTerminal", self._app).asks_for_ground:
@@ -145,3 +146,18 @@ class TerminalDriver(LinuxDriver):
 
     def _query_in_band_window_resize(self) -> None:
         """Ask for no sizes among the keys: anything pasted could send one."""
+
+
+def _take_lines(terminal: int) -> None:
+    """Make a terminal take lines again that a killed program has left as it was.
+
+    Textual restores what it finds. A shell mends the terminal after a program that is killed, but
+    not where `uv run` stands between them: nothing that is typed is seen, and Ctrl-C does nothing.
+    """
+    with contextlib.suppress(termios.error):
+        attributes = termios.tcgetattr(terminal)
+        if not attributes[3] & termios.ICANON:
+            attributes[0] |= termios.ICRNL | termios.IXON
+            attributes[1] |= termios.OPOST
+            attributes[3] |= termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN
+            termios.tcsetattr(terminal, termios.TCSANOW, attributes)
