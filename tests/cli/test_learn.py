@@ -280,7 +280,7 @@ def test_a_search_shows_the_best_first_and_where_in_it_to_look() -> None:
     assert not re.search(r"`|\*\*|\x1b", done.stdout)
     assert "these have some of them" in learn("--search", "orbax xyzzyx").stdout
     assert (
-        "did you mean `tpustarter learn --search 'precision'`"
+        "Did you mean `tpustarter learn --search 'precision'`"
         in learn("--search", "precisoin").stderr
     )
 
