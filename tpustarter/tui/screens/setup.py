@@ -220,7 +220,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         # Of what is done already nothing will be run.
         command = step.command if ended or state != "done" else ()
         below = (Hanging("        ", visible(setup.pasted(command))),) if command else ()
-        return Row(step.id, label, f"{ended.seconds:.0f} s" if ended else "", below)
+        return Row(step.id, label, f"{ended.seconds:.0f} s" if ended else "", below, hang=8)
 
     @on(Rows.OptionHighlighted)
     def _highlighted(self) -> None:
@@ -234,7 +234,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     def _show_details(self) -> None:
         step = self._marked_step()
-        self.entitle("details", step.title if step else "")
+        self.entitle("details", as_typed(step.title).replace("`", "") if step else "")
         if step is None:
             self.show_details("")
         elif step.id == self._running_step:
@@ -307,7 +307,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
 def _details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
     if step.note:
-        yield Content(plain(step.note))
+        yield prose(as_typed(plain(step.note)))
     if ended and ended.tail:
         yield Content.styled("its last lines:", "$muted")
         yield from (Hanging("| ", visible(line)) for line in ended.tail)
