@@ -89,6 +89,15 @@ async def take(pilot: Pilot[None], name: str) -> None:
     (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
+async def open_lesson(pilot: Pilot[None], lesson: str, at: str = "") -> Any:
+    """Open a lesson, and return its screen once all of it is laid out."""
+    pilot.app.go.to_lesson(lesson, at=at)  # type: ignore[attr-defined]
+    screen: Any = pilot.app.screen
+    await until(pilot, lambda: screen.is_ready)
+    await settle(pilot)
+    return screen
+
+
 def laptop(name: str, **tools: Any) -> Any:
     """Return a laptop with uv, a Python, and a home of its own."""
     found = lay_tools(WORK / name / "bin", uv=True, python=True)
@@ -118,8 +127,7 @@ async def lessons() -> None:
         await press(pilot, "escape", "question_mark")
         await take(pilot, "help")
         await press(pilot, "escape")
-        pilot.app.go.to_lesson("jax/how-fast")  # type: ignore[arg-type]
-        await settle(pilot)
+        await open_lesson(pilot, "jax/how-fast")
         await take(pilot, "lesson-before")
         await pilot.press("r")
         await pilot.pause(0.5)
@@ -171,15 +179,12 @@ async def drawings() -> None:
     }
     for name, (lesson, caption) in figures.items():
         async with app() as pilot:
-            pilot.app.go.to_lesson(lesson, at=caption_with(lesson, caption))  # type: ignore[arg-type]
-            await settle(pilot)
+            await open_lesson(pilot, lesson, caption_with(lesson, caption))
             await take(pilot, name)
     for name, lesson, block in (("plot", "jax/gradients", "train"),
                                 ("layout", "jax/sharding", "first-shards")):  # fmt: skip
         async with app() as pilot:
-            pilot.app.go.to_lesson(lesson)  # type: ignore[arg-type]
-            await settle(pilot)
-            views = pilot.app.screen._page.views  # type: ignore[attr-defined]
+            views = (await open_lesson(pilot, lesson))._page.views
             view = next(view for view in views if view.block.id == block)
             pilot.app.screen.set_focus(view)
             await settle(pilot)
@@ -198,8 +203,7 @@ async def tries() -> None:
     """Take a question that was answered, and an exercise with a wrong answer and a right one."""
     os.environ["TPUSTARTER_HOME"] = str(STUDENT / ".local/state/tpustarter")
     async with app() as pilot:
-        pilot.app.go.to_lesson("start/when-it-pays-off")  # type: ignore[arg-type]
-        await settle(pilot)
+        await open_lesson(pilot, "start/when-it-pays-off")
         while "press 1" not in on_screen(pilot.app):  # type: ignore[arg-type]
             await press(pilot, "space")
         await press(pilot, "1", "2")
@@ -342,13 +346,11 @@ async def rehearsal() -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    scenes = (lessons, training, drawings, tries, checks, setup, tpus)
+    scenes = [lessons, training, drawings, tries, checks, setup, tpus]
+    if "TPUSTARTER_LIBTPU_PYTHON" in os.environ:
+        scenes.append(rehearsal)
+    else:
+        print("no pictures of a rehearsal: TPUSTARTER_LIBTPU_PYTHON is not set")
     for scene in scenes:
         if not sys.argv[2:] or scene.__name__ in sys.argv[2:]:
             asyncio.run(scene())
-    if sys.argv[2:]:
-        sys.exit()
-    if "TPUSTARTER_LIBTPU_PYTHON" in os.environ:
-        asyncio.run(rehearsal())
-    else:
-        print("no pictures of a rehearsal: TPUSTARTER_LIBTPU_PYTHON is not set")

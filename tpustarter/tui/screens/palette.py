@@ -38,7 +38,9 @@ class Palette(CommandPalette):
         """Yield the palette as Textual (8.2.8) does, and the keys."""
         with Vertical(id="--container"):
             with Horizontal(id="--input"):
-                yield CommandInput(placeholder="type a word of it", select_on_focus=False)
+                line = CommandInput(placeholder="type a word of it", select_on_focus=False)
+                line.cursor_blink = False
+                yield line
             with Vertical(id="--results"):
                 yield Actions()
                 yield LoadingIndicator()
