@@ -62,6 +62,18 @@ def test_a_drawing_keeps_its_text_and_its_frames_step_back() -> None:
     assert {"┌": "$muted", "│": "$muted", "└": "$muted", "⠉": "$key", "█": "$key"} == styles
 
 
+def test_each_curve_has_a_colour_beside_its_sign() -> None:
+    """Letters of words are no points, and without several curves no letter is."""
+    text = "│ xx loss  oo box │\n│  xxoo  ⠉⠒       │"
+    coloured = {text[span.start : span.end]: str(span.style)
+                for span in painted.drawing(text, has_curves=True).spans}  # fmt: skip
+
+    assert {"x": "$keyword", "o": "$string", "│": "$muted", "⠉⠒": "$key"} == coloured
+    spans = painted.drawing(text, has_curves=True).spans
+    assert 8 == sum(str(span.style) in ("$keyword", "$string") for span in spans)
+    assert "$keyword" not in {str(span.style) for span in painted.drawing(text).spans}
+
+
 def test_a_rate_beside_its_peak_is_a_bar_with_its_words() -> None:
     """The part that was reached has the shape of its own, and a colour."""
     finding = {"code": "MATMUL-PEAK", "found": "83 %", "expected": "197 TFLOP/s"}

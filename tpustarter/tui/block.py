@@ -15,7 +15,7 @@ from textual.widgets.text_area import Selection
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
-from tpustarter.learning.drawings import Drawing, draw
+from tpustarter.learning.drawings import Drawing, Lines, draw
 from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_words import Words
 from tpustarter.tui.editor import GAP, Editor, place_to_edit
@@ -242,9 +242,13 @@ class BlockView(Vertical, can_focus=True):
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         """Draw what it left, as wide as there is room."""
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
-        text = "\n\n".join(draw(drawing, width) for drawing in drawings)
+        shown = list(drawings)
+        text = "\n\n".join(draw(drawing, width) for drawing in shown)
+        has_curves = any(
+            isinstance(drawing, Lines) and len(drawing.series) > 1 for drawing in shown
+        )
         widget = self.query_one(".drawing", Static)
-        widget.update(painted.drawing(text))
+        widget.update(painted.drawing(text, has_curves=has_curves))
         widget.display = bool(text)
 
     @property

@@ -16,11 +16,24 @@ _MEASURED = "[\u2580-\u259f\u2800-\u28ff]+"
 _RUN = re.compile(f"({_FRAME})|{_MEASURED}")
 
 
-def drawing(text: str) -> Content:
-    """Return a drawing: what was measured stands out, and frames and axes step back."""
+MARKERS = {"x": "$keyword", "o": "$string", "+": "$warn"}
+"""The colour of each curve after the first one, by the sign that it is drawn with."""
+_MARKED = re.compile("(?<![A-Za-z0-9+])[xo+]+(?![A-Za-z0-9])")
+"""Such signs, and not the letters of a word."""
+
+
+def drawing(text: str, *, has_curves: bool = False) -> Content:
+    """Return a drawing: what was measured stands out, and frames and axes step back.
+
+    Args:
+        text: Its lines.
+        has_curves: Whether several curves are in it, so that signs stand for points.
+    """
     text = plain(text)
     spans = [Span(run.start(), run.end(), "$muted" if run[1] else "$key")
              for run in _RUN.finditer(text)]  # fmt: skip
+    for run in _MARKED.finditer(text) if has_curves else ():
+        spans += [Span(at, at + 1, MARKERS[text[at]]) for at in range(*run.span())]
     return Content(text, spans)
 
 
