@@ -25,13 +25,14 @@ Leave = bool | Collection[tuple[str, ...]]
 """Whether commands may run as root; or which commands may, each word for word."""
 
 
-def user() -> str:
-    """Return the name of the person this is done for: under sudo, of the one who called it."""
+def person() -> dict[str, str]:
+    """Return name and numbers of the person this is done for: under sudo, of who called it."""
     if caller := locations.caller():
         import pwd
 
-        return pwd.getpwuid(caller[0]).pw_name
-    return getpass.getuser()
+        name = pwd.getpwuid(caller[0]).pw_name
+        return {"user": name, "uid": str(caller[0]), "gid": str(caller[1])}
+    return {"user": getpass.getuser(), "uid": str(os.getuid()), "gid": str(os.getgid())}
 
 
 def prefix(needs: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,8 @@
     look: {file: /etc/tpu.conf, text: ...}             a file that is ours as a whole
     look: {folder: ~/bucket}                           a folder
     look: {mounted: ~/bucket}                          a file system that is mounted there
+    look: {member: [alice, docker]}                    a user in a group of the system
+    look: {registry: us-docker.pkg.dev}                Docker signs in there by gcloud
     look: {setting: huge-pages}                        a function in `settings`
     look: proof                                        its command ended well
 
@@ -24,7 +26,9 @@ from typing import Any, cast
 
 from tpustarter.machine import host
 from tpustarter.setup import dpkg, marked
-from tpustarter.setup.settings import SETTINGS, Look
+from tpustarter.setup.accounts import Member, Registry
+from tpustarter.setup.kind import Kind, Look
+from tpustarter.setup.settings import SETTINGS
 
 _INSTALL = (
     "apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "
@@ -38,31 +42,6 @@ _PURGE = (
 """It refuses, with 1, where another package has come to need one of these, which apt-get would
 remove as well. With 2 it says that another program holds the lock."""
 _MAX_BYTES = 64 * 1024 * 1024
-
-
-class Kind:
-    """What a kind of look can do; what it cannot is left to the header's command and undo."""
-
-    def look(self) -> Look:
-        """Return how far it is."""
-        raise NotImplementedError
-
-    def writes(self) -> tuple[str, tuple[str, ...]]:
-        """Return the file that it writes, and the lines as they will stand there."""
-        return "", ()
-
-    def command(self) -> tuple[str, ...]:
-        """Return what brings it about."""
-        return ()
-
-    def undo(self, before: Any) -> tuple[str, ...]:
-        """Return what puts back what was before."""
-        del before
-        return ()
-
-    def settled(self, before: Any) -> Any:
-        """Return what to remember for undo once the step is done."""
-        return before
 
 
 @dataclass(frozen=True)
@@ -304,6 +283,10 @@ def _plain_kind(look: dict[str, Any], name: str, machine: host.Machine, home: st
         return Folder(machine, path)
     if kind == "mounted":
         return Mounted(machine, path)
+    if kind == "member":
+        return Member(machine, *words)
+    if kind == "registry":
+        return Registry(machine, words[0], home)
     raise ValueError(f"no kind of look is called `{kind}`")
 
 

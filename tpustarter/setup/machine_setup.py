@@ -23,8 +23,8 @@ from tpustarter.running.command import Lines
 from tpustarter.setup import as_root, looks, servers, steps, values
 from tpustarter.setup import environment as folders
 from tpustarter.setup.changes import PROVED, VALUES, Changes, circumstances
+from tpustarter.setup.kind import Look
 from tpustarter.setup.run import Event, Setup, StepEnded
-from tpustarter.setup.settings import Look
 from tpustarter.setup.steps import State, Step
 
 _FIELDS = {"id", "title", "why", "look", "command", "undo", "changes", "needs", "after", "where",
@@ -287,7 +287,7 @@ class MachineSetup(Setup):
         told = {one.name: self._chosen[one.name] or one.placeholder for one in self._values}
         home = str(steps.home_of(self._machine))
         self._texts = {
-            "home": home, "user": as_root.user(), "python": sys.executable,
+            "home": home, **as_root.person(), "python": sys.executable,
             "programs": str(servers.PROGRAMS), **told,
         }  # fmt: skip
 

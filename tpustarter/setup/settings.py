@@ -5,15 +5,16 @@ A function returns null where it has nothing to say, and the rest of the step's 
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from tpustarter.machine import host
 from tpustarter.machine.containers import container
 from tpustarter.setup import marked
+from tpustarter.setup.kind import Look
 from tpustarter.setup.steps import State
 
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -21,6 +22,9 @@ LOGS = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwis
 TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
 EXPORTS, EXPORT_MARK = "/etc/exports", "nfs-server export"
 """Where the folders are listed that this machine shares, and the name of our marks there."""
+DOCKERD = ("/usr/bin/dockerd", "/usr/sbin/dockerd")
+"""Where the packages docker-ce and docker.io put it."""
+GCSFUSE = "https://docs.cloud.google.com/storage/docs/cloud-storage-fuse/install"
 _ALL_MAY_WRITE = 0o1777
 _RAISES_LIMITS = 1 << 24
 """The capability SYS_RESOURCE, as a bit of the sets in `/proc/self/status`."""
@@ -29,15 +33,6 @@ _LIMIT_STAYS = (
     "SYS_RESOURCE; `docker run --ulimit memlock=-1` starts one without the limit"
 )
 _MAX_BYTES = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Look:
-    """How far a step is, why, and what its setting is now, which undo puts back."""
-
-    state: State
-    note: str = ""
-    before: Any = ""
 
 
 def _huge_pages(machine: host.Machine) -> Look:
@@ -138,11 +133,46 @@ def _release(machine: host.Machine) -> str:
     return host.plain(machine.text("/proc/sys/kernel/osrelease") or "of unknown version", 60)
 
 
+def _docker(machine: host.Machine) -> Look | None:
+    found = [path for path in DOCKERD if machine.status(path)]
+    return Look("done", f"the server of Docker found at {found[0]}") if found else None
+
+
+def _docker_server(machine: host.Machine) -> Look:
+    pid = (machine.text("/run/docker.pid") or "").strip()
+    if pid.isdigit() and machine.status(f"/proc/{pid}"):
+        return Look("done", f"it runs as process {pid}")
+    if machine.status("/run/systemd/system") and machine.status("/run/docker.sock"):
+        return Look("done", "systemd starts it when somebody asks for it")
+    return Look("todo", "", "stopped")
+
+
+def _gcsfuse(machine: host.Machine) -> Look | None:
+    found = shutil.which("gcsfuse", path=machine.env.get("PATH", os.defpath))
+    if found:
+        return Look("done", f"gcsfuse found at {found}")
+    if any("gcsfuse" in name for name in machine.names("/var/lib/apt/lists")):
+        return None
+    return Look("blocked", f"apt does not know this package yet; three commands of Google's page "
+                f"tell it where to look: {GCSFUSE}")  # fmt: skip
+
+
+def _fuse(machine: host.Machine) -> Look | None:
+    if machine.status("/dev/fuse"):
+        return None
+    return Look("blocked", "there is no /dev/fuse here, which a container is given with "
+                "`--device=/dev/fuse --cap-add=SYS_ADMIN`")  # fmt: skip
+
+
 SETTINGS: dict[str, Callable[[host.Machine], Look | None]] = {
     "huge-pages": _huge_pages,
     "locked-memory": _locked_memory,
     "logs": _logs,
     "tcmalloc": _tcmalloc,
+    "docker": _docker,
+    "docker-server": _docker_server,
+    "gcsfuse": _gcsfuse,
+    "fuse": _fuse,
     "nfs-server": _nfs_server,
     "nfs-client": _nfs_client,
     "nfs-shared": _nfs_shared,

@@ -1,0 +1,97 @@
+"""A copy of this machine for one test: what is installed and changed there is gone afterwards.
+
+Its files are this machine's, with a layer of memory on top that takes every change, its processes
+are its own, and its kernel and its network are this machine's.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.guests import Guest
+
+_INIT = """\
+set -e
+mount --make-rprivate /
+mount -t tmpfs memory "$1"
+cd "$1"
+mkdir up work root
+mount -t overlay overlay -o lowerdir=/,upperdir="$1/up",workdir="$1/work" root
+cd root
+mount --rbind /dev dev
+mount --rbind /sys sys
+mount -t proc proc proc
+mount -t tmpfs run run
+mkdir -p jobs before var/lib/docker
+mount --bind "$2" jobs
+mount -t tmpfs docker var/lib/docker
+pivot_root . before
+umount -l /before
+cd /
+set +e
+cat >/usr/bin/systemctl <<'END'
+#!/bin/sh
+# Stands in for systemd: what it starts belongs to the machine, and not to whoever asks for it.
+case "$*" in
+  "start docker.service") : >/run/start-docker
+    while [ ! -S /run/docker.sock ] || [ ! -e /run/docker.pid ]; do sleep 0.05; done ;;
+  "stop docker.service") pid=$(cat /run/docker.pid) && kill "$pid"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; rm -f /run/docker.sock ;;
+esac
+END
+chmod 755 /usr/bin/systemctl
+mkdir -p /run/systemd/system
+while :; do
+  if [ -e /run/start-docker ]; then
+    rm /run/start-docker
+    dockerd >/var/log/dockerd 2>&1 </dev/null &
+  fi
+  sleep 0.05
+done &
+: >/jobs/up
+while :; do
+  if [ -e /jobs/next ]; then
+    sh /jobs/next >/jobs/out 2>&1 </dev/null
+    echo $? >/jobs/code
+    rm /jobs/next
+  fi
+  sleep 0.05
+done
+"""
+
+
+def missing() -> str:
+    """Return what this machine lacks for a sandbox, empty for nothing."""
+    if os.geteuid() != 0:
+        return "root"
+    if "overlay" not in Path("/proc/filesystems").read_text():
+        return "overlayfs in its kernel"
+    lacking = [tool for tool in ("unshare", "pivot_root") if shutil.which(tool) is None]
+    return ", ".join(lacking)
+
+
+@contextmanager
+def sandbox(folder: Path) -> Iterator[Guest]:
+    """Yield a copy of this machine that takes commands; `folder` has to be new."""
+    jobs, layer = folder / "jobs", folder / "layer"
+    jobs.mkdir(parents=True)
+    layer.mkdir()
+    words = ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child",
+             "sh", "-c", _INIT, "sh", str(layer), str(jobs)]  # fmt: skip
+    with (jobs / "console").open("wb") as console, subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True
+    ) as process:  # fmt: skip
+        try:
+            running = Guest(jobs, process)
+            running.wait_until_up()
+            yield running
+        finally:
+            if process.poll() is None:  # its first process ends with it, and so do all others
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,0 +1,120 @@
+"""Proves that containers start: `prove_docker.py`, as root, with the standard library alone.
+
+It makes an empty image and starts it with the programs of this machine inside, so it needs no image
+of anybody and no network. Where there are TPU chips it is started with the flags that a program
+needs which uses them, and no program opens them. Each line that it prints is a claim that held; the
+first that does not ends it, with exit code 1. Neither the container nor the image stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+NAME = "tpustarter-proof"
+"""Of the image and of the container; what an interrupted proof left has it too."""
+SHM_MIB = 16 * 1024
+FLAGS = ("--net=host", "--shm-size=16g")
+TPU_FLAGS = ("--privileged",)
+"""Source: https://docs.cloud.google.com/tpu/docs/run-in-container (read 2026-11)."""
+EMPTY_TAR = bytes(10240)
+START_S = 60
+
+
+def main() -> None:
+    """Start a container, look out of it, and leave nothing; raises SystemExit for what fails."""
+    signal.signal(signal.SIGTERM, end)
+    here = look()
+    version = docker("version", "--format", "{{.Server.Version}}").strip()
+    print(f"the server of Docker {version} answers", flush=True)
+    try:
+        docker("import", "-", NAME, data=EMPTY_TAR)
+        if here["nodes"]:
+            plain = look_from_inside()
+            claim(not plain["nodes"], "a container that is started without flags sees no TPU chip")
+        flags = (*FLAGS, *(TPU_FLAGS if here["nodes"] else ()))
+        inside = look_from_inside(*flags)
+        claim(inside["in_container"], f"a container starts with `{' '.join(flags)}`")
+        claim(inside["network"] == here["network"], "it has the network of this machine")
+        claim(inside["shm_mib"] == SHM_MIB, f"it has {inside['shm_mib']} MiB of shared memory")
+        if here["nodes"]:
+            count = len(here["nodes"])
+            claim(inside["nodes"] == here["nodes"], f"it sees each of the {count} device nodes")
+    finally:
+        remove()
+    claim(NAME not in docker("images", "--format", "{{.Repository}}"), "its image has gone")
+    print("no program opened a chip" if here["nodes"] else "no TPU was tested")
+
+
+def end(*_: object) -> None:
+    """End as a signal asks, after what stands in `finally`."""
+    sys.exit(143)
+
+
+def claim(holds: object, text: str) -> None:
+    """Print what holds; end with what does not."""
+    if not holds:
+        sys.exit(f"not so: {text}")
+    print(text, flush=True)
+
+
+def look() -> dict[str, Any]:
+    """Return what a program sees here: device nodes of chips, network, shared memory."""
+    folders = [Path("/dev"), Path("/dev/vfio")]
+    paths = [str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    memory = os.statvfs("/dev/shm")  # noqa: S108 -- what is looked at
+    return {
+        "nodes": sorted(path for path in paths if re.fullmatch(r"/dev/(accel|vfio/)\d+", path)),
+        "network": str(Path("/proc/self/ns/net").readlink()),
+        "shm_mib": memory.f_blocks * memory.f_frsize // 2**20,
+        "in_container": Path("/.dockerenv").exists(),
+    }
+
+
+def look_from_inside(*flags: str) -> dict[str, Any]:
+    """Return what this program sees in a container that is started with these flags."""
+    python = os.path.realpath(sys.executable)  # in a virtual environment, the one it was made with
+    folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, str(Path(__file__).parent)]
+    mounts = [f"--volume={folder}:{folder}:ro" for folder in folders if Path(folder).is_dir()]
+    told = docker("run", "--rm", f"--name={NAME}", *flags, *mounts, NAME,
+                  python, "-IB", __file__, "look")  # fmt: skip
+    return json.loads(told)
+
+
+def docker(*words: str, data: bytes | None = None) -> str:
+    """Run Docker to its end and return what it says; raises SystemExit with its last line."""
+    program = shutil.which("docker")
+    if program is None:
+        sys.exit("there is no `docker` on PATH")
+    try:
+        done = subprocess.run([program, *words], input=data, capture_output=True, check=False,
+                              timeout=START_S)  # fmt: skip
+    except subprocess.TimeoutExpired:
+        sys.exit(f"`docker {words[0]}` did not end within {START_S} s")
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        errors = [line for line in lines if "rror" in line]
+        sys.exit(f"`docker {words[0]}`: {(errors or lines or ['it said nothing'])[-1]}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def remove() -> None:
+    """Remove the container and the image, whether they are there or not."""
+    program = shutil.which("docker") or "docker"
+    for verb in ("rm", "rmi"):
+        subprocess.run([program, verb, "--force", NAME], capture_output=True, check=False,
+                       timeout=START_S)  # fmt: skip
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["look"]:
+        print(json.dumps(look()))
+    else:
+        main()
