@@ -300,6 +300,7 @@ def test_a_half_installed_package_is_brought_to_its_end_first(tmp_path: Path) ->
     assert "todo" == broken.state
     assert not whole.command[2].startswith("dpkg --configure -a; ")
     assert broken.command[2].startswith("dpkg --configure -a; ")
+    assert ("--reinstall", "tmux") == broken.command[-2:]
     status.write_text("Package: bash\nStatus: install ok installed\n\n")
     journal = here.root / "var/lib/dpkg/updates/0001"
     journal.parent.mkdir()

@@ -36,11 +36,12 @@ _INSTALL = (
 )
 """A new machine often updates itself when somebody first logs in, so it waits for the lock."""
 _PURGE = (
-    'for n in $(seq 60); do dpkg --purge "$@"; code=$?; [ $code = 2 ] || exit $code; sleep 5; '
-    "done; exit 2"
+    'for n in $(seq 60); do dpkg --purge --force-remove-reinstreq "$@"; code=$?; '
+    "[ $code = 2 ] || exit $code; sleep 5; done; exit 2"
 )
 """It refuses, with 1, where another package has come to need one of these, which apt-get would
-remove as well. With 2 it says that another program holds the lock."""
+remove as well. With 2 it says that another program holds the lock. What a kill left half
+unpacked, dpkg removes only with that option."""
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -64,8 +65,10 @@ class Package(Kind):
 
     def command(self) -> tuple[str, ...]:
         """Return the installation, after what was interrupted is brought to its end."""
-        mend = "dpkg --configure -a; " * dpkg.read(self.machine).was_killed
-        return ("sh", "-c", mend + _INSTALL, "apt-get", *self.names)
+        if dpkg.read(self.machine).was_killed:
+            script = f"dpkg --configure -a; {_INSTALL}"
+            return ("sh", "-c", script, "apt-get", "--reinstall", *self.names)
+        return ("sh", "-c", _INSTALL, "apt-get", *self.names)
 
     def undo(self, before: Any) -> tuple[str, ...]:
         """Return what removes those that came, but for what another package has come to need."""
