@@ -90,7 +90,7 @@ def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path
             names = re.findall(r"(?:not made|not here|ready|begun) +([a-z][a-z-]+) ", seen)
             assert {*PROFILES} == {*names}
             assert ["pytorch-xla", "torchtpu", "jax"] == names[:3]
-            assert seen.index("For your path") < seen.index("jax ") < seen.index("Others")
+            assert seen.index("for your path") < seen.index("jax ") < seen.index("Other env")
             assert "tpustarter setup pytorch-xla" in seen
             assert "Set up PyTorch/XLA 2.9.0" in await press(pilot, "enter")
             await press(pilot, "escape", "down", "down", "enter", "y")

@@ -148,6 +148,12 @@ class MachineSetup(Setup):
         waiting = [name for name in self._after[step.id] if name not in done]
         return f"`{waiting[0]}` comes first, and it is not done" if waiting else ""
 
+    def can_start(self, step_id: str) -> bool:
+        """Tell whether a step is left, and all is done that has to come before it."""
+        by_id = {step.id: step.state for step in self.steps}
+        before = [by_id[name] for name in self._after[step_id]]
+        return by_id[step_id] == "todo" and {*before} <= {"done"}
+
     def _forbidden(self, step: Step) -> str:
         """Return why a step may not run as what it needs to run as."""
         if self._refused and as_root.NEED in step.needs:

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.invocation import as_typed
-from tpustarter.setup.profiles import PROFILES
+from tpustarter.setup.profiles import MACHINE, PROFILES
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.theme import COLOURS, NO_COLOURS
@@ -28,7 +28,7 @@ _TITLES = {
     "lessons": "List all lessons",
     "paths": "Choose a path",
     "rehearse": "Rehearse: compile for a TPU that you don't have",
-    "setups": "Set up an environment",
+    "setups": "Set up an environment, or this machine",
     "tpus": "List, create and delete TPUs in Google Cloud",
     "settings": "Settings: Python, virtual devices and colours",
 }
@@ -110,6 +110,10 @@ def _anywhere(app: Tutor) -> Iterator[tuple[str, str, Callable[[], Any]]]:
     for profile in PROFILES.values():
         what = profile.meaning.partition(",")[0]
         yield (f"Set up {what}", f"tpustarter setup {profile.name}",
+               partial(go.to_setup, profile.name))  # fmt: skip
+    for profile in MACHINE.values():
+        what = profile.meaning.partition(",")[0]
+        yield (f"Set up this machine: {profile.name}, {what}", f"tpustarter setup {profile.name}",
                partial(go.to_setup, profile.name))  # fmt: skip
 
 

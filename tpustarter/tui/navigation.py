@@ -75,16 +75,26 @@ class Navigation:
         cast("Any", self._app).switch_screen(ExercisePage(exercise))
 
     def to_setups(self) -> None:
-        """Show which environments can be made."""
+        """Show what can be set up: environments, and this machine."""
         from tpustarter.tui.screens.setups import Setups
 
         self._app.push_screen(Setups())
 
-    def to_setup(self, profile: str = "jax") -> None:
-        """Show the plan of a set-up; nothing is run for that."""
-        from tpustarter.tui.screens.setup import SetupPlan
+    def to_setup(self, *profiles: str) -> None:
+        """Show the plan of a set-up, or of several the list with the first of them marked.
 
-        self._app.push_screen(SetupPlan(profile))
+        Nothing is run for that. Without a name it is the one for JAX.
+        """
+        from tpustarter.setup.profiles import MACHINE
+        from tpustarter.tui.screens.machine_plan import MachinePlan
+        from tpustarter.tui.screens.setup import SetupPlan
+        from tpustarter.tui.screens.setups import Setups
+
+        first = profiles[0] if profiles else "jax"
+        if len(profiles) > 1:
+            self._app.push_screen(Setups(first))
+        else:
+            self._app.push_screen(MachinePlan(first) if first in MACHINE else SetupPlan(first))
 
     def to_rehearsal(self) -> None:
         """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""

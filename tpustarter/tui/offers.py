@@ -49,5 +49,6 @@ def of_lesson(
         "answer": lambda: page.asked is not None and not editing,
         "exercise": lambda: bool(opened and opened.exercises) and not running,
         "words": lambda: bool(opened and opened.refers),
+        "setup": lambda: bool(opened and opened.setups) and not running and not editing,
     }
     return offers | ({"back": lambda: True} if editing else {})

@@ -31,6 +31,10 @@ TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
 """Stands below the heading of this name: a lesson says what to try, and not with which keys."""
 EXERCISE = "Press p to open it. It is a program with a gap, which is judged whenever you save it."
 """Stands below a link to an exercise."""
+SET_UP = (
+    "Press s for the plan of the set-up {}, which this lesson explains. Nothing is run by that."
+)
+"""Stands below the opening of a lesson whose header holds the steps of a set-up."""
 _TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/[\w-]+\.py\)$", re.MULTILINE)
 
 
@@ -62,14 +66,31 @@ class Opened:
         return texts(self.lesson, "checks")
 
     @property
+    def setups(self) -> list[str]:
+        """The set-ups whose steps it explains."""
+        return list(self.lesson.header.get("setups") or {})
+
+    @property
     def has_blocks(self) -> bool:
         """Whether anything in it can be run."""
         return any(part.block for part in self.parts)
 
+    def _with_offer(self) -> Iterator[Part]:
+        """Yield its parts; below its opening, the key for the set-up that it explains."""
+        first, *others = self.parts
+        opening, heading, rest = first.text.partition("\n## ")
+        if self.setups and first.kind == "markdown":
+            yield replace(first, text=opening)
+            offer = SET_UP.format(" and ".join(self.setups))
+            yield replace(first, kind="hint", text=offer)
+            first = replace(first, text=f"## {rest}" if heading else "")
+        yield first
+        yield from others
+
     def pieces(self) -> Iterator[Part]:
         """Yield its parts, with what to press where it asks to try something."""
         note = as_typed("\n".join(code_files.note(self.lesson)))
-        for part in self.parts:
+        for part in self._with_offer():
             if note and part.block:
                 yield replace(part, kind="hint", text=note, block=None)
                 note = ""

@@ -61,10 +61,10 @@ class Routes(Protocol):
         """Show an exercise in the place of the screen in front."""
 
     def to_setups(self) -> None:
-        """Show which environments can be made."""
+        """Show what can be set up: environments, and this machine."""
 
-    def to_setup(self, profile: str = "jax") -> None:
-        """Show the plan of a set-up; nothing is run for that."""
+    def to_setup(self, *profiles: str) -> None:
+        """Show the plan of a set-up, or of several the list with the first of them marked."""
 
     def to_rehearsal(self) -> None:
         """Choose programs and TPUs; the app keeps the screen, and with it what was chosen."""
@@ -116,6 +116,8 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         self.live = Live(lambda holder: self.post_message(messages.Holding(holder)))
         self.edits: dict[tuple[str, str], Draft | None] = {}
         """What was typed since the start, by lesson and block; null for the lesson's code."""
+        self.setup_values: dict[str, dict[str, str]] = {}
+        """What was typed for the steps of a set-up, by profile."""
         self.tpu_draft: TpuDraft | None = None
         """What was typed into the form for a TPU, and not asked for yet."""
         self.where = self.holder = ""

@@ -376,6 +376,11 @@ class Reader(Page):
             fold.turn()
             self._page.mark_soon()
 
+    def action_setup(self) -> None:
+        """Show what this lesson sets up."""
+        if self._opened:
+            self.tutor.go.to_setup(*self._opened.setups)
+
     def action_words(self) -> None:
         """Show what the words mean, and where links lead."""
         if self._opened:

@@ -27,6 +27,8 @@ its right answer, or a task.
 * **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
   the lesson's code back. What you type is saved as you type it, and is there when you come back.
   A lesson counts as done when its own code, unchanged, has printed what it should.
+* **s** opens the plan of what the lesson sets up, where there is one. Nothing is run before you
+  have seen its commands.
 * A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
   what is open, and which lesson is next.
 * The first block starts a **process**. The first line of the screen names it, and `t` ends it. It
@@ -73,6 +75,7 @@ BINDINGS: list[BindingType] = [
     Binding("n", "next", "next", tooltip="tpustarter learn"),
     Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
     Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
+    Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
     Binding("space", "page_down", show=False),
     Binding("b", "page_up", show=False),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -28,6 +28,8 @@ from tpustarter.tui.screens.split import Split
 from tpustarter.tui.widgets import Row, Rows
 
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
+WORDS = {"manual": "yours"}
+"""States that are called otherwise on the screen."""
 Event = StepStarted | StepOutput | StepEnded | None
 """None: the run is over."""
 
@@ -77,28 +79,41 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _plan(self) -> None:
-        app = self.tutor
         try:
-            setup = Setup(
-                self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks
-            )
+            self.post_message(Looked(self._make()))
         except Problem as problem:
             self.post_message(Looked(problem))
-        else:
-            self.post_message(Looked(setup))
+
+    def _make(self) -> Setup:
+        """Return the plan as it stands now."""
+        app = self.tutor
+        return Setup(self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks)
+
+    def _make_for_run(self) -> Setup:
+        """Return a plan to carry out: once stopped it stays so, so each run has one of its own."""
+        return self._make()
+
+    @property
+    def _steps(self) -> list[Step]:
+        """The steps as they are shown."""
+        return self._setup.steps if self._setup else []
 
     def on_looked(self, message: Looked) -> None:
         """Show the plan."""
-        if isinstance(message.what, Setup):
-            self._setup = message.what
+        self._take(message.what)
+        self.refresh_bindings()
+
+    def _take(self, what: Any) -> None:
+        """Show a plan, or why there is none; ask about what would be removed."""
+        if isinstance(what, Setup):
+            self._setup = what
             self._show()
-        elif isinstance(message.what, Problem):
-            self.say(plain(str(message.what)))
+        elif isinstance(what, Problem):
+            self.say(plain(str(what)))
         else:
-            removed = "\n".join(f"* {item}" for item in cast("list[str]", message.what))
+            removed = "\n".join(f"* {item}" for item in cast("list[str]", what))
             question = Question("Undo", f"This removes:\n\n{removed}\n\nRemove it?")
             self.tutor.push_screen(question, self._answered)
-        self.refresh_bindings()
 
     def action_run(self) -> None:
         """Run what is left to do."""
@@ -117,13 +132,9 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _work(self, inbox: Inbox[Event], *, undo: bool) -> None:
-        app = self.tutor
         try:
-            app.live.release()
-            # Once stopped a set-up stays so: each run has one of its own.
-            setup = Setup(
-                self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks
-            )
+            self.tutor.live.release()
+            setup = self._make_for_run()
             self._setup = setup
             if self._stopped:
                 setup.stop()
@@ -177,18 +188,21 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         if setup is None:
             return
         failed_id = next(
-            (step.id for step in setup.steps if step.id in self._ended_steps
+            (step.id for step in self._steps if step.id in self._ended_steps
              and step.state in ("failed", "blocked")), None
         )  # fmt: skip
         rows = self.query_one(Rows)
-        open_id = next((step.id for step in setup.steps if step.state != "done"), None)
+        open_id = next((step.id for step in self._steps if step.state != "done"), None)
         mark = self._running_step or failed_id or (open_id if rows.chosen is None else None)
-        rows.show([self._row(setup, step) for step in setup.steps], highlight=mark)
-        done = sum(step.state == "done" for step in setup.steps)
-        self.entitle("rows", f"{done} of {len(setup.steps)} steps done")
+        rows.show([self._row(setup, step) for step in self._steps], highlight=mark)
+        self.entitle("rows", self._count())
         self._show_details()
         if not self._busy:
             self.say(self._summary(setup))
+
+    def _count(self) -> str:
+        done = sum(step.state == "done" for step in self._steps)
+        return f"{done} of {len(self._steps)} steps done"
 
     def _summary(self, setup: Setup) -> str:
         unfinished = [step for step in setup.steps if step.state not in ("done", "undone")]
@@ -216,21 +230,29 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     def _row(self, setup: Setup, step: Step) -> Row:
         ended = self._ended_steps.get(step.id)
         state = "running" if step.id == self._running_step else step.state
-        label = word(STYLES.get(state, ""), state, 8) + prose(as_typed(step.title)).stylize("bold")
+        said = WORDS.get(state, state)
+        label = word(STYLES.get(state, ""), said, 8) + prose(as_typed(step.title)).stylize("bold")
         # Of what is done already nothing will be run.
-        command = step.command if ended or state != "done" else ()
-        below = (Hanging("        ", visible(setup.pasted(command))),) if command else ()
-        return Row(step.id, label, f"{ended.seconds:.0f} s" if ended else "", below, hang=8)
+        below = tuple(self._doing(setup, step)) if ended or state != "done" else ()
+        has_run = ended is not None and ended.step.state != "blocked"
+        seconds = f"{ended.seconds:.0f} s" if ended and has_run else ""
+        return Row(step.id, label, seconds, below, hang=8)
+
+    def _doing(self, setup: Setup, step: Step) -> Iterator[Lines]:
+        """Yield what a step does: its command."""
+        if step.command:
+            yield Hanging("        ", visible(setup.pasted(step.command)))
 
     @on(Rows.OptionHighlighted)
     def _highlighted(self) -> None:
         self._show_details()
+        if self.query_one(Rows).chosen != self._running_step:
+            self.query_one("#details", VerticalScroll).scroll_home(animate=False)
         self.refresh_bindings()
 
     def _marked_step(self) -> Step | None:
         chosen = self.query_one(Rows).chosen
-        steps = self._setup.steps if self._setup else ()
-        return next((step for step in steps if step.id == chosen), None)
+        return next((step for step in self._steps if step.id == chosen), None)
 
     def _show_details(self) -> None:
         step = self._marked_step()
@@ -241,7 +263,11 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             self.show_details(Content(self._tail.text or "waiting for its first output"))
             self.query_one("#details", VerticalScroll).scroll_end(animate=False)
         else:
-            self.show_details(Stack(_details(step, self._ended_steps.get(step.id))))
+            self.show_details(Stack(self._describe(step, self._ended_steps.get(step.id))))
+
+    def _describe(self, step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
+        """Yield what the details say of a step."""
+        return details(step, ended)
 
     def stop_work(self) -> bool:
         """Stop the command that runs."""
@@ -305,7 +331,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         return super().check_action(action, parameters)
 
 
-def _details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
+def details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
+    """Yield how a step ended, its reason, and what it changes and needs."""
     if step.note:
         yield prose(as_typed(plain(step.note)))
     if ended and ended.tail:

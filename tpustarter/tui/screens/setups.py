@@ -1,4 +1,4 @@
-"""The set-ups that exist, those of the learner's path first, each with how far it is here."""
+"""The set-ups that exist: environments, those of the learner's path first, and this machine."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from textual.content import Content
 
 from tpustarter.checking.environments import SERVED
 from tpustarter.problem import Problem
-from tpustarter.setup.profiles import PROFILES, Profile
+from tpustarter.setup.machine_setup import MachineSetup
+from tpustarter.setup.profiles import MACHINE, PROFILES, Profile
 from tpustarter.setup.run import Setup
 from tpustarter.terminal import visible
 from tpustarter.tui import known
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, typed, word
 from tpustarter.tui.messages import LOOK, Looked
+from tpustarter.tui.screens.setup import WORDS
 from tpustarter.tui.screens.split import Split
 from tpustarter.tui.widgets import DetailRows, Row, Rows
 
-STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "not made": ""}
-"""The states of a set-up, each with its colour."""
+STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "done": "pass"}
+"""The states of a set-up that have a colour."""
+LOOKING = "..."
+"""What stands in the place of a state that is not known yet."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,15 @@ class SetUp:
     """Whether a lesson of the learner's path computes in it; what only shows things comes later."""
 
     @property
+    def is_machine(self) -> bool:
+        """Whether it changes this machine, and makes no environment."""
+        return self.profile.name in MACHINE
+
+    @property
     def state(self) -> str:
         """How far it is, in a word or two."""
+        if self.is_machine:
+            return self._state_of_machine
         steps = {step.id: step.state for step in self.plan.steps} if self.plan else {}
         if not steps or "blocked" in steps.values():
             return "not here"
@@ -47,30 +58,52 @@ class SetUp:
             return "ready"
         return "begun" if steps.get("environment") == "done" else "not made"
 
+    @property
+    def _state_of_machine(self) -> str:
+        """How many of its steps are left; each stands for itself."""
+        if self.plan is None:
+            return "not here" if self.trouble else LOOKING
+        states = [step.state for step in self.plan.steps]
+        if left := states.count("todo"):
+            return f"{left} left"
+        return "done" if "done" in states or "blocked" not in states else "not here"
+
+    @property
+    def why_not(self) -> str:
+        """Why none of it can be done here; empty where something can, or is done."""
+        if not self.is_machine or self.state != "not here":
+            return ""
+        steps = self.plan.steps if self.plan else []
+        return next((step.note for step in steps if step.state == "blocked"), self.trouble)
+
 
 class Setups(Split):
     """All set-ups, to choose one."""
 
     HELP = """
-Each line is an environment that tpustarter can make, in a folder of its own. Those that the lessons
-of your path use come first. **Enter** shows the plan of the marked one, and nothing is run before
+The first lines are environments that tpustarter can make, each in a folder of its own. Those that
+the lessons of your path use come first. The last ones change this machine itself: its settings, its
+packages and files of yours. **Enter** shows the plan of the marked one, and nothing is run before
 you have seen its commands and pressed `y`.
 
 * **ready** means that the environment is there, and that a check has proved it.
 * **begun** means that some steps are done. The plan goes on from there.
 * **not made** means that nothing of it exists yet.
-* **not here** means that it can't be made on this machine. The details say why.
+* **3 left** means that three steps of this machine's set-up are not done yet, and **done** that
+  none is left.
+* **not here** means that it can't be done on this machine. The details say why.
 """
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self) -> None:
-        super().__init__("Set up an environment")
+    def __init__(self, marked: str = "") -> None:
+        self._marked = marked
+        super().__init__("Set up an environment, or this machine")
         self._setups: dict[str, SetUp] = {}
 
     def on_mount(self) -> None:
         """Lead from each line to its plan."""
         super().on_mount()
-        self.query_one(DetailRows).leading = PROFILES
+        self.query_one(DetailRows).leading = {**PROFILES, **MACHINE}
         self.say("looking at this machine ...")
 
     def on_screen_resume(self) -> None:
@@ -87,12 +120,23 @@ you have seen its commands and pressed `y`.
         place = {one.profile.name: order.index(one.plan.lesson.id)
                  for one in setups if one.is_on_path and one.plan}  # fmt: skip
         setups.sort(key=lambda one: place.get(one.profile.name, len(order)))
-        self.post_message(Looked(setups))
+        known_before = [one for one in self._setups.values() if one.is_machine]
+        machine = known_before or [SetUp(profile, None) for profile in MACHINE.values()]
+        self.post_message(Looked([*setups, *machine]))
+        # These take longer, so what is known already is shown before.
+        machine = [self._stand(profile, order) for profile in MACHINE.values()]
+        self.post_message(Looked([*setups, *machine]))
 
     def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
         """Return how far one is, and whether one of these lessons makes it."""
         app = self.tutor
         try:
+            if profile.name in MACHINE:
+                told = app.setup_values.get(profile.name, {})
+                plan = MachineSetup(
+                    profile.name, machine=app.machine, lessons=app.lessons, told=told
+                )
+                return SetUp(profile, plan)
             plan = Setup(profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks)
         except Problem as problem:
             return SetUp(profile, None, str(problem))
@@ -103,26 +147,31 @@ you have seen its commands and pressed `y`.
         """Show what there is."""
         self._setups = {one.profile.name: one for one in message.what}
         rows = self.query_one(Rows)
-        rows.show([*self._rows()], highlight=rows.chosen or next(iter(self._setups)))
+        first = self._marked or next(iter(self._setups))
+        rows.show([*self._rows()], highlight=rows.chosen or first)
         ready = sum(one.state == "ready" for one in self._setups.values())
-        self.entitle("rows", f"{ready} of {len(self._setups)} ready")
+        self.entitle("rows", f"{ready} of {len(PROFILES)} environments ready")
         self.say("Enter shows what would be run. Nothing runs before you have seen it.")
         self._show_details()
         self.refresh_bindings()
 
     def _rows(self) -> Iterator[Row]:
-        width = max(map(len, PROFILES)) + 2
+        width = max(map(len, self._setups)) + 2
         heading = ""
         for name, one in self._setups.items():
-            wanted = "For your path" if one.is_on_path else "Others"
+            wanted = "Environments for your path" if one.is_on_path else "Other environments"
+            wanted = "This machine" if one.is_machine else wanted
             if wanted != heading:
                 if heading:
                     yield Row(None, "")
                 heading = wanted
                 yield Row(None, Content.styled(heading, "bold"))
             label = Content.styled(f"{name:<{width}}", "bold")
-            state = word(STYLES[one.state], one.state, 9)
-            yield Row(name, Hanging(state + label, prose(one.profile.meaning)))
+            state = word(STYLES.get(one.state, ""), one.state, 9)
+            lines: list[Lines] = [Hanging(state + label, prose(one.profile.meaning))]
+            if one.why_not:
+                lines.append(Hanging(" " * (9 + width), prose(one.why_not)))
+            yield Row(name, Stack(lines))
 
     @on(Rows.OptionHighlighted)
     def _show_details(self) -> None:
@@ -139,12 +188,13 @@ you have seen its commands and pressed `y`.
 def _details(one: SetUp) -> Iterator[Lines | Content]:
     """Yield where it is made, its steps with their states, and the command that does the same."""
     if one.plan is None:
-        yield Hanging("", prose(one.trouble))
+        yield Hanging("", prose(one.trouble or "looking at this machine ..."))
         return
-    yield Hanging("folder   ", visible(one.plan.short(one.plan.folder)))
+    if not one.is_machine:
+        yield Hanging("folder   ", visible(one.plan.short(one.plan.folder)))
     yield Hanging("command  ", typed(Content(f"tpustarter setup {one.profile.name}")))
     for step in one.plan.steps:
         style = {"done": "pass", "blocked": "warn"}.get(step.state, "wait")
-        yield Hanging(word(style, step.state, 9), prose(step.title))
+        yield Hanging(word(style, WORDS.get(step.state, step.state), 9), prose(step.title))
         if step.state == "blocked":
             yield Hanging(" " * 9, prose(step.note))

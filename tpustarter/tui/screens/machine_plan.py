@@ -1,0 +1,313 @@
+"""Set-up of this machine: its plan, step by step; what needs root is shown and asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tpustarter.checking.selfcheck import Request
+from tpustarter.problem import Problem
+from tpustarter.setup import as_root
+from tpustarter.setup.machine_setup import MachineSetup
+from tpustarter.setup.run import Setup, StepEnded
+from tpustarter.setup.steps import Step
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines
+from tpustarter.tui.messages import SETUP, Looked
+from tpustarter.tui.plain import plain
+from tpustarter.tui.screens.page import Notice
+from tpustarter.tui.screens.seen_commands import SeenCommands
+from tpustarter.tui.screens.setup import Event, SetupPlan, details
+from tpustarter.tui.screens.setup_values import SetupValues
+
+SHOWN_LINES = 4
+"""Lines of a file that stand in the list; the details have all of them."""
+_BESIDE = " " * 8
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The plan by looking, and whether there is anything to put back."""
+
+    setup: MachineSetup
+    can_undo: bool
+
+
+class MachinePlan(SetupPlan):
+    """The plan, and its run."""
+
+    HELP = """
+Each line is a step that changes something on this machine. Below it you see the exact command, or
+the lines that will be written and the file that they go to. The details of the marked step say why
+it is there, what it changes and what it needs.
+
+* **y** runs the steps that are left. **o** runs only the marked one, once the steps are done that
+  it needs. A step that fails doesn't stop the others, and the next `y` goes on from there.
+* A step that **needs root** runs only after you have seen its command once more and pressed `y`.
+  `n` runs the steps that need no root, and leaves the others. `Enter` is never a yes.
+* **v** asks for the values that the steps are filled with, such as the name of a bucket.
+* **x** or **Esc** stops the command that runs. What a command has begun as root with `sudo` may
+  still have to end, and the next run waits for it.
+* **z** shows what would be put back, and asks. Only what set-up itself changed is put back.
+* **f** explains why the marked step failed, **c** runs the checks that prove the set-up, and **l**
+  opens its lesson.
+
+**blocked** means that a step can't be done here, and its details say why. **yours** is a step that
+you do in another place, such as your own computer.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "values", "fill in", tooltip="tpustarter setup PROFILE --set NAME=VALUE"),
+        Binding("y", "run", "run all left", tooltip="tpustarter setup PROFILE --yes --root"),
+        Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+        Binding("o", "run_one", "only this", tooltip="tpustarter setup PROFILE --only STEP --yes"),
+        Binding("c", "check", "check", tooltip="tpustarter check, for what this set-up changed"),
+        Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
+        Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
+    ]
+
+    def __init__(self, profile: str) -> None:
+        super().__init__(profile)
+        self._planned: Planned | None = None
+        """The whole plan, as it was seen last."""
+        self._only: tuple[str, ...] = ()
+        self._leave: as_root.Leave = False
+        """What the next run is asked for, and which commands may be run as root for that."""
+
+    def on_mount(self) -> None:
+        """Say which set-up it is, and make the plan in the background."""
+        super().on_mount()
+        self.rename(f"Set up this machine: {self._profile}")
+
+    def _make(self) -> MachineSetup:
+        app = self.tutor
+        told = app.setup_values.get(self._profile, {})
+        return MachineSetup(self._profile, machine=app.machine, lessons=app.lessons, told=told)
+
+    def _make_for_run(self) -> Setup:
+        app = self.tutor
+        told = app.setup_values.get(self._profile, {})
+        return MachineSetup(self._profile, machine=app.machine, lessons=app.lessons, told=told,
+                            only=self._only, root=self._leave)  # fmt: skip
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
+    def _plan(self) -> None:
+        try:
+            setup = self._make()
+        except Problem as problem:
+            self.post_message(Looked(problem))
+            return
+        try:
+            setup.undoing()
+            can_undo = True
+        except Problem:
+            can_undo = False
+        self.post_message(Looked(Planned(setup, can_undo)))
+
+    def _take(self, what: Any) -> None:
+        """Show the plan, or why there is none; ask whether to put back what was changed."""
+        if isinstance(what, Planned):
+            self._planned = what
+            if not self._busy:
+                self._setup = what.setup
+                self._show()
+        elif isinstance(what, Problem):
+            self._say_why_not(what)
+        else:
+            self._ask_to_put_back(cast("list[Step]", what))
+
+    def _say_why_not(self, problem: Problem) -> None:
+        """Tell why there is no plan; with values that were just typed, the old plan stays."""
+        if self._planned:
+            self.tutor.setup_values.pop(self._profile, None)
+            self.tutor.push_screen(Notice("These values are not used", str(problem)))
+        else:
+            self.say(plain(str(problem)))
+
+    @property
+    def _steps(self) -> list[Step]:
+        """The steps as they are seen, and those of this run as it left them."""
+        of_run = self._setup.steps if self._setup and self._busy else []
+        latest = {step.id: step for step in of_run}
+        latest |= {name: one.step for name, one in self._ended_steps.items()}
+        return [latest.get(step.id, step) for step in self._seen]
+
+    @property
+    def _left(self) -> list[Step]:
+        """The steps that can be run."""
+        return [step for step in self._seen if step.state == "todo"]
+
+    @property
+    def _seen(self) -> list[Step]:
+        return self._planned.setup.steps if self._planned else []
+
+    def _follow(self, event: Event) -> None:
+        if isinstance(event, StepEnded) and event.step.state == "blocked":
+            seen = {step.id: step.state for step in self._seen}
+            if seen.get(event.step.id) == "blocked" or event.step.note == as_root.NOT_ALLOWED:
+                return  # as before, or the answer was no: it is left as it was
+        super()._follow(event)
+        if event is None:
+            self._plan()
+
+    def action_run(self) -> None:
+        """Run what is left, after asking for what needs root."""
+        self._ask_for(self._left, ())
+
+    def action_run_one(self) -> None:
+        """Run the marked step alone."""
+        if step := self._marked_step():
+            self._ask_for([one for one in self._left if one.id == step.id], (step.id,))
+
+    def _ask_for(self, steps: Sequence[Step], only: tuple[str, ...]) -> None:
+        """Ask about the commands that need root, then run; without any, run at once."""
+        if self._planned is None:
+            return
+        if self._planned.setup.missing:
+            self.action_values()
+            return
+        as_it_is = [step for step in steps if as_root.NEED in step.needs]
+        self._only, self._leave = only, frozenset(step.command for step in as_it_is)
+        if not as_it_is:
+            self._begin(undo=False)
+            return
+        others = len(steps) - len(as_it_is)
+        opening = "This command runs" if len(as_it_is) == 1 else "These commands run"
+        opening += " as root, and so may change anything on this machine. Press `y` to run "
+        opening += "it." if len(as_it_is) == 1 else "them."
+        if others:
+            opening += f" `n` runs only the {others} of {len(steps)} steps that need no root."
+        asking = SeenCommands("Run this as root?", opening, as_it_is,
+                              self._planned.setup.pasted, others=others)  # fmt: skip
+        self.tutor.push_screen(asking, self._answered_root)
+
+    def _answered_root(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
+        if answer is None:
+            return
+        if not answer:
+            self._leave = False
+        self._begin(undo=False)
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
+    def _ask(self) -> None:
+        self.post_message(Looked(self._make().undoing()))
+
+    def _ask_to_put_back(self, steps: Sequence[Step]) -> None:
+        if self._planned is None:
+            return
+        self._only = ()
+        self._leave = frozenset(step.command for step in steps if as_root.NEED in step.needs)
+        opening = "This puts back what set-up changed, the last change first. Press `y` to do it."
+        asking = SeenCommands("Put this back?", opening, steps, self._planned.setup.pasted)
+        self.tutor.push_screen(asking, self._answered)
+
+    def action_values(self) -> None:
+        """Ask for the values."""
+        if self._planned and not self._busy:
+            chosen = self._planned.setup.chosen
+            self.tutor.push_screen(SetupValues(self._profile, chosen, self._take_values))
+
+    def _take_values(self, told: dict[str, str]) -> None:
+        self.tutor.setup_values[self._profile] = told
+        self._ended_steps = {}
+        self._plan()
+
+    def action_check(self) -> None:
+        """Run the checks that prove what was set up."""
+        ids = tuple(step.proof for step in self._seen if step.proof)
+        request = Request(ids=ids, devices=self.tutor.choices.devices)
+        self.tutor.go.to_checks(request, "Checks of this set-up")
+
+    def action_lesson(self) -> None:
+        """Open the lesson that explains it, or go back to it."""
+        if self._planned and not self.tutor.go.back_to_lesson(self._planned.setup.lesson.id):
+            self.tutor.go.to_lesson(self._planned.setup.lesson.id)
+
+    def _count(self) -> str:
+        done = sum(step.state == "done" for step in self._steps)
+        mine = sum(step.state == "manual" for step in self._steps)
+        return f"{done} of {len(self._steps) - mine} steps done"
+
+    def _summary(self, setup: Setup) -> str:
+        steps, left = self._steps, self._left
+        logs = [one.log for one in self._ended_steps.values() if one.log.exists()]
+        log = f" The log is in {visible(setup.short(logs[-1]))}." if logs else ""
+        if failed := [step for step in steps if step.state == "failed"]:
+            return f"{visible(failed[0].title)}: failed. `y` tries again what is left.{log}"
+        if any(step.state == "undone" for step in steps):
+            return f"It is as it was before. `y` sets it up again.{log}"
+        if self._planned and self._planned.setup.missing and left:
+            names = ", ".join(visible(one.name) for one in self._planned.setup.missing)
+            return f"Press `v` to fill in {names}. Nothing has run yet."
+        if left:
+            root = sum(as_root.NEED in step.needs for step in left)
+            as_whom = f", {'all' if root == len(left) else root} as root" if root else ""
+            said = "" if self._ended_steps else " Nothing has run yet."
+            return f"{len(left)} of {len(steps)} steps are left{as_whom}.{said} `y` runs them.{log}"
+        return f"{self._end(steps)}{log}"
+
+    def _end(self, steps: Sequence[Step]) -> str:
+        """Say that nothing is left, and what comes next."""
+        blocked = [step for step in steps if step.state == "blocked"]
+        done = "Everything is done."
+        if blocked:
+            count = "1 step" if len(blocked) == 1 else f"{len(blocked)} steps"
+            done = f"What can be done here is done. {count} can't, and the details say why."
+        if mine := next((step for step in steps if step.state == "manual"), None):
+            return f"{done} Next, yours: {visible(mine.title)}."
+        if any(step.proof for step in steps):
+            return f"{done} Next: `c` checks it."
+        return f"{done} Next: `l` opens the lesson."
+
+    def _doing(self, setup: Setup, step: Step) -> Iterator[Lines]:
+        """Yield what a step does: the lines that it writes, or else its command."""
+        if not step.file:
+            yield from super()._doing(setup, step)
+            return
+        yield Hanging(f"{_BESIDE}to ", visible(setup.short(Path(step.file))))
+        count = len(step.writes)
+        shown = step.writes if count <= SHOWN_LINES + 1 else step.writes[:SHOWN_LINES]
+        yield from (Hanging(f"{_BESIDE}| ", visible(line)) for line in shown)
+        if len(shown) < count:
+            yield Hanging(_BESIDE, f"and {count - len(shown)} more lines, which the details show")
+
+    def _describe(self, step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
+        """Yield what the details say of a step, and all that it writes, with the command."""
+        yield from details(step, ended)
+        if not step.file or self._setup is None:
+            return
+        yield Hanging(Content.styled("writes   ", "$muted"),
+                      f"to {visible(self._setup.short(Path(step.file)))}:")  # fmt: skip
+        yield from (Hanging("| ", visible(line)) for line in step.writes)
+        if step.command:
+            command = visible(self._setup.pasted(step.command))
+            yield Hanging(Content.styled("command  ", "$muted"), command)
+
+    def _can_run_marked(self) -> bool:
+        step = self._marked_step()
+        if step is None or self._planned is None:
+            return False
+        return self._planned.setup.can_start(step.id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what works now."""
+        if action == "run":
+            return bool(self._left) and not self._busy
+        if action == "run_one":
+            return self._can_run_marked() and not self._busy
+        if action == "values":
+            return bool(self._planned and self._planned.setup.chosen) and not self._busy
+        if action == "undo":
+            return bool(self._planned and self._planned.can_undo) and not self._busy
+        if action == "check":
+            proofs = any(step.proof and step.state == "done" for step in self._seen)
+            return proofs and not self._busy
+        if action == "lesson":
+            return self._planned is not None and not self._busy
+        return super().check_action(action, parameters)
