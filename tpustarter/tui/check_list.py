@@ -115,7 +115,8 @@ class CheckList:
             label = word("run", "RUN", 8) + f"{name} {self._activity(check)}"
             return Row(check, label, f"{self.seconds:.0f} s")
         state = "not run" if self.run else "wait"
-        return Row(check, word("wait", state, 8) + Content.styled(name, "$muted"))
+        claim = f" {visible(self.checks[check].title)}" if width >= NARROW else ""
+        return Row(check, word("wait", state, 8) + Content.styled(f"{name}{claim}", "$muted"))
 
     def _activity(self, check: str) -> str:
         framework = self.checks[check].framework
