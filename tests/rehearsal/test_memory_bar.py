@@ -64,6 +64,15 @@ def test_the_legend_names_each_letter_of_the_bar() -> None:
     ] == lines
 
 
+def test_what_is_left_is_told_of_each_tpu_where_their_bars_differ_in_it() -> None:
+    """An output that only one of them keeps twice is in no array of the other."""
+    first = answer(32, 16, array("argument", 16), arguments=16)
+    second = {**answer(48, 31, array("argument", 16), arguments=16), "tpu": "v6e-8"}
+    lines = rehearsal_text.memory_bars([first, second])
+
+    assert "o everything else: 16.00 GiB for v5e-8, 32.00 GiB for v6e-8" == lines[-1]
+
+
 sizes = st.integers(0, 2**45)
 buffers = st.lists(st.builds(lambda kind, size: array(kind, size / GIB),
                              st.sampled_from(["argument", "output", "temporary"]), sizes),

@@ -178,8 +178,21 @@ def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
         if part.buffer is not None:
             lines.append(cut(f"{indent}{part.letter}{array(part.buffer)}", WIDTH))
         elif any(memory_bar.OTHER in text for _, text in bars):
-            lines.append(f"{indent}{part.letter}{size(part.taken):>10}  everything else")
+            lines += _everything_else(group, taken, indent)
     return lines
+
+
+def _everything_else(
+    group: Sequence[dict[str, Any]], taken: Sequence[Sequence[memory_bar.Part]], indent: str
+) -> list[str]:
+    """Return what the arrays that are not named take; for each TPU where a bar shows it."""
+    others = [part.taken for own in taken for part in own if part.buffer is None]
+    if max(others) - min(others) < group[0]["hbm_bytes"] / memory_bar.WIDTH:
+        return [f"{indent}{memory_bar.OTHER}{size(others[0]):>10}  everything else"]
+    each = ", ".join(
+        f"{size(other)} for {result['tpu']}" for result, other in zip(group, others, strict=True)
+    )
+    return wrap(f"everything else: {each}", f"{indent}{memory_bar.OTHER} ", hang=f"{indent}  ")
 
 
 def _noted(group: list[dict[str, Any]]) -> list[str]:
