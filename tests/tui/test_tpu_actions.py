@@ -118,7 +118,7 @@ def test_leftovers_are_shown_and_deleted_together(cloud: FakeCloud, tmp_path: Pa
                          "tpu-vm delete gone"):  # fmt: skip
                 assert name in seen
             seen = await press(pilot, *"failed", "enter")
-            assert "found `failed`, expected `leftovers`: nothing was sent." in seen
+            assert "found failed, expected leftovers: nothing was sent." in seen
             assert [] == cloud.called("DeleteQueuedResource")
 
             await press(pilot, "escape", "l", *"leftovers", "enter")

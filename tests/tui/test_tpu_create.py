@@ -214,7 +214,7 @@ def test_what_is_outside_the_grant_is_refused_until_the_name_is_typed(
             seen = text_of(await press(pilot, "enter"))
             assert "Outside the TRC grant: pay for this TPU?" in seen
             assert "It would cover this TPU in us-east1-d." in seen
-            assert "To pay for it, type `bert`:" in seen
+            assert "To pay for it, type bert:" in seen
             await press(pilot, "enter", "escape")
             assert isinstance(pilot.app.screen, CreateForm)
             assert [] == cloud.called("CreateQueuedResource")

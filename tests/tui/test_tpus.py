@@ -37,7 +37,7 @@ def test_nothing_is_sent_before_the_screen_is_opened(cloud: FakeCloud, tmp_path:
             assert "may be billed" not in on_screen(pilot.app)
 
             seen = await press(pilot, "u")
-            assert "No TPU and no request for one exists in `my-project`" in seen
+            assert "No TPU and no request for one exists in my-project" in seen
             assert "Press n to ask for a TPU" in seen
             assert "d delete" not in seen
             assert "Enter details" not in seen
@@ -196,7 +196,7 @@ def test_a_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path)
 
             await press(pilot, "enter")
             seen = await press(pilot, *"bart", "enter")
-            assert "found `bart`, expected `bert`: nothing was sent." in seen
+            assert "found bart, expected bert: nothing was sent." in seen
             assert before == len(cloud.calls)
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, CreateForm)

@@ -95,7 +95,7 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
     if seen.asked and not seen.tpus:
         name = visible(seen.project.name) if seen.project else "this project"
         nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
-        yield Row(None, Hanging("", nothing))
+        yield Row(None, Hanging("", prose(nothing)))
         yield Row(None, "")
     if not seen.tpus and not seen.needs_project:
         yield Row(None, Hanging("", TO_CREATE))

@@ -20,7 +20,7 @@ from tpustarter.setup import profiles
 from tpustarter.setup.run import Setup, Step, StepEnded, StepOutput, StepStarted
 from tpustarter.terminal import visible
 from tpustarter.tui import failed
-from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
+from tpustarter.tui.lines import Hanging, Lines, Stack, prose, sentences, word
 from tpustarter.tui.messages import SETUP, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
 from tpustarter.tui.screens.page import Question
@@ -334,7 +334,7 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 def details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
     """Yield how a step ended, its reason, and what it changes and needs."""
     if step.note:
-        yield prose(as_typed(plain(step.note)))
+        yield sentences(step.note)
     if ended and ended.tail:
         yield Content.styled("its last lines:", "$muted")
         yield from (Hanging("| ", visible(line)) for line in ended.tail)

@@ -14,7 +14,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tpustarter.terminal import visible
+from tpustarter.tui.lines import prose
 from tpustarter.tui.screens.page import RELEASE
 from tpustarter.tui.widgets import Heading, Keys
 
@@ -54,7 +54,7 @@ class TypedName(ModalScreen[bool]):
         yield Heading(self._title)
         with VerticalScroll(id="sheet", can_focus=False):
             yield Static(self._shown)
-        yield Static(Content(f"To {self._to_do}, type `{visible(self._name)}`:"), id="headline")
+        yield Static(prose(f"To {self._to_do}, type `{self._name}`:"), id="headline")
         with Horizontal(classes="typed"):
             yield Static(Content("> "), classes="mark")
             line = NameLine(id="name-typed")
@@ -74,9 +74,9 @@ class TypedName(ModalScreen[bool]):
         if found == self._name:
             self.dismiss(True)  # noqa: FBT003  the answer
             return
-        what = f"found `{visible(found)}`" if found else "nothing was typed"
-        text = f"{what}, expected `{visible(self._name)}`: nothing was sent."
-        self.query_one("#headline", Static).update(Content(text))
+        what = f"found `{found}`" if found else "nothing was typed"
+        text = f"{what}, expected `{self._name}`: nothing was sent."
+        self.query_one("#headline", Static).update(prose(text))
 
     def action_answer(self) -> None:
         """Answer no."""
