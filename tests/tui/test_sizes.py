@@ -126,7 +126,7 @@ async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
     yield "set-up that runs"
     await press(pilot, "escape")
     await home_again(pilot)
-    await press(pilot, "r")
+    await press(pilot, "r", "a")
     await pilot.press("r")
     await until(pilot, lambda: "hangs: breaks" in on_screen(pilot.app))
     yield "rehearsal that runs"

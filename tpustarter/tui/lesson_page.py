@@ -196,7 +196,9 @@ class LessonPage(VerticalScroll):
         """Leave what is in sight where it is, while blocks above it change their height."""
         top = self.scroll_offset.y
         first = next((child for child in self.children if child.virtual_region.bottom > top), None)
-        if first:
+        if self.is_at_end:
+            self.call_after_refresh(self.scroll_end, animate=False)
+        elif first:
             self.call_after_refresh(self._return_to, first, first.virtual_region.y - top)
 
     def _return_to(self, first: Widget, below_top: int) -> None:
