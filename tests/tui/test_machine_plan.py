@@ -145,6 +145,7 @@ def test_where_sudo_asks_for_a_password_the_plan_says_what_to_type(
             seen = await press(pilot, "y", "y")
             assert "blocked Do roots" in seen
             assert "sudo asks for a password here" in flat(seen)
+            assert "Do roots: not run, and its details say what to do." in flat(seen)
             assert "setup tuning --yes --root" in flat(seen)
 
     run(journey)

@@ -240,6 +240,9 @@ you do in another place, such as your own computer.
         log = f" The log is in {visible(setup.short(logs[-1]))}." if logs else ""
         if failed := [step for step in steps if step.state == "failed"]:
             return f"{visible(failed[0].title)}: failed. `y` tries again what is left.{log}"
+        ended = [one.step for one in self._ended_steps.values()]
+        if kept := [step for step in ended if step.state == "blocked"]:
+            return f"{visible(kept[0].title)}: not run, and its details say what to do.{log}"
         if any(step.state == "undone" for step in steps):
             return f"It is as it was before. `y` sets it up again.{log}"
         if self._planned and self._planned.setup.missing and left:
