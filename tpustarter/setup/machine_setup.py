@@ -24,6 +24,7 @@ from tpustarter.setup import as_root, looks, servers, steps, values
 from tpustarter.setup import environment as folders
 from tpustarter.setup.changes import PROVED, VALUES, Changes, circumstances
 from tpustarter.setup.kind import Look
+from tpustarter.setup.only import wanted
 from tpustarter.setup.run import Event, Setup, StepEnded
 from tpustarter.setup.steps import State, Step
 
@@ -246,7 +247,7 @@ class MachineSetup(Setup):
     def _make_steps(self) -> list[Step]:
         try:
             declared = cast("list[dict[str, Any]]", self.lesson.header["setups"][self.profile.name])
-            declared = self._wanted(declared)
+            declared = wanted(declared, self._only, self.profile.name)
             self._read_values(declared)
             made: list[Step] = []
             self._kinds: dict[str, looks.Kind | None] = {}
@@ -259,22 +260,6 @@ class MachineSetup(Setup):
                 f"the steps in the header of `{self.lesson.path}` are broken: {error!r}"
             ) from error
         return made
-
-    def _wanted(self, declared: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the steps that were asked for, and those before them; raises Problem."""
-        by_id = {str(fields["id"]): fields for fields in declared}
-        if unknown := [name for name in self._only if name not in by_id]:
-            raise Problem(
-                f"`tpustarter setup {self.profile.name}` has no step `{unknown[0]}`",
-                hint=f"its steps are {', '.join(by_id)}",
-                code=ExitCode.USAGE,
-            )
-        wanted, left = set[str](), list(self._only or by_id)
-        while left:
-            name = left.pop()
-            wanted.add(name)
-            left += [one for one in by_id[name].get("after", []) if one not in wanted]
-        return [fields for name, fields in by_id.items() if name in wanted]
 
     def _read_values(self, declared: Sequence[Mapping[str, Any]]) -> None:
         """Find out what the steps are to be filled with; raises Problem for what does not fit."""

@@ -71,6 +71,12 @@ class Opened:
         return list(self.lesson.header.get("setups") or {})
 
     @property
+    def next_exercise(self) -> Exercise | None:
+        """The first exercise that is not solved yet, else the first one."""
+        left = [one for one in self.exercises if exercises.state(one) != "pass"]
+        return next(iter([*left, *self.exercises]), None)
+
+    @property
     def has_blocks(self) -> bool:
         """Whether anything in it can be run."""
         return any(part.block for part in self.parts)

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tpustarter.checking.selfcheck import Request
-from tpustarter.learning import bookmarks, exercises, progress
+from tpustarter.learning import bookmarks, progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import failed, offers, opened
@@ -345,11 +345,7 @@ class Reader(Page):
 
     def action_exercise(self) -> None:
         """Work on the first exercise that is not done yet."""
-        lesson_exercises = self._opened.exercises if self._opened else []
-        unfinished = [
-            exercise for exercise in lesson_exercises if exercises.state(exercise) != "pass"
-        ]
-        for exercise in [*unfinished, *lesson_exercises][:1]:
+        if self._opened and (exercise := self._opened.next_exercise):
             self.tutor.release_lesson()
             self.tutor.go.to_exercise(exercise.id)
 
