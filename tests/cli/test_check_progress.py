@@ -87,7 +87,7 @@ def test_a_line_that_a_narrower_window_broke_is_taken_away_whole(
     shown, stream = follow(monkeypatch, 80)
     with shown:
         shown.follow(Waiting(started().check, 3, "x" * 100))
-        monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((60, 24)))
+        monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((30, 24)))
         shown.clear()
 
     assert stream.getvalue().endswith("\r\x1b[1A\x1b[J")
