@@ -127,7 +127,7 @@ def test_killed_in_the_middle_it_goes_on_and_can_be_put_back(copy: Guest) -> Non
 
 
 def test_a_container_sees_what_its_flags_give_it(copy: Guest) -> None:
-    """Named device nodes are enough to see the chips, and tpustarter's own check runs inside."""
+    """Named device nodes are enough to see the chips, and tpustarter's own report knows where it is."""
     assert 0 == run(copy, f"{SETUP} --yes --root")[0]
     nodes = "mkdir -p /dev/vfio; for name in vfio 0 1; do mknod /dev/vfio/$name c 1 3; done"
     assert 0 == run(copy, f"mount -t tmpfs vfio /dev/vfio 2>/dev/null; {nodes}; {EMPTY} mine")[0]
@@ -141,5 +141,7 @@ def test_a_container_sees_what_its_flags_give_it(copy: Guest) -> None:
     assert '"nodes": ["/dev/vfio/0", "/dev/vfio/1"]' in run(
         copy, f"{started} --device=/dev/vfio mine {look}"
     )[1]  # fmt: skip
-    check = f"{started} --env=TPUSTARTER_HOME=/tmp/state mine {TPUSTARTER} check host.container -v"
-    assert "docker" in run(copy, check)[1]
+    report = f"{TPUSTARTER} report --no-ask --json"
+    inside = run(copy, f"{started} --env=TPUSTARTER_HOME=/tmp/state mine {report}")[1]
+    assert '"shm_gib": 16.0' in inside  # what the flag gave it, and not what this machine has
+    assert '"container": "docker"' in inside
