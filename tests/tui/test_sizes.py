@@ -172,6 +172,8 @@ async def faults_on(way: Any, app: Starter, size: tuple[int, int]) -> dict[str, 
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         async for name in way(pilot):
+            if faults(app, size):  # what comes meanwhile is laid out a moment later
+                await settle(pilot)
             if wrong := faults(app, size):
                 found.setdefault(name, []).extend(wrong)
     return found

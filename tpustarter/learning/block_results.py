@@ -16,8 +16,8 @@ from tpustarter.redact import Redactor
 from tpustarter.running.process import Event
 
 Status = Literal["pass", "fail", "error", "skip", "notrun"]
-_PLACE = re.compile(r"(?<=Error: )(.+) \([^()]*, (line \d+)\)")
-"""What Python adds to an error of syntax: a name of ours, and the line."""
+_PLACE = re.compile(r"(?<=Error: )(.+) \([^()]*, line \d+\)")
+"""What Python adds to an error of syntax; its traceback has the place and the code there."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def judged(
 ) -> BlockResult:
     """Judge a block whose process told its end: what it raised, else what differs."""
     if end.get("outcome") != "done":
-        detail = redact.text(_PLACE.sub(r"\1, \2", str(end.get("detail", ""))))
+        detail = redact.text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
         return replace(result, status="error", reason="exception", detail=detail)
     difference = mismatch(expected, output.printed) if expected else None
     return replace(
