@@ -45,7 +45,7 @@ PATHOLOGIES = {
     "prints": ("print('as it should')", "", "pass", None, "", "as it should", 10),
     "differs": ("print('else')", "", "fail", None, "found `else`, expected `as it should`", "", 10),
     "raises": ("x = 0\ny = 1 / x", "", "error", "exception", "ZeroDivisionError", "y = 1 / x", 10),
-    "syntax": ("x = 1\ny = (", "", "error", "exception", "was never closed", "line 2\n    y = (", 10),
+    "syntax": ("x = 1\ny = (", "", "error", "exception", "was never closed", "line 2\n", 10),
     "null_byte": ("x = '\\\\0'; compile('\\0', 'f', 'exec')", "", "error", "exception", "", "", 10),
     "interrupts": ("raise KeyboardInterrupt", "", "error", "exception", "KeyboardInt", "", 10),
     "exits": ("import sys\nsys.exit(3)", "", "error", "exception", "SystemExit: 3", "", 10),

@@ -127,7 +127,7 @@ def test_killed_in_the_middle_it_goes_on_and_can_be_put_back(copy: Guest) -> Non
 
 
 def test_a_container_sees_what_its_flags_give_it(copy: Guest) -> None:
-    """Named device nodes are enough to see the chips, and tpustarter's own report knows where it is."""
+    """Named device nodes are enough to see the chips, and a report inside knows its flags."""
     assert 0 == run(copy, f"{SETUP} --yes --root")[0]
     nodes = "mkdir -p /dev/vfio; for name in vfio 0 1; do mknod /dev/vfio/$name c 1 3; done"
     assert 0 == run(copy, f"mount -t tmpfs vfio /dev/vfio 2>/dev/null; {nodes}; {EMPTY} mine")[0]
