@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import sandbox
-from tests.support.guests import Guest
+from tests.support.guest import Guest
 
 pytestmark = pytest.mark.skipif(
     bool(sandbox.missing()) or not Path("/dev/fuse").exists(),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import sandbox
-from tests.support.guests import Guest
+from tests.support.guest import Guest
 from tpustarter.setup import servers
 
 pytestmark = pytest.mark.skipif(

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import guests
-from tests.support.guests import Guest
+from tests.support.guest import Guest
 from tpustarter.machine import machine
 from tpustarter.setup import settings
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.setup.test_machine_setup import declare, home_file, machine, run, with_apt
+from tests.support.machine_setups import declare, home_file, machine, run, with_apt
 from tpustarter.problem import Problem
 from tpustarter.setup import servers, settings
 from tpustarter.setup.accounts import Member, Registry

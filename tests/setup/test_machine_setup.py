@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.support.machines import lay_out
-from tests.test_fake_tpu_vm import readable_by_nobody
+from tests.support.machine_setups import STATUS, declare, home_file, machine, run, with_apt
 from tpustarter import state
-from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup import changes, machine_setup, marked
 from tpustarter.setup.machine_setup import MachineSetup
@@ -24,94 +19,11 @@ from tpustarter.setup.settings import HUGE_PAGES, LOGS, TCMALLOC
 
 IDS = ["huge-pages", "after-restart", "locked-memory", "logs", "tcmalloc"]
 TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"
-STATUS, STATUSES = "/var/lib/dpkg/status", "/proc/self/status"
+STATUSES = "/proc/self/status"
 SYSTEMD = {"/run/systemd/system/": ""}
 LOGIN = {"/etc/security/limits.d/": "", "/proc/self/limits": "Max locked memory  8  8  bytes"}
 CAPABILITIES = "CapEff:\t0000000000000000\nCapBnd:\t{}\nCapAmb:\t0000000000000000\n"
 """As the kernel tells them; bit 24 of the second may raise a limit."""
-
-APT = r"""#!/bin/sh
-# Stands in for apt-get: installs what is named, with one package that it needs.
-[ "$1" = update ] && exit
-echo "$*" >> {root}/apt-calls
-[ -e {root}/fails ] && exit 100
-[ -e {root}/kernel-comes ] && {
-    printf 'Package: kernel\nStatus: install ok installed\n\n' >> {root}/var/lib/dpkg/status
-    printf 'Package: kernel\nAuto-Installed: 1\n\n' >> {root}/var/lib/apt/extended_states
-}
-for name do case $name in
-    -*) ;;
-    [a-z]*) [ "$name" = install ] || for each in "$name" "lib$name"; do
-        printf 'Package: %s\nStatus: install ok installed\nDepends: lib%s (>= 1) | none:any\n\n' \
-            "$each" "$each" >> {root}/var/lib/dpkg/status
-        done
-        printf 'Package: lib%s\nArchitecture: amd64\nAuto-Installed: 1\n\n' "$name" \
-            >> {root}/var/lib/apt/extended_states ;;
-esac; done
-"""
-DPKG = """#!/bin/sh
-# Stands in for dpkg: forgets what is named.
-echo "dpkg $*" >> {root}/apt-calls
-for name do sed -i "/^Package: $name$/,/^$/d" {root}/var/lib/dpkg/status; done
-"""
-
-
-def machine(tmp_path: Path, files: Mapping[str, str] = {}, **more: Any) -> host.Machine:
-    """Return a laid-out machine with these files; one that ends with a slash is a folder."""
-    root, tools = tmp_path / "machine", tmp_path / "tools"
-    root.mkdir()
-    tools.mkdir()
-    env = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": "/home/alice"}
-    made = lay_out(root, env=env, **more)
-    (root / HUGE_PAGES.lstrip("/")).unlink()
-    for name, text in files.items():
-        path = root / name.lstrip("/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith("/"):
-            path.mkdir(exist_ok=True)
-        else:
-            path.write_text(text)
-    return made
-
-
-def with_apt(tmp_path: Path, installed: str = "") -> host.Machine:
-    """Return a machine of Debian whose apt-get installs without a network."""
-    text = "".join(
-        f"Package: {name}\nStatus: install ok installed\n\n" for name in installed.split()
-    )
-    here = machine(tmp_path, {STATUS: text, "/var/lib/apt/extended_states": ""})
-    for name, program in {"apt-get": APT, "dpkg": DPKG}.items():
-        path = tmp_path / "tools" / name
-        path.write_text(program.replace("{root}", str(here.root)))
-        path.chmod(0o755)
-    return here
-
-
-def declare(tmp_path: Path, *steps: dict[str, Any], **header: Any) -> Path:
-    """Return a folder of lessons, of which one has these steps for the profile `tuning`."""
-    whole = [
-        {"title": f"Do {step['id']}", "why": "a test", "changes": "something", **step}
-        for step in steps
-    ]
-    fields = {
-        "title": "A test", "minutes": 1, "needs": {}, "checks": [], "sources": [],
-        "setups": {"tuning": whole}, **header,
-    }  # fmt: skip
-    path = tmp_path / "lessons" / "setup" / "01-test.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"---\n{yaml.safe_dump(fields)}---\n\n# A test\n")
-    return tmp_path / "lessons"
-
-
-def run(setup: MachineSetup, *, undo: bool = False) -> dict[str, str]:
-    """Carry a plan out, or undo it; returns how each step that was run ended."""
-    events = list(setup.undo() if undo else setup.run())
-    return {one.step.id: one.step.state for one in events if isinstance(one, StepEnded)}
-
-
-def home_file(here: host.Machine, name: str) -> Path:
-    """Return a file in the home folder of the laid-out machine."""
-    return here.root / "home/alice" / name
 
 
 @pytest.mark.parametrize(
@@ -562,91 +474,3 @@ def test_the_document_fits_its_schema(tmp_path: Path) -> None:
     jsonschema.validate(setup.fields(), json.loads(path.read_text()))
     assert [None, "700"] == [one["value"] for one in setup.fields()["values"]]
     assert os.path.isabs(str(setup.fields()["steps"][0]["file"]).replace("~", "/home"))  # noqa: PTH117
-
-
-SUDO = """#!/bin/sh
-# Stands in for sudo, which never asks here.
-[ -e {root}/refuses ] && { echo "sudo: a password is required" >&2; exit 1; }
-shift
-exec "$@"
-"""
-
-
-def as_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> host.Machine:
-    """Return a machine on which one is not root, and has a sudo."""
-    monkeypatch.setattr("tpustarter.setup.as_root.os.geteuid", lambda: 1000)
-    here = machine(tmp_path)
-    path = tmp_path / "tools" / "sudo"
-    path.write_text(SUDO.replace("{root}", str(here.root)))
-    path.chmod(0o755)
-    return here
-
-
-def test_only_commands_that_were_seen_run_as_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that has become another since is not run, and says so; the others are."""
-    here = as_user(tmp_path, monkeypatch)
-    steps = [
-        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": ["root"]}
-        for name in ("one", "two")
-    ]
-    lessons = declare(tmp_path, *steps)
-    seen = MachineSetup("tuning", machine=here, lessons=lessons).steps
-    leave = {seen[0].command, (*seen[1].command, "more")}
-    setup = MachineSetup("tuning", machine=here, lessons=lessons, root=leave)
-
-    assert {"one": "done", "two": "blocked"} == run(setup)
-    assert "not the one that you said yes to" in setup.steps[1].note
-    assert [str(tmp_path / "tools" / "sudo"), "-n"] == list(seen[0].command[:2])
-
-
-@pytest.mark.parametrize("undo", [False, True])
-def test_where_sudo_asks_for_a_password_the_command_for_a_terminal_is_said(
-    undo: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is asked once, and what needs no root is done all the same."""
-    here = as_user(tmp_path, monkeypatch)
-    steps = [
-        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": needs}
-        for name, needs in {"one": ["root"], "two": ["root"], "mine": []}.items()
-    ]
-    lessons = declare(tmp_path, *steps)
-    if undo:
-        run(MachineSetup("tuning", machine=here, lessons=lessons, root=True))
-    (here.root / "refuses").touch()
-    setup = MachineSetup("tuning", machine=here, lessons=lessons, root=True)
-    ended = run(setup, undo=undo)
-
-    assert {"one": "blocked", "two": "blocked", "mine": "undone" if undo else "done"} == ended
-    notes = {step.note for step in setup.steps if step.state == "blocked"}
-    assert 1 == len(notes)
-    assert f"setup tuning{' --undo' * undo} --yes --root" in notes.pop()
-    assert ExitCode.INCONCLUSIVE == setup.exit_code or undo
-    said = setup.log.read_text()
-    assert 1 == said.count("a password is required\n")
-
-
-def test_under_sudo_a_step_that_needs_root_runs_as_root_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody asks sudo again; what needs no root is run as the one who called it."""
-    if os.geteuid() != 0 or not readable_by_nobody():
-        pytest.skip("This needs root, and a Python and a checkout that an ordinary user may read.")
-    nobody = pwd.getpwnam("nobody")
-    monkeypatch.setenv("SUDO_UID", str(nobody.pw_uid))
-    monkeypatch.setenv("SUDO_GID", str(nobody.pw_gid))
-    script = 'test "$(id -u)" = "$1"'
-    steps = [
-        {
-            "id": name,
-            "look": "proof",
-            "command": ["sh", "-c", script, "sh", str(user)],
-            "needs": needs,
-        }
-        for name, user, needs in (("one", 0, ["root"]), ("two", nobody.pw_uid, []))
-    ]
-    here = machine(tmp_path)
-    setup = MachineSetup("tuning", machine=here, lessons=declare(tmp_path, *steps), root=True)
-
-    assert {"one": "done", "two": "done"} == run(setup), setup.steps

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.setup.test_machine_setup import declare, machine, run
+from tests.support.machine_setups import declare, machine, run
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.setup import marked, profiles, settings, steps

@@ -10,16 +10,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.guest import TAKE_JOBS, Guest, started
+
 LINUX = Path("/usr/bin/linux.uml")
-BOOT_S = 60
 _MODULES = Path("/usr/lib/uml/modules")
 _TOOLS = ("ip", "insmod", "mkfs.ext4")
 
@@ -51,16 +49,7 @@ ip link set lo up
 ip link set eth0 up
 for address in {addresses}; do ip address add $address dev eth0; done
 export {variables}
-: >/jobs/up
-while :; do
-  if [ -e /jobs/next ]; then
-    sh /jobs/next >/jobs/out 2>&1 </dev/null
-    echo $? >/jobs/code
-    rm /jobs/next
-  fi
-  sleep 0.05
-done
-"""
+{take_jobs}"""
 
 
 def missing() -> str:
@@ -71,36 +60,6 @@ def missing() -> str:
         return "Debian's package user-mode-linux"
     lacking = [tool for tool in _TOOLS if shutil.which(tool) is None]
     return ", ".join(lacking)
-
-
-@dataclass(frozen=True)
-class Guest:
-    """A running machine; its commands are shell lines, run one after the other as root."""
-
-    jobs: Path
-    process: subprocess.Popen[bytes]
-
-    def run(self, line: str, *, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
-        """Run a line to its end."""
-        name = self.jobs / "next"
-        made = self.jobs / "next.made"
-        made.write_text(line + "\n")
-        made.rename(name)
-        self._wait_until(lambda: not name.exists(), line, timeout_s)
-        code = int((self.jobs / "code").read_text())
-        return subprocess.CompletedProcess(line, code, (self.jobs / "out").read_text())
-
-    def wait_until_up(self) -> None:
-        """Wait until the guest takes commands."""
-        self._wait_until((self.jobs / "up").exists, "its start", BOOT_S)
-
-    def _wait_until(self, is_so: Callable[[], bool], what: str, timeout_s: float) -> None:
-        end = time.monotonic() + timeout_s
-        while not is_so():
-            log = (self.jobs / "console").read_text(errors="replace")[-2000:]
-            assert self.process.poll() is None, f"the guest ended during {what}:\n{log}"
-            assert time.monotonic() < end, f"the guest did not end {what} in {timeout_s} s:\n{log}"
-            time.sleep(0.02)
 
 
 @contextmanager
@@ -128,25 +87,22 @@ def guest(folder: Path, before: Sequence[str], addresses: Sequence[str],
     with disk.open("wb") as file:
         file.truncate(2**30)
     _run("mkfs.ext4", "-q", str(disk))
+    exported = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     init.write_text(
-        _INIT.format(modules=modules, jobs=folder, addresses=" ".join(addresses),
-                     variables=" ".join(f"{name}={shlex.quote(value)}"
-                                        for name, value in variables.items()))
-    )  # fmt: skip
+        _INIT.format(
+            modules=modules,
+            jobs=folder,
+            addresses=" ".join(addresses),
+            variables=exported,
+            take_jobs=TAKE_JOBS,
+        )
+    )
     init.chmod(0o755)
     root = ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"]
     consoles = ["con=null", "con0=null,fd:1", "quiet"]
     words = [*before, "mem=512M", f"ubda={disk}", *root, f"init={init}", *consoles]
-    with (folder / "console").open("wb") as console, subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True
-    ) as process:  # fmt: skip
-        try:
-            running = Guest(folder, process)
-            running.wait_until_up()
-            yield running
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)  # its processes are ours, in a group of its own
-            process.wait()
+    with started(words, folder) as running:
+        yield running
 
 
 def _run(*words: str) -> None:

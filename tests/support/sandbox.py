@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.guests import Guest
+from tests.support.guest import TAKE_JOBS, Guest, started
 
 _INIT = """\
 set -e
@@ -54,15 +52,6 @@ while :; do
   fi
   sleep 0.05
 done &
-: >/jobs/up
-while :; do
-  if [ -e /jobs/next ]; then
-    sh /jobs/next >/jobs/out 2>&1 </dev/null
-    echo $? >/jobs/code
-    rm /jobs/next
-  fi
-  sleep 0.05
-done
 """
 
 
@@ -83,15 +72,6 @@ def sandbox(folder: Path) -> Iterator[Guest]:
     jobs.mkdir(parents=True)
     layer.mkdir()
     words = ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child",
-             "sh", "-c", _INIT, "sh", str(layer), str(jobs)]  # fmt: skip
-    with (jobs / "console").open("wb") as console, subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True
-    ) as process:  # fmt: skip
-        try:
-            running = Guest(jobs, process)
-            running.wait_until_up()
-            yield running
-        finally:
-            if process.poll() is None:  # its first process ends with it, and so do all others
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+             "sh", "-c", _INIT + TAKE_JOBS, "sh", str(layer), str(jobs)]  # fmt: skip
+    with started(words, jobs) as running:
+        yield running

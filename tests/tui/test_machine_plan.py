@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.setup.test_machine_setup import as_user, declare, home_file, machine, with_apt
+from tests.support.machine_setups import as_user, declare, home_file, machine, with_apt
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tests.tui.test_sizes import faults
 from tpustarter.machine import host

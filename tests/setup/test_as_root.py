@@ -1,0 +1,84 @@
+"""What runs as root in a set-up of the machine: only what was seen, with sudo or below it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from tests.support.machine_setups import as_user, declare, machine, run
+from tests.test_fake_tpu_vm import readable_by_nobody
+from tpustarter.problem import ExitCode
+from tpustarter.setup.machine_setup import MachineSetup
+
+
+def test_only_commands_that_were_seen_run_as_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has become another since is not run, and says so; the others are."""
+    here = as_user(tmp_path, monkeypatch)
+    steps = [
+        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": ["root"]}
+        for name in ("one", "two")
+    ]
+    lessons = declare(tmp_path, *steps)
+    seen = MachineSetup("tuning", machine=here, lessons=lessons).steps
+    leave = {seen[0].command, (*seen[1].command, "more")}
+    setup = MachineSetup("tuning", machine=here, lessons=lessons, root=leave)
+
+    assert {"one": "done", "two": "blocked"} == run(setup)
+    assert "not the one that you said yes to" in setup.steps[1].note
+    assert [str(tmp_path / "tools" / "sudo"), "-n"] == list(seen[0].command[:2])
+
+
+@pytest.mark.parametrize("undo", [False, True])
+def test_where_sudo_asks_for_a_password_the_command_for_a_terminal_is_said(
+    undo: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked once, and what needs no root is done all the same."""
+    here = as_user(tmp_path, monkeypatch)
+    steps = [
+        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": needs}
+        for name, needs in {"one": ["root"], "two": ["root"], "mine": []}.items()
+    ]
+    lessons = declare(tmp_path, *steps)
+    if undo:
+        run(MachineSetup("tuning", machine=here, lessons=lessons, root=True))
+    (here.root / "refuses").touch()
+    setup = MachineSetup("tuning", machine=here, lessons=lessons, root=True)
+    ended = run(setup, undo=undo)
+
+    assert {"one": "blocked", "two": "blocked", "mine": "undone" if undo else "done"} == ended
+    notes = {step.note for step in setup.steps if step.state == "blocked"}
+    assert 1 == len(notes)
+    assert f"setup tuning{' --undo' * undo} --yes --root" in notes.pop()
+    assert ExitCode.INCONCLUSIVE == setup.exit_code or undo
+    said = setup.log.read_text()
+    assert 1 == said.count("a password is required\n")
+
+
+def test_under_sudo_a_step_that_needs_root_runs_as_root_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asks sudo again; what needs no root is run as the one who called it."""
+    if os.geteuid() != 0 or not readable_by_nobody():
+        pytest.skip("This needs root, and a Python and a checkout that an ordinary user may read.")
+    nobody = pwd.getpwnam("nobody")
+    monkeypatch.setenv("SUDO_UID", str(nobody.pw_uid))
+    monkeypatch.setenv("SUDO_GID", str(nobody.pw_gid))
+    script = 'test "$(id -u)" = "$1"'
+    steps = [
+        {
+            "id": name,
+            "look": "proof",
+            "command": ["sh", "-c", script, "sh", str(user)],
+            "needs": needs,
+        }
+        for name, user, needs in (("one", 0, ["root"]), ("two", nobody.pw_uid, []))
+    ]
+    here = machine(tmp_path)
+    setup = MachineSetup("tuning", machine=here, lessons=declare(tmp_path, *steps), root=True)
+
+    assert {"one": "done", "two": "done"} == run(setup), setup.steps

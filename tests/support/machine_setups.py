@@ -1,0 +1,119 @@
+"""Set-ups of a laid-out machine: its packages, its lessons, its sudo, and how a plan is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.machines import lay_out
+from tpustarter.machine import host
+from tpustarter.setup.machine_setup import MachineSetup
+from tpustarter.setup.run import StepEnded
+from tpustarter.setup.settings import HUGE_PAGES
+
+STATUS = "/var/lib/dpkg/status"
+"""Where dpkg lists the packages."""
+APT = r"""#!/bin/sh
+# Stands in for apt-get: installs what is named, with one package that it needs.
+[ "$1" = update ] && exit
+echo "$*" >> {root}/apt-calls
+[ -e {root}/fails ] && exit 100
+[ -e {root}/kernel-comes ] && {
+    printf 'Package: kernel\nStatus: install ok installed\n\n' >> {root}/var/lib/dpkg/status
+    printf 'Package: kernel\nAuto-Installed: 1\n\n' >> {root}/var/lib/apt/extended_states
+}
+for name do case $name in
+    -*) ;;
+    [a-z]*) [ "$name" = install ] || for each in "$name" "lib$name"; do
+        printf 'Package: %s\nStatus: install ok installed\nDepends: lib%s (>= 1) | none:any\n\n' \
+            "$each" "$each" >> {root}/var/lib/dpkg/status
+        done
+        printf 'Package: lib%s\nArchitecture: amd64\nAuto-Installed: 1\n\n' "$name" \
+            >> {root}/var/lib/apt/extended_states ;;
+esac; done
+"""
+DPKG = """#!/bin/sh
+# Stands in for dpkg: forgets what is named.
+echo "dpkg $*" >> {root}/apt-calls
+for name do sed -i "/^Package: $name$/,/^$/d" {root}/var/lib/dpkg/status; done
+"""
+
+
+def machine(tmp_path: Path, files: Mapping[str, str] = {}, **more: Any) -> host.Machine:
+    """Return a laid-out machine with these files; one that ends with a slash is a folder."""
+    root, tools = tmp_path / "machine", tmp_path / "tools"
+    root.mkdir()
+    tools.mkdir()
+    env = {"PATH": f"{tools}:/usr/bin:/bin", "HOME": "/home/alice"}
+    made = lay_out(root, env=env, **more)
+    (root / HUGE_PAGES.lstrip("/")).unlink()
+    for name, text in files.items():
+        path = root / name.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            path.mkdir(exist_ok=True)
+        else:
+            path.write_text(text)
+    return made
+
+
+def with_apt(tmp_path: Path, installed: str = "") -> host.Machine:
+    """Return a machine of Debian whose apt-get installs without a network."""
+    text = "".join(
+        f"Package: {name}\nStatus: install ok installed\n\n" for name in installed.split()
+    )
+    here = machine(tmp_path, {STATUS: text, "/var/lib/apt/extended_states": ""})
+    for name, program in {"apt-get": APT, "dpkg": DPKG}.items():
+        path = tmp_path / "tools" / name
+        path.write_text(program.replace("{root}", str(here.root)))
+        path.chmod(0o755)
+    return here
+
+
+def declare(tmp_path: Path, *steps: dict[str, Any], **header: Any) -> Path:
+    """Return a folder of lessons, of which one has these steps for the profile `tuning`."""
+    whole = [
+        {"title": f"Do {step['id']}", "why": "a test", "changes": "something", **step}
+        for step in steps
+    ]
+    fields = {
+        "title": "A test", "minutes": 1, "needs": {}, "checks": [], "sources": [],
+        "setups": {"tuning": whole}, **header,
+    }  # fmt: skip
+    path = tmp_path / "lessons" / "setup" / "01-test.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\n{yaml.safe_dump(fields)}---\n\n# A test\n")
+    return tmp_path / "lessons"
+
+
+def run(setup: MachineSetup, *, undo: bool = False) -> dict[str, str]:
+    """Carry a plan out, or undo it; returns how each step that was run ended."""
+    events = list(setup.undo() if undo else setup.run())
+    return {one.step.id: one.step.state for one in events if isinstance(one, StepEnded)}
+
+
+def home_file(here: host.Machine, name: str) -> Path:
+    """Return a file in the home folder of the laid-out machine."""
+    return here.root / "home/alice" / name
+
+
+SUDO = """#!/bin/sh
+# Stands in for sudo, which never asks here.
+[ -e {root}/refuses ] && { echo "sudo: a password is required" >&2; exit 1; }
+shift
+exec "$@"
+"""
+
+
+def as_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> host.Machine:
+    """Return a machine on which one is not root, and has a sudo."""
+    monkeypatch.setattr("tpustarter.setup.as_root.os.geteuid", lambda: 1000)
+    here = machine(tmp_path)
+    path = tmp_path / "tools" / "sudo"
+    path.write_text(SUDO.replace("{root}", str(here.root)))
+    path.chmod(0o755)
+    return here
