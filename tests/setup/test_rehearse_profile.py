@@ -25,7 +25,7 @@ from tpustarter.checking import environments, interpreters
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import compiler
-from tpustarter.setup import profiles, proof, steps
+from tpustarter.setup import facts, profiles, proof, steps
 from tpustarter.setup.run import Setup, StepOutput
 
 TOOLS = {"uv": True, "compiler": True}
@@ -234,13 +234,13 @@ def test_where_libtpu_does_not_come_nothing_is_begun(tmp_path: Path) -> None:
     """An older JAX that an installer would take there instead compiles for no TPU."""
     profile = profiles.PROFILES["rehearse"]
     make(tmp_path, "rehearse", tools=TOOLS)
-    facts = steps.look(profile, tmp_path / "home/tpu-rehearse", _MACHINES[tmp_path], own=[])
+    found = facts.look(profile, tmp_path / "home/tpu-rehearse", _MACHINES[tmp_path], own=[])
     lesson = steps.lesson_of(profile)
-    first = steps.steps_of(lesson, replace(facts, system="Darwin arm64"))[0]
+    first = steps.steps_of(lesson, replace(found, system="Darwin arm64"))[0]
 
     assert "blocked" == first.state
     assert "this machine is Darwin arm64, and libtpu exists only for Linux x86_64" == first.note
-    assert "done" != first.state != steps.steps_of(lesson, facts)[0].state
+    assert "done" != first.state != steps.steps_of(lesson, found)[0].state
 
 
 def test_a_stop_while_it_compiles_costs_the_proof_alone(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tpustarter.checking import environments, interpreters
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running import command
 from tpustarter.setup import environment as folders
-from tpustarter.setup import steps
+from tpustarter.setup import facts
 from tpustarter.setup.run import Setup, StepEnded, StepOutput
 
 CHECKS = TESTS / "samples" / "machine_checks"
@@ -109,15 +109,15 @@ def test_pyenv_and_what_uv_keeps_are_found_and_shims_are_not(tmp_path: Path) -> 
         shutil.copy("/bin/true", path / "python3.12")
     env = {"PATH": str(shims), "HOME": str(tmp_path)}
 
-    found = steps.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13"))
+    found = facts.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13"))
 
     assert versions / "3.12.10/bin/python3.12" == found
     shutil.rmtree(versions)
-    assert steps.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13")) is None
+    assert facts.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13")) is None
     kept = tmp_path / ".local/share/uv/python/cpython-3.13.2-linux-x86_64-gnu/bin"
     kept.mkdir(parents=True)
     shutil.copy("/bin/true", kept / "python3.13")
-    assert kept / "python3.13" == steps.find_python(
+    assert kept / "python3.13" == facts.find_python(
         env, tmp_path, tmp_path / "tpu", ("3.12", "3.13")
     )
 

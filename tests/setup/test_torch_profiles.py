@@ -15,7 +15,7 @@ from tests.support.stubs import make_python
 from tpustarter.checking import environments, interpreters
 from tpustarter.checking.selfcheck import Request, SelfCheck
 from tpustarter.machine import frameworks
-from tpustarter.setup import profiles, steps
+from tpustarter.setup import facts, profiles, steps
 
 LINUX = profiles.PROFILES["pytorch-xla"].system
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -72,8 +72,8 @@ def test_a_python_without_a_wheel_is_named_before_anything_is_downloaded(tmp_pat
     (tools / "python3").symlink_to(tools / "python3.14")
     blocked = make(tmp_path, "pytorch-xla").steps[0]
     profile = profiles.PROFILES["pytorch-xla"]
-    facts = steps.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
-    fetched = steps.steps_of(steps.lesson_of(profile), replace(facts, uv=Path("/usr/bin/uv")))[0]
+    found = facts.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    fetched = steps.steps_of(steps.lesson_of(profile), replace(found, uv=Path("/usr/bin/uv")))[0]
 
     assert "blocked" == blocked.state
     assert blocked.note.startswith(
@@ -109,8 +109,8 @@ def test_where_there_is_no_wheel_for_this_system_nothing_is_begun(tmp_path: Path
     """A Mac is told so by the plan, and not by pip."""
     profile = profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
-    facts = steps.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
-    first = steps.steps_of(steps.lesson_of(profile), replace(facts, system="Darwin arm64"))[0]
+    found = facts.look(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    first = steps.steps_of(steps.lesson_of(profile), replace(found, system="Darwin arm64"))[0]
 
     assert "blocked" == first.state
     assert "this machine is Darwin arm64, and torch_tpu exists only for Linux x86_64" == first.note

@@ -20,9 +20,10 @@ from typing import Any, cast
 from tpustarter.machine import host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running.command import Lines
-from tpustarter.setup import as_root, looks, servers, steps, values
+from tpustarter.setup import as_root, looks, servers, values
 from tpustarter.setup import environment as folders
 from tpustarter.setup.changes import PROVED, VALUES, Changes, circumstances
+from tpustarter.setup.facts import home_of
 from tpustarter.setup.kind import Look
 from tpustarter.setup.only import wanted
 from tpustarter.setup.run import Event, Setup, StepEnded
@@ -66,7 +67,7 @@ class MachineSetup(Setup):
         self._only = tuple(only)
         self._changes = Changes(profile)
         machine = machine or host.Machine()
-        home = str(steps.home_of(machine))  # under sudo, of the one who called it
+        home = str(home_of(machine))  # under sudo, of the one who called it
         super().__init__(
             profile, machine=replace(machine, env={**machine.env, "HOME": home}), lessons=lessons
         )
@@ -276,7 +277,7 @@ class MachineSetup(Setup):
                 code=ExitCode.INCONCLUSIVE,
             )
         told = {one.name: self._chosen[one.name] or one.placeholder for one in self._values}
-        home = str(steps.home_of(self._machine))
+        home = str(home_of(self._machine))
         self._texts = {
             "home": home, **as_root.person(), "python": sys.executable,
             "programs": str(servers.PROGRAMS), **told,
@@ -322,7 +323,7 @@ class MachineSetup(Setup):
         """Return what the step looks at; null for a proof, and for what is done elsewhere."""
         if "where" in filled or filled["look"] == "proof":
             return None
-        home = str(steps.home_of(self._machine))
+        home = str(home_of(self._machine))
         return looks.kind_of(
             filled["look"], f"{self.profile.name} {filled['id']}", self._machine, home
         )

@@ -25,7 +25,8 @@ from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.command import Command, Lines
 from tpustarter.setup import servers
-from tpustarter.setup.steps import Facts, State, Step
+from tpustarter.setup.facts import Facts
+from tpustarter.setup.steps import State, Step
 
 RELEASE_S = 15.0
 """Longest wait until the TPU of a kernel that has ended is free again."""

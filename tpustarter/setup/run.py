@@ -24,6 +24,7 @@ from tpustarter.running import archive, run_folder
 from tpustarter.running.command import Command, Lines, hint
 from tpustarter.setup import environment as folders
 from tpustarter.setup import profiles, proof, steps
+from tpustarter.setup.facts import home_of, look
 from tpustarter.setup.proof import Proof
 from tpustarter.setup.steps import State, Step
 
@@ -100,7 +101,7 @@ class Setup:
             Problem: there is no such profile, no state folder, or another profile's environment.
         """
         self._machine = machine or host.Machine()
-        home = steps.home_of(self._machine)
+        home = home_of(self._machine)
         self.profile = profiles.named(profile)
         # abspath: `..` is taken out and links are kept, as in the path a person typed.
         self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
@@ -118,7 +119,7 @@ class Setup:
         self._running: Command | Proof | None = None
         self._stopped = False
         self._has_run = False
-        self._facts = steps.look(self.profile, self.folder, self._machine, own)
+        self._facts = look(self.profile, self.folder, self._machine, own)
         self.steps: list[Step] = self._make_steps()
 
     def _make_steps(self) -> list[Step]:
@@ -220,7 +221,7 @@ class Setup:
 
     def _refresh(self, after: int = 0) -> None:
         """Work out the steps from number `after` on anew."""
-        self._facts = steps.look(self.profile, self.folder, self._machine, self._own)
+        self._facts = look(self.profile, self.folder, self._machine, self._own)
         self.steps[after:] = self._make_steps()[after:]
 
     def _open_log(self) -> Lines:
@@ -303,15 +304,15 @@ class Setup:
     def _record(self, step: Step) -> _End:
         """Note in the folder's marker what a command achieved; it is looked at, not believed."""
         if step.id == "python":
-            python = steps.look(self.profile, self.folder, self._machine, self._own).python
+            python = look(self.profile, self.folder, self._machine, self._own).python
             return "done", f"uv keeps it at {python}" if python else "uv keeps it"
         if not os.access(self.folder / "bin/python", os.X_OK):
             return "failed", f"there is no `{self._facts.shown}/bin/python`"
         if step.id == "environment":
             folders.mark(self.folder, done=["environment"])
-            facts = steps.look(self.profile, self.folder, self._machine, self._own)
+            facts = look(self.profile, self.folder, self._machine, self._own)
             return "done", f"{facts.shown} has Python {facts.version}"
-        facts = steps.look(self.profile, self.folder, self._machine, self._own)
+        facts = look(self.profile, self.folder, self._machine, self._own)
         installed = {package.split()[0] for package in facts.installed}
         if missing := [name for name in self.profile.packages if name not in installed]:
             return "failed", f"the command succeeded, but {missing[0]} is not there"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from textual.content import Content
@@ -19,6 +20,8 @@ from tpustarter.tui.question import QuestionView
 
 WAIT_S = 0.5
 """Seconds from a scroll until the place is remembered."""
+LOOK_S = 0.02
+"""Between two looks at whether a lesson is laid out."""
 WORDS = "You were here. The Home key goes to the beginning."
 
 
@@ -51,7 +54,14 @@ class Bookmark:
             self._page.scroll_to_widget, mark, top=True, animate=False, force=True, immediate=True
         )
 
-    def is_there(self) -> bool:
+    def when_there(self, then: Callable[[], object], looks: int = 50) -> None:
+        """Call something once the place is in sight, after so many looks in any case."""
+        if looks and not self._is_there():
+            self._page.set_timer(LOOK_S, partial(self.when_there, then, looks - 1))
+        else:
+            then()
+
+    def _is_there(self) -> bool:
         """Return whether the place is in sight; goes there where what stands above it grew."""
         page, mark = self._page, self._mark
         if mark is None or page.region.overlaps(mark.region):

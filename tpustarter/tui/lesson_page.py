@@ -20,6 +20,7 @@ from tpustarter.learning.blocks import Part
 from tpustarter.tui.block import BlockView, Grew
 from tpustarter.tui.ending import Ending
 from tpustarter.tui.folded import FigureView, Fold
+from tpustarter.tui.following import Following
 from tpustarter.tui.messages import Remembered
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.plain import plain_source
@@ -51,15 +52,10 @@ class LessonPage(VerticalScroll):
         self._last_view: BlockView | None = None
         self._jumped_to: BlockView | QuestionView | None = None
         self._ending: Ending | None = None
-        self._followed: BlockView | None = None
-        """The block whose last line is kept in sight while it prints."""
-        self._ended: BlockView | None = None
-        """The block whose end is kept in sight while the page is laid out."""
-        self._followed_to: float | None = None
-        """Where the page stands since it followed what a block printed."""
+        self._following = Following(self, lambda: self.views)
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
-        self.watch(self, "virtual_size", self._follow_soon, init=False)
+        self.watch(self, "virtual_size", self._following.follow_soon, init=False)
 
     async def show(self, opened: Opened, platform: str) -> None:
         """Show a lesson, with what the learner made of its blocks."""
@@ -155,7 +151,7 @@ class LessonPage(VerticalScroll):
 
     def look_away(self) -> None:
         """Keep the end of what ran no longer in sight: something else is looked at."""
-        self._ended = None
+        self._following.look_away()
 
     def on_descendant_focus(self) -> None:
         """Mark the block that has the focus now."""
@@ -218,7 +214,8 @@ class LessonPage(VerticalScroll):
             was_pushed: Whether what blocks above it printed took it out of sight, not the reader.
             goes_on: Whether the block after it is the one that keys act on next.
         """
-        self.call_after_refresh(self._show_end, view, was_pushed=was_pushed, goes_on=goes_on)
+        show = self._following.show_end
+        self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)
 
     def is_in_sight(self, view: BlockView) -> bool:
         """Return whether any line of a block can be seen."""
@@ -263,23 +260,12 @@ class LessonPage(VerticalScroll):
         self.scroll_to(y=min(first, place.y), animate=False)
 
     def on_grew(self, message: Grew) -> None:
-        """Bring into sight what a block draws or prints while it runs.
-
-        What it prints is followed only where its end was in sight, and while nothing is typed: a
-        reader elsewhere stays there.
-        """
+        """Bring into sight what a block draws or prints while it runs."""
         message.stop()
         if message.draws:
             self.show_end(message.view, was_pushed=False)
-            return
-        in_sight = self.scroll_offset.y + self.size.height
-        is_at_end = message.bottom <= in_sight and not self._is_scrolling
-        was_followed = self._followed is message.view and self._nobody_scrolled
-        if is_at_end:
-            self._followed_to = self.scroll_offset.y
-        is_read = is_at_end or was_followed
-        self._followed = message.view if is_read and not message.view.is_typed_in else None
-        self._follow_soon()
+        else:
+            self._following.grew(message)
 
     def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
         """Bring into sight where something is typed: what a block prints is followed no longer."""
@@ -287,47 +273,6 @@ class LessonPage(VerticalScroll):
         if message.text_area.has_focus and not 0 <= line < self.size.height:
             top = self.scroll_offset.y + line - self.size.height // 2
             self.scroll_to(y=max(top, 0), animate=False, immediate=True)
-
-    @property
-    def _nobody_scrolled(self) -> bool:
-        """Whether the page stands where following what a block printed has left it."""
-        return self.scroll_offset.y == self._followed_to and not self._is_scrolling
-
-    @property
-    def _is_scrolling(self) -> bool:
-        """Whether a key has been pressed that moves the page, which Textual does somewhat later."""
-        return round(self.scroll_target_y) != self.scroll_offset.y
-
-    def _follow_soon(self) -> None:
-        """Follow once what was printed is laid out, which may be later than the next refresh."""
-        if self._followed or self._ended:
-            self.call_after_refresh(self._follow)
-
-    def _follow(self) -> None:
-        if self._ended and self._nobody_scrolled:
-            self._show_end(self._ended, was_pushed=True, goes_on=False)
-            return
-        view = self._followed
-        if view and view.is_busy and not view.is_typed_in and self._nobody_scrolled:
-            top = self.scroll_offset.y
-            below = max(view.virtual_region.bottom - self.size.height, top)
-            self.scroll_to(y=below, animate=False, immediate=True)
-            self._followed_to = self.scroll_offset.y
-
-    def _show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
-        focused = next((other for other in self.views if other.has_focus_within), view)
-        if focused is view and (was_pushed or self.region.overlaps(view.region)):
-            status = view.query_one(".status").virtual_region.y
-            below = view.virtual_region.bottom - self.size.height
-            verdict = view.virtual_region.y + view.gutter.top + status - 1
-            place = max(min(below, verdict), self.scroll_offset.y)
-            if self._nobody_scrolled:
-                place = min(place, verdict)
-            self.scroll_to(y=place, animate=False, immediate=True)
-            self._ended, self._followed_to = view, self.scroll_offset.y
-            following = self.views[self.views.index(view) + 1 :]
-            if goes_on and following:  # marked where it is: what was printed is to be read first
-                self.screen.set_focus(following[0], scroll_visible=False)
 
     def go_to(self, line: str) -> None:
         """Show the place that holds a line of the lesson."""

@@ -34,9 +34,6 @@ from tpustarter.tui.screens.words import Words
 from tpustarter.tui.turn import Turn
 from tpustarter.tui.typed import Typed
 
-LOOK_S = 0.02
-"""Between two looks at whether a lesson is laid out."""
-
 
 class Reader(Page):
     """The lesson reader."""
@@ -101,14 +98,11 @@ class Reader(Page):
         self._bookmark = Bookmark(self._page, self._keep_place)
         await self._bookmark.open(None if self._at else left_at)
         self._page.go_to(self._at)
-        self._page.call_after_refresh(self._begin)
+        self._page.call_after_refresh(self._bookmark.when_there, self._begin)
 
-    def _begin(self, looks: int = 50) -> None:
-        """Follow the reader and act on keys, once the page is what is seen."""
+    def _begin(self) -> None:
+        """Follow the reader and act on keys: the page is what is seen."""
         if self._bookmark:
-            if looks and not self._bookmark.is_there():
-                self.set_timer(LOOK_S, partial(self._begin, looks - 1))
-                return
             self._bookmark.follow(peeks=bool(self._at))
         self._take_keys()
 

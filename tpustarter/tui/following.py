@@ -1,0 +1,82 @@
+"""Keeps in sight the end of what runs on a page, as long as nobody looks elsewhere or types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.containers import VerticalScroll
+
+from tpustarter.tui.block import BlockView, Grew
+
+
+class Following:
+    """Moves a page along with the block that runs on it."""
+
+    def __init__(self, page: VerticalScroll, views: Callable[[], Sequence[BlockView]]) -> None:
+        """Take the page, and what returns its blocks in order."""
+        self._page, self._views = page, views
+        self._followed: BlockView | None = None
+        """The block whose last line is kept in sight while it prints."""
+        self._ended: BlockView | None = None
+        """The block whose end is kept in sight while the page is laid out."""
+        self._followed_to: float | None = None
+        """Where the page stands since it followed what a block printed."""
+
+    def look_away(self) -> None:
+        """Keep the end of what ran no longer in sight: something else is looked at."""
+        self._ended = None
+
+    def grew(self, message: Grew) -> None:
+        """Follow what a block prints, where its end was in sight and nothing is typed into it."""
+        page, view = self._page, message.view
+        in_sight = page.scroll_offset.y + page.size.height
+        is_at_end = message.bottom <= in_sight and not self._is_scrolling
+        was_followed = self._followed is view and self._nobody_scrolled
+        if is_at_end:
+            self._followed_to = page.scroll_offset.y
+        is_read = is_at_end or was_followed
+        self._followed = view if is_read and not view.is_typed_in else None
+        self.follow_soon()
+
+    @property
+    def _nobody_scrolled(self) -> bool:
+        """Whether the page stands where following what a block printed has left it."""
+        return self._page.scroll_offset.y == self._followed_to and not self._is_scrolling
+
+    @property
+    def _is_scrolling(self) -> bool:
+        """Whether a key has been pressed that moves the page, which Textual does somewhat later."""
+        return round(self._page.scroll_target_y) != self._page.scroll_offset.y
+
+    def follow_soon(self) -> None:
+        """Follow once what was printed is laid out, which may be later than the next refresh."""
+        if self._followed or self._ended:
+            self._page.call_after_refresh(self._follow)
+
+    def _follow(self) -> None:
+        if self._ended and self._nobody_scrolled:
+            self.show_end(self._ended, was_pushed=True, goes_on=False)
+            return
+        view = self._followed
+        if view and view.is_busy and not view.is_typed_in and self._nobody_scrolled:
+            top = self._page.scroll_offset.y
+            self._go_to(max(view.virtual_region.bottom - self._page.size.height, top))
+
+    def _go_to(self, line: float) -> None:
+        self._page.scroll_to(y=line, animate=False, immediate=True)
+        self._followed_to = self._page.scroll_offset.y
+
+    def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
+        """Show how a block ended, as `LessonPage.show_end` says; everything has to be laid out."""
+        page, views = self._page, self._views()
+        focused = next((other for other in views if other.has_focus_within), view)
+        if focused is view and (was_pushed or page.region.overlaps(view.region)):
+            status = view.query_one(".status").virtual_region.y
+            below = view.virtual_region.bottom - page.size.height
+            verdict = view.virtual_region.y + view.gutter.top + status - 1
+            place = max(min(below, verdict), page.scroll_offset.y)
+            self._go_to(min(place, verdict) if self._nobody_scrolled else place)
+            self._ended = view
+            following = views[views.index(view) + 1 :]
+            if goes_on and following:  # marked where it is: what was printed is to be read first
+                page.screen.set_focus(following[0], scroll_visible=False)
