@@ -22,7 +22,7 @@ from pathlib import Path
 from tpustarter import content
 from tpustarter.machine import tpus
 from tpustarter.rehearsal.compiler import QUIET
-from tpustarter.rehearsal.run import EVERY_GENERATION
+from tpustarter.rehearsal.request import EVERY_GENERATION
 from tpustarter.running import archive
 
 SIX = ("aliasing", "array_conversion", "devices_visible", "every_device", "matmul_precision",

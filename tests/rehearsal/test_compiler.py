@@ -32,7 +32,8 @@ from tpustarter import content, locations
 from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode
 from tpustarter.rehearsal.compiler import Compiler, Task
-from tpustarter.rehearsal.run import Rehearsal, Request
+from tpustarter.rehearsal.request import Request
+from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
 ROOT = Path(tpustarter.__file__).parents[1]

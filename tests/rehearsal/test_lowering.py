@@ -19,7 +19,8 @@ from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
 from tpustarter.rehearsal import lowering, own_code
 from tpustarter.rehearsal.own_code import Exported, Warned
-from tpustarter.rehearsal.run import Rehearsal, Request
+from tpustarter.rehearsal.request import Request
+from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
 BAD = SAMPLES / "rehearsal_bad"

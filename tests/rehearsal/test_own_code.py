@@ -24,7 +24,8 @@ from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import lowering
 from tpustarter.rehearsal.own_code import Printed
-from tpustarter.rehearsal.run import Rehearsal, Request
+from tpustarter.rehearsal.request import Request
+from tpustarter.rehearsal.run import Rehearsal
 
 BAD = SAMPLES / "rehearsal_bad"
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())

@@ -24,7 +24,8 @@ from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
 from tpustarter import locations
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import answers, compiler, memory_report, rehearsal_text
-from tpustarter.rehearsal.run import Began, Rehearsal, Request
+from tpustarter.rehearsal.request import Request
+from tpustarter.rehearsal.run import Began, Rehearsal
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 GIB = 2**30

@@ -13,7 +13,8 @@ from tpustarter.probe import torch_module
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import own_code, rehearsal_text
 from tpustarter.rehearsal.own_code import Exported
-from tpustarter.rehearsal.run import Rehearsal, Request
+from tpustarter.rehearsal.request import Request
+from tpustarter.rehearsal.run import Rehearsal
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
 START = b"ML\xefR\rStableHLO_v1.13.0\x00"

@@ -15,7 +15,8 @@ import pytest
 from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter import content
 from tpustarter.problem import Problem
-from tpustarter.rehearsal.run import Rehearsal, Request
+from tpustarter.rehearsal.request import Request
+from tpustarter.rehearsal.run import Rehearsal
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
 LOWERED = "lowered with torch_xla 2.9"

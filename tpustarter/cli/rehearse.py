@@ -150,7 +150,8 @@ def _asked(
     ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
 ) -> Rehearsal:
     """Return the rehearsal that the command line asks for; raises Problem."""
-    from tpustarter.rehearsal.run import EVERY_GENERATION, Rehearsal, Request
+    from tpustarter.rehearsal.request import EVERY_GENERATION, Request
+    from tpustarter.rehearsal.run import Rehearsal
 
     if not (ids or script):
         raise _nothing_named(tpus)

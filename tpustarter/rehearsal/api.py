@@ -13,7 +13,8 @@ from tpustarter.probe.device_questions import Answers
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.rehearsal import lowering
 from tpustarter.rehearsal.own_code import Exported
-from tpustarter.rehearsal.run import TIMEOUT_S, Rehearsal, Request
+from tpustarter.rehearsal.request import TIMEOUT_S, Request
+from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
 

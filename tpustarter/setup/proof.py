@@ -21,6 +21,7 @@ from tpustarter.problem import ExitCode
 from tpustarter.redact import Redactor
 from tpustarter.rehearsal import rehearsal_text
 from tpustarter.rehearsal import run as rehearsal
+from tpustarter.rehearsal.request import Request
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.command import Command, Lines
@@ -122,7 +123,7 @@ class ByCompiling:
         self._verbose_command = facts.pasted((*step.command, "-v"))
         self._facts = facts
         self._machine = machine
-        request = rehearsal.Request(
+        request = Request(
             ids=(str(step.proof),),
             tpus=(TPU,),
             compiler=str(facts.folder / "bin/python"),

@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.content import Check
 from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.rehearsal.progress import about
-from tpustarter.rehearsal.run import EVERY_GENERATION, Request
+from tpustarter.rehearsal.request import EVERY_GENERATION, Request
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, prose
 from tpustarter.tui.own_program import OWN, SCRIPT, TypedProgram

@@ -20,7 +20,8 @@ from tpustarter.problem import Problem
 from tpustarter.rehearsal import own_code, rehearsal_text, script_text
 from tpustarter.rehearsal.compiler import Finished, Working
 from tpustarter.rehearsal.own_code import Asked, Function, Printed, ScriptEnded, Warned
-from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, Request, beside
+from tpustarter.rehearsal.request import Request
+from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, beside
 from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
 from tpustarter.tui.lines import Stack
