@@ -229,13 +229,23 @@ def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
     run(journey)
 
 
+def until_there(path: Path) -> str:
+    """Return a block that prints lines until a file is there."""
+    return LONG.replace("range(60)", "range(10**9)") + (
+        f"\n    if __import__('os').path.exists({str(path)!r}):\n        break"
+    )
+
+
+async def lines_come(pilot: Pilot[None], view: BlockView) -> None:
+    """Wait until a block has printed more than five lines more."""
+    seen = int(view._tail.text.split()[-1])
+    await until(pilot, lambda: int(view._tail.text.split()[-1]) > seen + 5)
+
+
 def test_what_is_typed_stays_in_sight_while_the_block_prints(tmp_path: Path) -> None:
     """Its code runs and fills the screen; a letter brings the editor back, and it stays."""
     looked = tmp_path / "looked"
-    endless = LONG.replace("range(60)", "range(10**9)") + (
-        f"\n    if __import__('os').path.exists({str(looked)!r}):\n        break"
-    )
-    text = "# T\n\n" + fence(endless)
+    text = "# T\n\n" + fence(until_there(looked))
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": text}) as pilot:
@@ -246,8 +256,7 @@ def test_what_is_typed_stays_in_sight_while_the_block_prints(tmp_path: Path) -> 
             assert "import time" not in on_screen(pilot.app)
             await pilot.press("#", "Q")
             await until(pilot, lambda: "#Q" in on_screen(pilot.app))
-            seen = int(view._tail.text.split()[-1])
-            await until(pilot, lambda: int(view._tail.text.split()[-1]) > seen + 5)
+            await lines_come(pilot, view)
             assert "#Q" in on_screen(pilot.app)
             looked.touch()
             await until(pilot, lambda: not view.is_busy)
@@ -258,10 +267,7 @@ def test_what_is_typed_stays_in_sight_while_the_block_prints(tmp_path: Path) -> 
 def test_a_reader_who_went_elsewhere_is_not_pulled_along(tmp_path: Path) -> None:
     """Scrolled back up while the block prints, the page stays where it is."""
     looked = tmp_path / "looked"  # a block that ends earlier shows its verdict, as it should
-    endless = LONG.replace("range(60)", "range(10**9)") + (
-        f"\n    if __import__('os').path.exists({str(looked)!r}):\n        break"
-    )
-    text = "# T\n\n" + fence(endless)
+    text = "# T\n\n" + fence(until_there(looked))
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": text}) as pilot:
@@ -271,8 +277,7 @@ def test_a_reader_who_went_elsewhere_is_not_pulled_along(tmp_path: Path) -> None
             await pilot.press("home")
             await until(pilot, lambda: "import time" in on_screen(pilot.app))
             [view] = pilot.app.screen.query_one(LessonPage).views
-            seen = int(view._tail.text.split()[-1])
-            await until(pilot, lambda: int(view._tail.text.split()[-1]) > seen + 5)
+            await lines_come(pilot, view)
             assert "import time" in on_screen(pilot.app)
             looked.touch()
             await until(pilot, lambda: "pass " in on_screen(pilot.app))

@@ -201,7 +201,7 @@ MACHINE = {
         _of_machine("nfs-server", "a folder of this machine, shared with others over NFS"),
         _of_machine("nfs-client", "a folder that another machine shares over NFS"),
         _of_machine("gcs", "a Cloud Storage bucket as a folder, with Cloud Storage FUSE"),
-        _of_machine("docker", "Docker, and a container that reaches the TPU"),
+        _of_machine("docker", "containers that reach the TPU, with Docker"),
     )
 }
 """Set-ups that make no environment, and change the machine itself; see `machine_setup`."""
