@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +18,12 @@ class Look:
     before: Any = ""
 
 
-class Kind:
+class Kind(ABC):
     """What a kind of look can do; what it cannot is left to the header's command and undo."""
 
+    @abstractmethod
     def look(self) -> Look:
         """Return how far it is."""
-        raise NotImplementedError
 
     def writes(self) -> tuple[str, tuple[str, ...]]:
         """Return the file that it writes, and the lines as they will stand there."""
