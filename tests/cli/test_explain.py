@@ -254,7 +254,8 @@ def test_on_a_terminal_an_error_is_pasted() -> None:
 def test_ctrl_c_leaves_where_nothing_is_pasted() -> None:
     """As any other command: with 130, and no traceback."""
     with terminal("explain", "-", drive="drive_cli.py") as tty:
-        tty.until(lambda text: "and then Ctrl-D" in text)
+        tty.until(lambda text: "tpustarter explain" in text)
+        tty.until_asleep()
         tty.press("\x03")
 
         assert ExitCode.INTERRUPTED == tty.end()

@@ -182,6 +182,7 @@ def test_ctrl_c_and_the_end_of_input_end_it(key: str, code: int) -> None:
     """No traceback, and nothing recommended."""
     with terminal(*ASK, drive="drive_cli.py", lines=60) as tty:
         tty.until(lambda text: text.rstrip().endswith(":"))
+        tty.until_asleep()
         tty.press(key)
 
         assert code == tty.end()

@@ -15,6 +15,7 @@ import termios
 import time
 import tty
 from collections.abc import Callable, Generator
+from pathlib import Path
 
 import pyte
 
@@ -137,6 +138,18 @@ class Terminal:
             assert time.monotonic() < deadline, self.text
             assert self.process.poll() is None, self.text
             self.read(0.1)
+
+    def until_asleep(self) -> None:
+        """Wait until the program waits for something: a key that comes just before may be lost.
+
+        Python hears of a signal between two of its steps. One that comes between the last step and
+        the `read` after it is heard when that `read` has returned, which is after the next key.
+        """
+        deadline = time.monotonic() + WAIT_S
+        stat = Path(f"/proc/{self.process.pid}/stat")
+        while stat.read_text().rpartition(")")[2].split()[0] != "S":
+            assert time.monotonic() < deadline, self.text
+            self.read(0.01)
 
     def press(self, keys: str | bytes) -> None:
         """Type."""
