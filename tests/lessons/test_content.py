@@ -274,19 +274,3 @@ def test_the_diff_in_contributing_is_real() -> None:
 
             assert line[1:] in lines, line
     assert added > 30
-
-
-def test_the_readme_shows_what_ci_runs() -> None:
-    """The README names every command and exit code there is, and the commands CI runs."""
-    readme = locations.PACKAGE.parent / "README.md"
-    if not readme.exists():
-        pytest.skip("The README's file is not part of the wheel that is tested here.")
-    text = readme.read_text(encoding="utf-8")
-
-    assert "python3 -m pip install uv && python3 -m uv run tpustarter check" in text
-    assert "\npython3 -m uv run pytest\n" in text
-    assert not re.search(r"(pip install|uvx) tpustarter", text)
-    for command in COMMANDS:
-        assert f"| `tpustarter {command}" in text, command
-    for code in ExitCode:
-        assert re.search(rf"\b{code.value}\b", text), code
