@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from tests.checks import mxu
+from tests.support.jax_checks import check, failures, findings
 from tpustarter import checks
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import Target, set_target, target
+from tpustarter.probe.target import Target, set_target
 
 Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
@@ -27,31 +28,10 @@ MINUTES = 0.005
 """What a check that soaks is given: a third of a second."""
 
 
-def check(name: str) -> ModuleType:
-    """Return a check or shared code of the JAX checks."""
-    return importlib.import_module(f"tpustarter.checks.jax.{name}")
-
-
-def findings(name: str, code: str = "") -> list[Finding]:
-    """Run a check and return its findings whose code starts with `code`."""
-    results = [item for item in check(name).run() if isinstance(item, Finding)]  # and no Progress
-    return [finding for finding in results if finding.code.startswith(code)]
-
-
-def failures(name: str) -> list[tuple[str, str | None]]:
-    """Run a check and return code and entity of what failed."""
-    return [
-        (finding.code, finding.entity) for finding in findings(name) if finding.verdict == "fail"
-    ]
-
-
 @pytest.fixture(autouse=True)
-def _asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    before = target()
+def _briefly(_asked: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(check("_timing").LASTS_S, "cpu", 0.002)  # no figure is judged here
     set_target(Target("cpu", 8, virtual=True, minutes=MINUTES))
-    yield
-    set_target(before)
 
 
 # One broken function for each check.

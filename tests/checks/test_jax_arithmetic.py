@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,24 +13,16 @@ import pytest
 
 from tests.checks import jax_sabotage_arithmetic as sabotage
 from tests.checks import mxu
-from tests.checks.test_jax import check, findings
+from tests.support.jax_checks import check, findings
 from tpustarter.machine import generations
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import Target, set_target, target
+from tpustarter.probe.target import Target, set_target
 
 TPU = Target("tpu", 8, "v5e")
 Product = Callable[[jax.Array, jax.Array], Any]
 PASSES = {"DEFAULT": 1, "HIGH": 3, "HIGHEST": 6, "nothing": 1}
 PASSES |= {"BF16_BF16_F32": 1, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6": 6}
 """Passes that a TPU makes for what a program asks for."""
-
-
-@pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    before = target()
-    set_target(Target("cpu", 8, virtual=True))
-    yield
-    set_target(before)
 
 
 def failed(name: str) -> list[tuple[str, str | None, Any]]:

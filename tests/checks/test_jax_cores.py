@@ -20,27 +20,14 @@ from tests.checks.jax_sabotage_cores import (
     swapped,
     without_three,
 )
-from tests.checks.test_jax import check, failures, findings
+from tests.support.jax_checks import check, failures, faults
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import Target, set_target, target
-
-
-@pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    set_before = target()
-    set_target(Target("cpu", 8, virtual=True))
-    yield
-    set_target(set_before)
 
 
 def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tuple[Any, ...]]:
     """Return code, entity and text of what fails when a check is broken."""
     (breaks or SABOTAGE[name])(patch, check(name))
-    return [
-        (finding.code, finding.entity, finding.found)
-        for finding in findings(name)
-        if finding.verdict == "fail"
-    ]
+    return faults(name)
 
 
 # what the collectives do

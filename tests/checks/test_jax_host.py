@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,11 @@ import pytest
 from jax.experimental import io_callback
 
 from tests.checks import jax_sabotage_host as sabotage
-from tests.checks.test_jax import check, failures, findings
+from tests.support.jax_checks import check, failures, findings
 from tests.support.real_compiler import python_with_libtpu
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import Target, set_target, target
 from tpustarter.rehearsal import compiler
 from tpustarter.running import archive
-
-
-@pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    before = target()
-    set_target(Target("cpu", 8, virtual=True))
-    yield
-    set_target(before)
 
 
 def only(code: str, name: str) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,7 @@ import pytest
 from jax.sharding import SingleDeviceSharding
 
 from tests.checks.jax_sabotage_language import every_step_makes_a_new_function
-from tests.checks.test_jax import check, failures, findings
-from tpustarter.probe.target import Target, set_target, target
-
-
-@pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    before = target()
-    set_target(Target("cpu", 8, virtual=True))
-    yield
-    set_target(before)
+from tests.support.jax_checks import check, failures, findings
 
 
 def failed(patch: pytest.MonkeyPatch, name: str, function: str, broken: Any) -> set[str]:

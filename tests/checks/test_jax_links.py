@@ -13,27 +13,14 @@ import numpy as np
 import pytest
 
 from tests.checks.jax_sabotage_links import SABOTAGE, moved, without_three
-from tests.checks.test_jax import check, findings
+from tests.support.jax_checks import check, faults, findings
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import Target, set_target, target
-
-
-@pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    before = target()
-    set_target(Target("cpu", 8, virtual=True))
-    yield
-    set_target(before)
 
 
 def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tuple[Any, ...]]:
     """Return code, entity and text of what fails when a check is broken."""
     (breaks or SABOTAGE[name])(patch, check(name))
-    return [
-        (finding.code, finding.entity, finding.found)
-        for finding in findings(name)
-        if finding.verdict == "fail"
-    ]
+    return faults(name)
 
 
 @pytest.fixture

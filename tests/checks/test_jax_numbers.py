@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,20 +12,13 @@ import numpy as np
 import pytest
 
 from tests.checks import mxu
-from tests.checks.test_jax import bfloat16_loses_a_bit, check, failures, findings
+from tests.checks.test_jax import bfloat16_loses_a_bit
+from tests.support.jax_checks import check, failures, findings
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import Target, set_target, target
+from tpustarter.probe.target import Target, set_target
 
 TPU = Target("tpu", 8, "v5e")
 ONE, THREE, SIX = (mxu.passes(count) for count in (1, 3, 6))
-
-
-@pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    before = target()
-    set_target(Target("cpu", 8, virtual=True))
-    yield
-    set_target(before)
 
 
 # jax.matmul_precision, as a TPU and a GPU would see it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,9 +11,9 @@ import numpy as np
 import pytest
 
 from tests.checks.jax_sabotage_soak import Break, flip, forget
-from tests.checks.test_jax import check
+from tests.support.jax_checks import check
 from tpustarter.probe.finding import Finding, Progress
-from tpustarter.probe.target import Target, set_target, target
+from tpustarter.probe.target import Target, set_target
 
 Patch = pytest.MonkeyPatch
 ROUNDS = 9
@@ -30,11 +29,8 @@ EVIDENCE = BOTH_ENDS | {
 
 
 @pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    before = target()
+def _for_hours(_asked: None) -> None:
     set_target(Target("cpu", 8, virtual=True, minutes=600))
-    yield
-    set_target(before)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.checks.jax_sabotage_cores import at
 from tests.checks.jax_sabotage_speed import renamed, spoilt_on
 from tpustarter.machine import generations, tpus
 from tpustarter.probe.finding import Finding
-from tpustarter.probe.target import Target, set_target, target
+from tpustarter.probe.target import Target, set_target
 
 hadamard, published, rates, stream, timing = (
     importlib.import_module(f"tpustarter.checks.jax.{name}")
@@ -29,14 +29,6 @@ matmul, hbm = (
 )
 TYPES = ("float32", "bfloat16", "int8", "int4", "float8_e5m2", "float8_e4m3fn")
 TFLOPS = 10**12
-
-
-@pytest.fixture(autouse=True)
-def _asked() -> Iterator[None]:
-    before = target()
-    set_target(Target("cpu", 8, virtual=True))
-    yield
-    set_target(before)
 
 
 @pytest.fixture

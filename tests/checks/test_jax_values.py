@@ -12,7 +12,6 @@ import pytest
 
 from tests.checks import jax_sabotage_arithmetic as sabotage
 from tests.checks import mxu
-from tests.checks.test_jax import check, findings
 from tests.checks.test_jax_arithmetic import (  # noqa: F401  the fixture works by being here
     TPU,
     Product,
@@ -21,6 +20,7 @@ from tests.checks.test_jax_arithmetic import (  # noqa: F401  the fixture works 
     in_passes,
     verdicts,
 )
+from tests.support.jax_checks import check, findings
 from tpustarter.probe.target import set_target
 
 # jax.bfloat16_counting

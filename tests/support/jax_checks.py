@@ -1,0 +1,36 @@
+"""JAX checks, run in this process: their modules, what they find, and what fails."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from tpustarter.probe.finding import Finding
+
+
+def check(name: str) -> ModuleType:
+    """Return a check or shared code of the JAX checks."""
+    return importlib.import_module(f"tpustarter.checks.jax.{name}")
+
+
+def findings(name: str, code: str = "") -> list[Finding]:
+    """Run a check and return its findings whose code starts with `code`."""
+    results = [item for item in check(name).run() if isinstance(item, Finding)]  # and no Progress
+    return [finding for finding in results if finding.code.startswith(code)]
+
+
+def failures(name: str) -> list[tuple[str, str | None]]:
+    """Run a check and return code and entity of what failed."""
+    return [
+        (finding.code, finding.entity) for finding in findings(name) if finding.verdict == "fail"
+    ]
+
+
+def faults(name: str) -> list[tuple[str, str | None, Any]]:
+    """Run a check and return code, entity and text of what failed."""
+    return [
+        (finding.code, finding.entity, finding.found)
+        for finding in findings(name)
+        if finding.verdict == "fail"
+    ]
