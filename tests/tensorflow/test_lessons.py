@@ -10,9 +10,10 @@ import pytest
 pytest.importorskip("tensorflow", reason="This Python has no TensorFlow; the lane's has.")
 
 from tests.support import shipped
-from tests.support.made_lessons import make_session
+from tests.support.made_lessons import laptop, make_session, run_block
 from tests.support.places import REPOSITORY
 from tpustarter.content import Lesson
+from tpustarter.learning.blocks import Block
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_process import LessonSession
 
@@ -43,3 +44,27 @@ def test_every_exercise_fails_as_shipped_and_passes_with_its_solution(
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
     shipped.exercise_is_judged(one, session)
+
+
+LOUD = Block("loud", """
+import os
+import tensorflow as tf
+[*tf.data.Dataset.range(2)]  # its end is a line of the log
+print(os.environ["TF_CPP_MIN_LOG_LEVEL"])
+""", 1, 60.0, (), alone=True)  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "level"), [({}, "2"), ({"TF_CPP_MIN_LOG_LEVEL": "0"}, "0")])
+def test_the_log_of_tensorflow_stays_out_of_a_lesson_unless_the_user_wants_it(
+    own: dict[str, str], level: str
+) -> None:
+    """A dozen lines of information stand between the outputs otherwise."""
+    opened = make_session(LESSONS[0], devices=DEVICES, machine=laptop({**ENV, **own}))
+    try:
+        result = run_block(opened, LOUD)
+    finally:
+        opened.close()
+    printed = result.output.splitlines()
+
+    assert level == printed[-1]
+    assert (level == "0") == (len(printed) > 1)

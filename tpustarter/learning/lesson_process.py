@@ -26,7 +26,7 @@ from tpustarter.learning.blocks import Block
 from tpustarter.learning.drawings import Drawing
 from tpustarter.learning.drawings import parse as parse_drawings
 from tpustarter.learning.output import FLUSH_S, BlockOutput, Output
-from tpustarter.machine import host
+from tpustarter.machine import frameworks, host
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
@@ -339,8 +339,9 @@ class LessonSession:
                 self._placement.plan,
                 self._placement.machine.env,
                 folder,
-                self.lesson.framework or "jax",
+                self.lesson.framework,
             )
+            env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
         return Session(
             self._placement.python,
             archive.build(folder / "probe.pyz"),

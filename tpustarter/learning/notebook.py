@@ -29,6 +29,9 @@ import os
 """
 LOGICAL_DEVICES = """\
 # Without a TPU, 8 logical CPU devices stand in for one. Run this first.
+import os
+
+_ = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # no log between the outputs
 import tensorflow as tf
 
 cpu = tf.config.list_physical_devices("CPU")[0]

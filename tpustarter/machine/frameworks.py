@@ -55,6 +55,8 @@ class Framework(NamedTuple):
     """Whether it computes without an accelerator too."""
     beside: tuple[str, ...] = ()
     """What it computes with, and must be installed beside it."""
+    quiet: Mapping[str, str] = {}
+    """Variables that keep its log out of what a lesson prints; those of a user's count more."""
 
 
 FRAMEWORKS = {
@@ -109,6 +111,8 @@ FRAMEWORKS = {
                   "LIBTPU_INIT_ARGS"),
         # The number of its CPU devices is set in code, which the adapter does.
         platforms={name: {"KERAS_BACKEND": "tensorflow"} for name in ("tpu", "cpu")},
+        # Errors are left: each epoch would print a dozen lines of information otherwise.
+        quiet={"TF_CPP_MIN_LOG_LEVEL": "2"},
     ),
     "keras": Framework(
         title="Keras",
