@@ -123,6 +123,18 @@ def test_what_does_not_fit_names_the_biggest_arrays(stub: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("old_jaxlib", "temporaries"), [("", 2048), ("1", 3072)])
+def test_a_program_takes_what_is_allocated_for_it(
+    old_jaxlib: str, temporaries: int, stub: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gaps between temporaries count once, as when the compiler judges whether it all fits."""
+    monkeypatch.setenv("STUB_OLD_JAXLIB", old_jaxlib)
+    (one,) = rehearse(stub, "compiles", fresh=True).results[:1]
+
+    assert temporaries == one["memory"]["temporaries"]
+    assert 4096 + 4096 + 1024 + temporaries == one["hbm_bytes"]
+
+
 def test_a_program_is_compiled_for_every_tpu_it_is_asked_for(stub: str) -> None:
     """Two TPUs and two checks make four tasks, however many processes share them."""
     rehearsal = rehearse(stub, "compiles", "is_refused", tpus=("v4-8", "v6e-8"), jobs=2)

@@ -65,8 +65,11 @@ class Executable:
         return self
 
     def get_compiled_memory_stats(self):
-        sizes = dict(argument=4096, output=4096, alias=0, temp=0, generated_code=1024)
-        return SimpleNamespace(**{f"{name}_size_in_bytes": size for name, size in sizes.items()})
+        sizes = dict(argument=4096, output=4096, alias=0, temp=3072, generated_code=1024)
+        stats = {f"{name}_size_in_bytes": size for name, size in sizes.items()}
+        if not os.environ.get("STUB_OLD_JAXLIB"):
+            stats |= dict(total_allocation_bytes=10240, indefinite_allocations=8192)
+        return SimpleNamespace(**stats)
 
     def hlo_modules(self):
         return [SimpleNamespace(to_string=lambda: self.text)]

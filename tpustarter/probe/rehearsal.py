@@ -20,7 +20,7 @@ from typing import Any
 from tpustarter.probe import hlo, refusals
 from tpustarter.probe.finding import clip, describe, message
 
-FORMAT = 2
+FORMAT = 3
 """Raised when a stored result would say something else than a fresh one."""
 LARGEST = 8
 """Values in memory that are named, biggest first."""
@@ -275,7 +275,7 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
         "arguments": stats.argument_size_in_bytes,
         "outputs": stats.output_size_in_bytes,
         "aliased": stats.alias_size_in_bytes,
-        "temporaries": stats.temp_size_in_bytes,
+        "temporaries": _temporaries(stats),
         "code": stats.generated_code_size_in_bytes,
     }
     seconds, why = _model_seconds(cost, read, devices)
@@ -300,6 +300,18 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
         "compiler_model_reason": why,
         **({} if read.complete else {"key": None, "notes": [MISSING]}),
     }
+
+
+def _temporaries(stats: Any) -> int:
+    """Return the bytes that a program's temporaries take of a device's memory.
+
+    On a TPU `temp_size_in_bytes` is more: it counts again what lies unused between them. A step
+    for which it says 16.44 GiB is allocated 10.83 and fits into 15.75. An older jaxlib has no
+    other figure.
+    """
+    if not (total := getattr(stats, "total_allocation_bytes", 0)):
+        return stats.temp_size_in_bytes
+    return total - stats.indefinite_allocations
 
 
 def _named(value: dict[str, Any]) -> dict[str, Any]:
