@@ -34,6 +34,7 @@ def run(app: TerminalApp | None = None, *, mouse: bool = False) -> int:
         if handler is not signal.SIG_IGN:  # under nohup, or in the background
             signal.signal(number, app.leave_by_signal)
     threading.excepthook = lambda broken: app.end_as_bug(broken.exc_value or Exception("unknown"))
+    gc.freeze()  # what was imported stays: else a full collection comes before the first lessons
     try:
         app.run(mouse=mouse)
     finally:
