@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.text_area import Selection
@@ -26,6 +27,8 @@ from tpustarter.tui.reading import coloured
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """Of a drawing."""
 
+PAUSE_S = 0.1
+"""Between two looks at what a block prints: each lays the page out anew, and keys wait for that."""
 _EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 """What an expected output begins with where the block shows an exception."""
 
@@ -78,6 +81,10 @@ class BlockView(Vertical, can_focus=True):
         self._waiting = Content("")
         """What is said while it runs."""
         self._tail = Tail()
+        self._has_more = False
+        """Whether it has printed something that is not shown yet."""
+        self._pause: Timer | None = None
+        """Runs while what it prints has to wait."""
         self.result: BlockResult | None = None
         self.is_busy = False
 
@@ -193,7 +200,7 @@ class BlockView(Vertical, can_focus=True):
 
     def begin(self) -> None:
         """Show that it runs."""
-        self.is_busy, self.result, self._tail = True, None, Tail()
+        self.is_busy, self.result, self._tail, self._has_more = True, None, Tail(), False
         self._executed_code, self._is_gone = self.exact_code, False
         output = self.query_one(".output", Static)
         output.update("")
@@ -213,15 +220,26 @@ class BlockView(Vertical, can_focus=True):
         return bool(self._tail.text) or self.query_one(".drawing").display
 
     def add(self, text: str) -> None:
-        """Show what it printed since; the page follows its end."""
-        self.post_message(Grew(self, draws=False))
+        """Take what it printed since; it is shown at once, unless something was a moment ago."""
         self._tail.add(text)
-        output = self.query_one(".output", Static)
-        output.update(Content(self._tail.text))
-        output.display = True
+        self._has_more = True
+        if self._pause is None:
+            self._show_printed()
+
+    def _show_printed(self) -> None:
+        """Show what it printed since, and no more for a moment; the page follows its end."""
+        self._pause = None
+        if self._has_more:
+            self._has_more = False
+            self._pause = self.set_timer(PAUSE_S, self._show_printed)
+            self.post_message(Grew(self, draws=False))
+            output = self.query_one(".output", Static)
+            output.update(Content(self._tail.text))
+            output.display = True
 
     def end(self, result: BlockResult) -> None:
         """Show how it ended."""
+        self._show_printed()
         self.is_busy, self.result = False, result
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import cast
@@ -47,6 +47,11 @@ class Open:
 class LessonPage(VerticalScroll):
     """The page; it keeps its place while blocks grow."""
 
+    _blocks: Sequence[BlockView] = ()
+    _questions: Sequence[QuestionView] = ()
+    _folds: Sequence[Fold] = ()
+    """What stands on it, in order: each key and each line that is printed asks for them."""
+
     def on_mount(self) -> None:
         """Follow what moves its blocks."""
         self._last_view: BlockView | None = None
@@ -61,17 +66,19 @@ class LessonPage(VerticalScroll):
         """Show a lesson, with what the learner made of its blocks."""
         self._ending = Ending(opened)
         await self.mount(*_widgets(opened, platform), self._ending)
+        self._blocks, self._questions = [*self.query(BlockView)], [*self.query(QuestionView)]
+        self._folds = [*self.query(Fold)]
         self.mark_soon()
 
     @property
     def views(self) -> list[BlockView]:
         """Its blocks, in order, those that are folded away left out."""
-        return [view for view in self.query(BlockView) if not _is_folded(view)]
+        return [view for view in self._blocks if not _is_folded(view)]
 
     @property
     def fold(self) -> Fold | None:
         """The folded part that a key opens: the first in sight that is closed, else the first."""
-        folds = [fold for fold in self.query(Fold) if self.region.overlaps(fold.region)]
+        folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
         return next(iter([*(fold for fold in folds if fold.collapsed), *folds]), None)
 
     @property
@@ -106,7 +113,7 @@ class LessonPage(VerticalScroll):
     @property
     def asked(self) -> QuestionView | None:
         """The question that a digit answers: the first one in sight that waits, else the first."""
-        views = [view for view in self.query(QuestionView)
+        views = [view for view in self._questions
                  if self.region.overlaps(view.region) and not _is_folded(view)]  # fmt: skip
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 

@@ -130,12 +130,18 @@ class Reader(Page):
 
     def on_marked(self) -> None:
         """Offer what the block that is marked now can do, and show beside it where that is."""
-        offered_for = (self._page.marked, self._page.asked, self._page.fold, self._enter_does)
+        self._offer()
+        if self.has_class("-beside"):
+            self._outline.follow(self._page)
+
+    def _offer(self) -> None:
+        """Offer what works now, where that is something else than before."""
+        view = self._page.marked
+        changed = (view.is_edited, view.has_failed) if view else ()
+        offered_for = (view, changed, self._page.asked, self._page.fold, self._enter_does)
         if offered_for != self._offered_for:
             self._offered_for = offered_for
             self.refresh_bindings()
-        if self.has_class("-beside"):
-            self._outline.follow(self._page)
 
     def on_descendant_focus(self) -> None:
         """Offer what can be done with the block that has the focus now."""
@@ -277,7 +283,7 @@ class Reader(Page):
         if view := self._page.edited:
             self._keep(view)
             view.show_typed()
-            self.refresh_bindings()
+            self._offer()
 
     def _keep(self, view: BlockView) -> None:
         """Remember what the learner made of a block, also when the program is killed."""
