@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tpustarter.running import archive
 from tpustarter.running.process import (
     LOG_HEAD_BYTES,
     RECENT_BYTES,
     CappedLog,
+    Probe,
     _exists,
     signal_name,
 )
@@ -62,3 +65,32 @@ def test_a_process_that_waits_to_be_reaped_is_gone() -> None:
             time.sleep(0.01)
 
         assert not _exists(process.pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process leaves is found by /proc")
+@pytest.mark.parametrize(("stays", "code"), [(True, 0), (True, 1), (False, 0)])
+def test_a_daemon_of_the_machine_stays_and_keeps_nothing_of_ours(
+    stays: bool, code: int, tmp_path: Path
+) -> None:
+    """It was started by a command that changes the machine and ended well; no other one stays."""
+    ours = os.open(tmp_path, os.O_RDONLY)
+    held = f"/proc/self/fd/{ours}"
+    script = f'setsid sleep 600 & ls {held} >&2; echo "$!"; exit {code}'
+    log = CappedLog(tmp_path / "log")
+    probe = Probe(Path(sys.executable), archive.build(tmp_path / "probe.pyz"), log, env=os.environ,
+                  lease=ours, command=("/bin/sh", "-c", script), stays=stays)  # fmt: skip
+    try:
+        while probe.read(1.0) != {"event": "gone", "code": code, "signal": None, "left": [],
+                                  "exit": 0, "stopped": False}:  # fmt: skip
+            pass
+        daemon = int((tmp_path / "log").read_text().split()[-1])
+        is_left = _exists(daemon)
+        if is_left:
+            os.kill(daemon, signal.SIGKILL)
+    finally:
+        probe.close()
+        log.close()
+        os.close(ours)
+
+    assert (stays and code == 0) == is_left
+    assert stays == ("No such file" in (tmp_path / "log").read_text())

@@ -3,6 +3,10 @@
 No threads, and nothing that can block: it only waits, on its own stdin (which closes when the
 program that started it dies in any way) and on its child. The child is in a process group of
 its own; on Linux, processes the child leaves behind are handed to this one and ended as well.
+
+A command that changes the machine is different in two ways. What it leaves running stays, once it
+ended well: the daemon of a file system belongs to the machine. And where sudo makes it root, this
+process may not signal it, so it gets a terminal that nobody looks at, and the kernel hangs that up.
 """
 
 from __future__ import annotations
@@ -24,6 +28,9 @@ that started all this takes to see it, an end stays below the 15 seconds that ar
 
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
+STAYS = "stays"
+"""Stands for a command that changes the machine, in the place of a user to drop to."""
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -31,15 +38,19 @@ PR_SET_CHILD_SUBREAPER = 36
 def main(arguments: list[str]) -> int:
     """Run `supervise CONTROL EVENTS DROP [WORD...]`.
 
-    Two descriptors, `UID:GID` to drop to or `-`, and a command in place of the probe's child.
+    Two descriptors; `UID:GID` to drop to, `stays` for a command that changes the machine, or `-`;
+    and a command in place of the probe's child.
     """
     control, events, drop = int(arguments[1]), int(arguments[2]), arguments[3]
     wakeup = _watch_signals()
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    child = _start_child(control, events, drop, arguments[4:])
+    terminal = os.openpty() if drop == STAYS and os.geteuid() != 0 else ()
+    child = _start_child(control, events, drop, arguments[4:], terminal)
     os.close(control)
     _tell(events, {"event": "started", "pid": child})
-    status, excess = _wait(child, wakeup)
+    status, excess = _wait(child, wakeup, terminal[:1])
+    if terminal and status != 0:
+        os.close(terminal[0])  # the kernel hangs up on who has it, whoever they are
     if excess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)  # there is no memory for a gentle end
@@ -48,13 +59,15 @@ def main(arguments: list[str]) -> int:
         deadline += TERM_GRACE_S
         status = _end(child, status)
     # What else is left gets the time that is left, and one look at the least.
-    left_behind = _end_rest(child, deadline)
+    left_behind = [] if drop == STAYS and status == 0 else _end_rest(child, deadline)
     _tell(events, {"event": "ended", **_outcome(status), "stopped": stopped, "left": left_behind,
                    **({"memory": excess} if excess else {})})  # fmt: skip
     return 0
 
 
-def _start_child(control: int, events: int, drop: str, command: list[str]) -> int:
+def _start_child(
+    control: int, events: int, drop: str, command: list[str], terminal: tuple[int, ...]
+) -> int:
     """Fork and become the same Python with the same zip, or a command; return its process id."""
     parent = os.getpid()
     # A TERM between fork and exec must end the child, not be swallowed by our handlers.
@@ -63,14 +76,18 @@ def _start_child(control: int, events: int, drop: str, command: list[str]) -> in
     if child:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         with contextlib.suppress(OSError):
-            os.setpgid(child, child)  # both sides do it: whichever comes first
+            if not terminal:
+                os.setpgid(child, child)  # both sides do it: whichever comes first
         return child
     try:
         signal.set_wakeup_fd(-1)
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        os.setpgid(0, 0)
+        if terminal:
+            _take(terminal[1])
+        else:
+            os.setpgid(0, 0)
         _drop_to(drop)
         # The supervisor has one thread, so this fires when the process dies, not before.
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -80,6 +97,8 @@ def _start_child(control: int, events: int, drop: str, command: list[str]) -> in
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for descriptor in (control, events):
             os.set_inheritable(descriptor, not command)
+        if drop == STAYS:
+            os.closerange(3, 1 << 16)  # a daemon would keep our lock for ever
         options = ["-u", "-X", "faulthandler"]
         own = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
         words = command or own
@@ -91,7 +110,7 @@ def _start_child(control: int, events: int, drop: str, command: list[str]) -> in
 
 def _drop_to(drop: str) -> None:
     """Give up root for the user who called sudo, so that nothing root-owned is left in /tmp."""
-    if drop == "-":
+    if drop in ("-", STAYS):
         return
     user, group = (int(part) for part in drop.split(":"))
     import pwd  # not on every platform, and needed here alone
@@ -101,6 +120,15 @@ def _drop_to(drop: str) -> None:
     os.setgid(group)
     os.setuid(user)
     os.environ.update(HOME=entry.pw_dir, USER=entry.pw_name, LOGNAME=entry.pw_name)
+
+
+def _take(terminal: int) -> None:
+    """Make this process the leader of a session, and a terminal its own."""
+    import fcntl
+    import termios
+
+    os.setsid()
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
 def _no_core_files() -> None:
@@ -124,15 +152,20 @@ def _wake(number: int, frame: object) -> None:
     """Do nothing: the byte on the wake-up pipe is what counts."""
 
 
-def _wait(child: int, wakeup: int) -> tuple[int | None, dict[str, int] | None]:
+def _wait(
+    child: int, wakeup: int, terminal: tuple[int, ...]
+) -> tuple[int | None, dict[str, int] | None]:
     """Return the child's wait status, or None when there is no reason to wait longer.
 
-    Where that is because of the memory that the child holds, it is returned as well.
+    Where that is because of the memory that the child holds, it is returned as well. What comes to
+    a terminal is thrown away, for its writers would wait for ever.
     """
     limit = memory_watch.limit_bytes()
     while True:
         tick_s = None if limit is None else memory_watch.TICK_S
-        ready, _, _ = select.select([0, wakeup], [], [], tick_s)
+        ready, _, _ = select.select([0, wakeup, *terminal], [], [], tick_s)
+        for descriptor in {*terminal} & {*ready}:
+            os.read(descriptor, 4096)
         if limit is not None and (excess := memory_watch.excess(child, limit)):
             return None, excess
         if 0 in ready:
@@ -183,8 +216,9 @@ def _end_rest(child: int, deadline: float) -> list[int]:
         except ProcessLookupError:
             if not rest:
                 return []
-        except PermissionError:  # macOS: what is left of the group are zombies
-            return rest
+        except PermissionError:  # macOS: what is left of the group are zombies; or it is root's
+            if not rest:
+                return []
         for pid in rest:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

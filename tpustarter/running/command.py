@@ -162,8 +162,10 @@ class Command:
             log: Takes its output.
             archive: The probe, whose supervisor runs it.
             env: Its whole environment.
-            keep: A descriptor that stays open as long as anything of it lives.
-            as_root: Whether it stays root where this program is, and somebody called sudo.
+            keep: A descriptor that stays open as long as anything of it lives; of a command that
+                changes the machine, as long as it lives itself.
+            as_root: Whether it changes the machine: it stays root where this program is, and what
+                it leaves running stays, once it ended well.
 
         Raises:
             Problem: this program's own Python cannot be started.
@@ -182,6 +184,7 @@ class Command:
                 drop=None if as_root else locations.caller(),
                 lease=keep,
                 command=words,
+                stays=as_root,
             )
         except OSError as error:
             problem = Problem(f"cannot start `{sys.executable}`: {error.strerror or error}")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tpustarter import locations
-from tpustarter.probe.supervisor import KILL_WAIT_S, TERM_GRACE_S
+from tpustarter.probe.supervisor import KILL_WAIT_S, STAYS, TERM_GRACE_S
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
 """Longest wait for a supervisor that was told to end."""
@@ -91,14 +91,15 @@ class Probe:
         drop: tuple[int, int] | None = None,
         lease: int | None = None,
         command: Sequence[str] = (),
+        stays: bool = False,
         stream: bool = False,
     ) -> None:
         control_end, self._control = os.pipe()
         self._events, events_end = os.pipe()
         self._wake, self._waker = os.pipe()
         words = ["supervise", str(control_end), str(events_end), "-"]
-        if drop:
-            words[-1] = f"{drop[0]}:{drop[1]}"
+        if drop or stays:
+            words[-1] = f"{drop[0]}:{drop[1]}" if drop else STAYS
         words += command  # in place of the probe's own child
         inherited = [control_end, events_end, *([lease] if lease is not None else [])]
         try:

@@ -179,7 +179,9 @@ class Folder(Kind):
     path: str
 
     def look(self) -> Look:
-        """Tell by whether it is there."""
+        """Tell by whether it is there; one on which something is mounted is not looked into."""
+        if _mounted_at(self.machine, self.path):
+            return Look("done", f"`{self.path}` is there")
         path = self.machine.path(self.path)
         if path.is_dir():
             return Look("done", f"`{self.path}` is there")
@@ -202,12 +204,11 @@ class Mounted(Kind):
     path: str
 
     def look(self) -> Look:
-        """Tell by the kernel's list, for to look into a mount may wait for ever."""
-        for line in (self.machine.text("/proc/self/mounts", _MAX_BYTES) or "").splitlines():
-            source, path, kind = (*line.split(" "), "", "", "")[:3]
-            if path.encode().decode("unicode_escape") == self.path:
-                return Look("done", f"{host.plain(source, 60)} is mounted there, as {kind}")
-        return Look("todo", "", "not mounted")
+        """Tell by the kernel's list."""
+        if not (found := _mounted_at(self.machine, self.path)):
+            return Look("todo", "", "not mounted")
+        source, kind = found
+        return Look("done", f"{host.plain(source, 60)} is mounted there, as {kind}")
 
 
 @dataclass(frozen=True)
@@ -291,6 +292,18 @@ def _plain_kind(look: dict[str, Any], name: str, machine: host.Machine, home: st
     if kind == "registry":
         return Registry(machine, words[0], home)
     raise ValueError(f"no kind of look is called `{kind}`")
+
+
+def _mounted_at(machine: host.Machine, folder: str) -> tuple[str, str] | None:
+    """Return source and kind of what is mounted on a folder, by the kernel's list.
+
+    To look into a mount may wait for ever, or fail where the program behind it has ended.
+    """
+    for line in (machine.text("/proc/self/mounts", _MAX_BYTES) or "").splitlines():
+        source, path, kind = (*line.split(" "), "", "", "")[:3]
+        if path.encode().decode("unicode_escape") == folder:
+            return source, kind
+    return None
 
 
 def _program(verb: str, machine: host.Machine, path: str, *words: str) -> tuple[str, ...]:

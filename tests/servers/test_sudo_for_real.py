@@ -1,0 +1,131 @@
+"""Steps that the real sudo makes root: each ends with its run, and only what it set up stays."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import sandbox
+from tests.support.guest import Guest
+
+pytestmark = pytest.mark.skipif(
+    bool(sandbox.missing()) or not Path("/usr/bin/apt-get").exists(),
+    reason="This installs sudo in a copy of this machine, which takes root, Debian or Ubuntu and "
+    f"overlayfs; here it lacks {sandbox.missing() or 'apt-get'}.",
+)
+
+SETUP = f"{shlex.join([sys.executable, '-m', 'tpustarter'])} setup"
+PREPARE = """\
+set -e
+apt-get update
+apt-get install -y --no-install-recommends sudo bindfs
+useradd --create-home alice
+echo 'alice ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/alice
+chmod 440 /etc/sudoers.d/alice
+chmod a+x /root
+mkdir -m 777 /bucket
+"""
+APT = """\
+#!/bin/sh
+# Stands in for apt-get: works for ever, with processes of its own.
+sleep 1234 &
+sleep 1235 &
+echo 'it works'
+wait
+"""
+HEEDING = f"""\
+#!{sys.executable}
+# Runs a command that heeds Ctrl-C, which a shell has its background ignore.
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+HELPER = """\
+#!/bin/sh
+# Stands in for mount.gcsfuse: a program that stays, and shows the folder /bucket.
+exec bindfs -o allow_other /bucket "$2"
+"""
+LEFT = "ps -eo user,args | grep -e '[s]leep 123' -e '[a]pt-get' -e '[s]udo -n'"
+RUNNING = "ps -eo args | grep '[b]indfs'"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Iterator[Guest]:
+    """Return a copy of this machine with sudo, and with alice, who may become root."""
+    with sandbox.sandbox(tmp_path / "copy") as running:
+        done = running.run(PREPARE)
+        if "resolving" in done.stdout or "Unable to locate package" in done.stdout:
+            pytest.skip("This installs packages of Debian, whose server was not reached.")
+        assert 0 == done.returncode, done.stdout
+        yield running
+
+
+def put(machine: Guest, path: str, text: str) -> None:
+    """Write a program into the copy."""
+    machine.run(f"cat >{path} <<'END'\n{text}END\nchmod 755 {path}")
+
+
+def as_alice(machine: Guest, line: str) -> tuple[int, str]:
+    """Run a line as her; returns the exit code and what it said."""
+    variables = "cd; export TPUSTARTER_HOME=/home/alice/.state COLUMNS=200 LC_ALL=C.UTF-8"
+    done = machine.run(f"su alice -c {shlex.quote(f'{variables}; {line}')}")
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("defaults", ["use_pty", "!use_pty"])
+@pytest.mark.parametrize(
+    ("number", "whom", "code"),
+    [("INT", "program", 3), ("KILL", "program", 137), ("KILL", "supervisor", 1)],
+)
+def test_all_that_a_step_of_root_has_started_ends_with_its_run(
+    number: str, whom: str, code: int, defaults: str, copy: Guest
+) -> None:
+    """Its user may not signal it, whether sudo gives it a terminal of its own or not."""
+    copy.run(f"echo 'Defaults {defaults}' >/etc/sudoers.d/terminal")
+    put(copy, "/usr/local/bin/apt-get", APT)
+    put(copy, "/usr/bin/heeding", HEEDING)
+    lines = (
+        f"heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
+        "until grep -q 'it works' said; do sleep 0.1; done",
+        "supervisor=$(pgrep -f '[s]upervise .* stays ')",
+        LEFT,
+        f"kill -{number} ${whom}; wait $program",
+    )
+    ended, said = as_alice(copy, "\n".join(lines))
+    left = f"for n in $(seq 100); do {LEFT} >left || exit 0; sleep 0.1; done; cat left; exit 1"
+
+    assert (code, True) == (ended, "root     sleep 1235" in said), said
+    assert (0, "") == as_alice(copy, left)
+
+
+@pytest.mark.parametrize("is_root", [True, False])
+def test_the_program_behind_a_mount_stays_and_one_that_has_ended_is_seen(
+    is_root: bool, copy: Guest
+) -> None:
+    """The mount works after the run; when its program has died, set-up still looks and undoes."""
+    put(copy, "/usr/sbin/mount.gcsfuse", HELPER)
+    put(copy, "/usr/bin/gcsfuse", "#!/bin/sh\n")
+    setup = f"{SETUP} gcs --set bucket=my-data-1234"
+
+    def run(line: str) -> tuple[int, str]:
+        if not is_root:
+            return as_alice(copy, line)
+        done = copy.run(f"export TPUSTARTER_HOME=/state HOME=/home/alice; {line}")
+        return done.returncode, done.stdout
+
+    code, said = run(f"{setup} --yes --root")
+    assert (0, True) == (code, "it reads back as it was written" in said), said
+    assert 0 == copy.run(RUNNING).returncode
+    again = run(f"{setup} --yes --root")
+    assert (0, False) == (again[0], "run     " in again[1]), again[1]
+
+    copy.run("pkill -KILL bindfs")
+    assert "not connected" in copy.run("ls /mnt/my-data-1234").stdout
+    assert 0 == run(setup)[0]
+    code, said = run(f"{setup} --undo --yes --root")
+    assert 0 == code, said
+    assert "" == copy.run("(cat /proc/mounts /etc/fstab; ls /mnt) | grep my-data").stdout
