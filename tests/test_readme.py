@@ -49,11 +49,10 @@ def test_it_names_every_command_and_every_set_up(readme: str) -> None:
 
     for command in COMMANDS:
         assert f"| `tpustarter {command}" in readme, command
-    for profile in PROFILES:
-        assert f"tpustarter setup {profile}" in readme or f"`setup {profile}" in readme, profile
-    for name in MACHINE:
-        assert f"`tpustarter setup {name}" in readme or f"`setup {name}" in readme, name
-        assert f"\n| `{name}` |" in changed, name
+    for profile in (*PROFILES, *MACHINE):
+        assert f"\n| `tpustarter setup {profile}" in readme, profile
+    for profile in MACHINE:
+        assert f"\n| `{profile}` |" in changed, profile
 
 
 def test_it_says_nothing_twice(readme: str) -> None:
