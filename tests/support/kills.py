@@ -4,8 +4,8 @@
 
 Each kill meets one of three: a block is edited, blocks run, a question is answered. All share one
 state folder, and what one of them left must outlast those after it. Prints the seed, a row for each
-kill, and what was lost in all; ends with 1 where it is more than was promised. `TPUSTARTER_SEED`
-runs the same moments again.
+kill, and what was lost in all; ends with 1 where it is more than was promised, and where all kills
+of one kind came before anything had been done. `TPUSTARTER_SEED` runs the same moments again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import random
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,6 +60,12 @@ Which one is right?
 FIRST = 'print("one", "first")'
 MARK = "# kept "
 TYPED = MARK + "abcdefghijklmnopqrstuvwxyz" * 4
+LINES = 60
+"""Of the terminal: every block and the question are in sight, so each is counted."""
+PARTS = 3
+"""Of the time in which a kill comes: the first one's, the second one's, and so on. In the last part
+it waits for something to be done, however busy the machine is."""
+MOST_S = 60
 LONGEST_S = {"edit": 4.0, "run": 6.0, "answer": 2.5}
 """From the first key to the kill, at most; the first block starts a process, which takes long."""
 PROMISED_S = 0.3
@@ -103,12 +110,16 @@ class Kills:
         self._folder, self._home, self._chance = folder, home, random.Random(seed)
         self._checks = write_checks(folder / "checks", "passes")
         self.outcomes: list[Outcome] = []
+        self._rounds = Counter[str]()
         course.follow(SETTINGS["path"])
 
     def kill(self, number: int, kind: str) -> Outcome:
         """Use the app, kill it, and look at what the next start shows."""
         lessons = write_lessons(self._folder / f"lessons{number}", **{f"round{number}": TEXT})
-        outcome = Outcome(number, kind, self._chance.uniform(0, LONGEST_S[kind]))
+        part = self._rounds[kind] % PARTS
+        self._rounds[kind] += 1
+        after_s = (part + self._chance.random()) / PARTS * LONGEST_S[kind]
+        outcome = Outcome(number, kind, after_s)
         self.outcomes.append(outcome)
         times, screen = self._use_and_kill(lessons, outcome)
         outcome.gone_s = until(lambda: not processes(self._home), GONE_S + LOAD_S)
@@ -127,7 +138,10 @@ class Kills:
                 wrong.append(f"{one.number} {one.kind}: gone after a later kill")
             if one.kind == "edit" and one.kept and not drafts.read(f"start/round{one.number}"):
                 wrong.append(f"{one.number} {one.kind}: gone after a later kill")
-        return wrong
+        met = {one.kind for one in self.outcomes if one.did}
+        all_early = sorted(kind for kind, rounds in self._rounds.items() if rounds >= PARTS
+                           and kind not in met)  # fmt: skip
+        return wrong + [f"{kind}: every kill came before anything" for kind in all_early]
 
     def _use_and_kill(self, lessons: Path, outcome: Outcome) -> tuple[list[float], str]:
         """Return how old each key, or each thing shown, was at the kill, and the last screen.
@@ -135,7 +149,7 @@ class Kills:
         A half-painted frame, which a page that scrolls may show one verdict twice in, counts for
         nothing.
         """
-        tty = Terminal(str(lessons), str(self._checks), whole_frames=True,
+        tty = Terminal(str(lessons), str(self._checks), whole_frames=True, lines=LINES,
                        TPUSTARTER_HOME=str(self._home))  # fmt: skip
         try:
             open_lesson(tty)
@@ -143,7 +157,10 @@ class Kills:
             began, done, wait = time.monotonic(), [], 0.0
             shown: list[float] = []
             next_at = began
-            while (now := time.monotonic()) - began < outcome.after_s:
+            is_last = outcome.after_s > LONGEST_S[outcome.kind] * (PARTS - 1) / PARTS
+            while (after_s := (now := time.monotonic()) - began) < outcome.after_s or (
+                is_last and after_s < MOST_S and not (done[1:] if outcome.kind == "edit" else shown)
+            ):
                 if now >= next_at:
                     key, wait = next(keys)
                     tty.press(key)
@@ -152,7 +169,7 @@ class Kills:
                 tty.read(0.01)
                 count = seen(tty.text, outcome.kind)
                 shown += [time.monotonic()] * (count - len(shown))
-            outcome.within = "running" in tty.text
+            outcome.within = "─ RUN  " in tty.text
             tty.process.kill()
             killed = time.monotonic()
             tty.process.wait()
