@@ -1,6 +1,7 @@
 """Every lesson of the track runs as a notebook, in a kernel as Jupyter has; none of it on a TPU.
 
-Its exercises fail as shipped, by their assertion, and pass with the solution that stands below.
+A block that asks to be changed is wrong as shipped. Exercises fail as shipped, by their assertion,
+and pass with the solution that stands below.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ def test_a_notebook_prints_what_the_lesson_says_and_judges_its_exercises(
         for block in blocks_of(lesson):
             cell = next(cell for cell in book.cells if cell.source == block.code.rstrip("\n"))
             expected = block.expected_on("cpu")
-            if not block.is_try and expected:
-                assert mismatch(expected, printed(cell)) is None, printed(cell)
+            if expected:
+                differs = errors(cell) or mismatch(expected, printed(cell))
+                assert bool(differs) == block.is_try, (block.id, printed(cell))
         for one in exercises.read(lesson):
             index = next(
                 n for n, cell in enumerate(book.cells) if one.judged.rstrip("\n") in cell.source
