@@ -5,7 +5,15 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 
-from tpustarter.checks.host import _fit, _install, _pins, _torch, _torchax, _versions
+from tpustarter.checks.host import (
+    _fit,
+    _install,
+    _pins,
+    _tensorflow,
+    _torch,
+    _torchax,
+    _versions,
+)
 from tpustarter.machine import host
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import target
@@ -46,5 +54,6 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
     generation = found.name if found else "unknown" if tpu else None
     yield from _torch.findings(packages, tpu=tpu, generation=generation)
     yield from _torchax.overwritten(path)
-    yield from _fit.tensorflow(packages, generation)
-    yield from _fit.tensorflow_libtpu(packages)
+    yield from _tensorflow.tensorflow(packages, generation)
+    yield from _tensorflow.tensorflow_libtpu(packages)
+    yield from _tensorflow.tensorflow_facts(packages, colab="COLAB_RELEASE_TAG" in machine.env)

@@ -376,6 +376,16 @@ SABOTAGE: dict[str, list[Case]] = {
             "fail",
             lambda root: frameworks(root, TENSORFLOW_TPU, ("libtpu", "0.0.32", [])),
         ),
+        (
+            "HOST-FRAMEWORKS-TENSORFLOW-ESTIMATOR",
+            "info",
+            lambda root: frameworks(root, TENSORFLOW_TPU),
+        ),
+        (
+            "HOST-FRAMEWORKS-TENSORFLOW-COLAB",
+            "info",
+            lambda root: frameworks(root, JAX, env={"COLAB_RELEASE_TAG": "release-colab"}),
+        ),
         ("HOST-FRAMEWORKS-NONE", "info", frameworks),
     ],
     "holder": [

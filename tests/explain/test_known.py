@@ -84,7 +84,7 @@ def test_whatever_the_host_checks_find_about_tensorflow_confirms_a_failure() -> 
     found = {code for code in CODES if code.startswith("HOST-FRAMEWORKS-TENSORFLOW")}
 
     assert len(found) >= 5
-    assert set() == found - {code for row in ROWS for code in row.confirm}
+    assert set() == found - {code.partition(" ")[0] for row in ROWS for code in row.confirm}
 
 
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)

@@ -131,6 +131,31 @@ def test_a_finding_about_something_else_confirms_nothing() -> None:
     assert "confirmed" == seen_here("variable", other, same)[0].confidence
 
 
+@pytest.mark.parametrize(
+    ("found", "verdict", "confidence"),
+    [
+        ("removed", "info", "confirmed"),
+        ("removed in part", "info", "likely"),
+        ("removed", "ok", "likely"),
+        ("nothing", "info", "likely"),
+    ],
+)
+def test_a_fact_confirms_by_what_was_found_alone(found: str, verdict: str, confidence: str) -> None:
+    """A finding that judges nothing is there on every machine that was looked at."""
+    row = failure("old", shows=["no attribute"], confirm=["HOST-OLD removed"])
+    matches = ranking.rank(Scanner((row,)).scan(io.BytesIO(b"no attribute")), (row,))
+    seen = looking.confirmed(matches, Machine((finding("HOST-OLD", verdict, found),), False))
+
+    assert confidence == seen[0].confidence
+
+
+def test_a_fact_without_a_word_confirms_nothing() -> None:
+    """Else each variable and version that is told would."""
+    told = finding("HOST-HOLDER-PROCESS", "info", "none")
+
+    assert "likely" == seen_here("in use", told, has_tpu=False)[0].confidence
+
+
 def test_what_is_confirmed_comes_first() -> None:
     """Looking may change the order."""
     matches = seen_here(

@@ -70,7 +70,8 @@ class Failure:
     """Ids of failures that are its consequences."""
     confirm: tuple[str, ...]
     """Codes of what the host checks find where it is so on this machine, such as
-    `HOST-HOLDER-PROCESS`; after a space, a word that the finding must hold."""
+    `HOST-HOLDER-PROCESS`; after a space, a word that the finding must hold. A finding that judges
+    nothing confirms only by what it found, such as `removed`."""
     read: str
     """The lesson that explains it, `track/id`; empty where there is none."""
     versions: str

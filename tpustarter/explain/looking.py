@@ -72,8 +72,8 @@ def _looked_at(match: Match, machine: Machine) -> Match:
         if finding["code"] == code
     ]
     for finding, word in seen:
-        line = finding_line(dict(finding))
-        if finding["verdict"] in _WRONG and word.casefold() in line.casefold():
+        if _is_shown_by(finding, word):
+            line = finding_line(dict(finding))
             hint = str(finding["hint"] or "")
             return replace(match, confidence="confirmed", here=line, hint=hint)
     if machine.has_tpu is False and match.failure.without_tpu:
@@ -87,3 +87,10 @@ def _looked_at(match: Match, machine: Machine) -> Match:
     if fine is None:
         return match
     return replace(match, confidence="possible", here=f"not so now: {finding_line(dict(fine))}")
+
+
+def _is_shown_by(finding: Mapping[str, Any], word: str) -> bool:
+    """Return whether a finding shows a failure: what is wrong, or a fact that its row asks for."""
+    if finding["verdict"] in _WRONG:
+        return word.casefold() in finding_line(dict(finding)).casefold()
+    return finding["verdict"] == "info" and bool(word) and finding["found"] == word
