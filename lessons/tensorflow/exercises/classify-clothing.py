@@ -145,7 +145,10 @@ message = f"training ends after {int(training.cardinality())} batches"
 assert training.cardinality() == tf.data.INFINITE_CARDINALITY, message
 first = next(iter(training.map(lambda images, labels: labels))).numpy()
 kinds = ", ".join(KINDS[kind] for kind in np.unique(first))
-message = f"the first batch has these kinds of clothing alone: {kinds}"
+message = (
+    f"the first batch has these kinds of clothing alone: {kinds}. The images"
+    " are sorted, so the buffer of `shuffle` has to hold all of them"
+)
 assert len(np.unique(first)) > 5, message
 
 evaluation = evaluation_batches(test_images, test_labels, replicas)
@@ -167,7 +170,13 @@ tf.keras.utils.set_random_seed(0)
 model = compiled_model(strategy)
 message = "the model wasn't made in the scope of the strategy"
 assert model.distribute_strategy is strategy, message
-history = model.fit(training, steps_per_epoch=60, verbose=0)
+message = (
+    "the optimizer was made outside of the scope of the strategy: call"
+    " `compile` in it as well"
+)
+steps = model.optimizer.iterations.value
+assert strategy.extended.variable_created_in_scope(steps), message
+history = model.fit(training, steps_per_epoch=60, shuffle=False, verbose=0)
 results = model.evaluate(evaluation, verbose=0, return_dict=True)
 predicted = model.predict(evaluation, verbose=0).argmax(1)[weights > 0]
 expected = float(np.mean(predicted == test_labels))

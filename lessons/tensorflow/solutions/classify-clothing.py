@@ -6,8 +6,9 @@ For the evaluation, add `-len(labels) % batch` rows of any content, and give
 them the weight 0. `np.pad` takes a pair for each axis: `[(0, missing), (0, 0),
 (0, 0), (0, 0)]` adds images at the end.
 
-Make the model below `with strategy.scope():`. Keras applies weights to the
-metrics in `weighted_metrics`, and ignores them in those of `metrics`.
+Make and compile the model below `with strategy.scope():`. Keras applies
+weights to the metrics in `weighted_metrics`, and ignores them in those of
+`metrics`.
 
 Learned: Batch by the global size in one static shape, make the model in the
 scope, and weight the metric, and `fit` and `evaluate` do the rest.
