@@ -47,6 +47,7 @@ for name, expected in CASES.items():
     except (KeyError, ValueError) as error:
         found = f"{type(error).__name__}: {error}"
     message = f"{name}: found {found}, expected {expected}"
+    message += ", which are its chips, devices and hosts"
     assert found == expected, message
 refused = False
 try:
