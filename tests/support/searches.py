@@ -50,6 +50,8 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("tensorboard", ["jax/measure-and-profile", "pytorch/debug-and-profile"]),
     ("float64", ["jax/64-bit"]),
     ("docker", ["setup/docker"]),
+    ("nfs", ["setup/a-folder-for-all-hosts"]),
+    ("gcsfuse", ["setup/a-bucket-as-a-folder"]),
     ("ssh", ["setup/connect", "setup/work-remotely", "setup/a-machine-without-an-address"]),
     ("vscode", ["setup/editors"]),
     ("jupyter", ["setup/jupyter-and-colab"]),
