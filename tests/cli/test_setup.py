@@ -293,3 +293,18 @@ def test_a_real_environment_is_made_proved_and_undone(
     assert tmp_path / "tpu" == environments.proved()
     list(made.undo())
     assert not (tmp_path / "tpu").exists()
+
+
+def test_a_plan_of_which_nothing_can_be_done_says_so_and_what_its_names_stand_for(
+    machine: host.Machine,
+) -> None:
+    """There is no apt here; a reader who sees BUCKET in a line learns what it is."""
+    done = setup(machine, "gcs")
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "This is the plan to change this machine. Nothing was run." in done.stdout
+    assert "| BUCKET /mnt/BUCKET gcsfuse rw" in done.stdout
+    assert done.stdout.endswith(
+        "BUCKET is the name of your bucket, without gs://.\n"
+        "Nothing of it can be done on this machine; `package` says why.\n"
+    )

@@ -43,7 +43,7 @@ path.write_text(json.dumps(fields))
         ("docker", "server", {"/run/docker.sock": "", "/usr/sbin/dockerd": ""}, "todo"),
         ("docker", "prove", {**RUNS, "/usr/sbin/dockerd": ""}, "todo"),
         ("gcs", "package", {}, "blocked"),
-        ("gcs", "folder", {}, "todo"),
+        ("gcs", "folder", {}, "blocked"),
         ("gcs", "boot", {"/etc/": ""}, "blocked"),
         ("gcs", "mount", {"/proc/self/mounts": "my-data /mnt/my-data fuse.gcsfuse rw 0 0\n",
                           "/dev/fuse": ""}, "done"),

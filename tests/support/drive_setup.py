@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support.places import TESTS
 from tpustarter import __main__
 from tpustarter.machine import host
+from tpustarter.setup.machine_setup import MachineSetup
 from tpustarter.setup.run import Setup
 
 CHECKS = TESTS / "samples" / "machine_checks"
@@ -46,5 +47,12 @@ if __name__ == "__main__":
         kill_at(kill.split(":")[0], int(kill.split(":")[1]))
     command = importlib.import_module("tpustarter.cli.setup")
     command.Setup = functools.partial(Setup, machine=machine, checks=CHECKS, own=[])
+
+    class LaidOut(MachineSetup):
+        """Set-up of that machine."""
+
+        __init__ = functools.partialmethod(MachineSetup.__init__, machine=machine)
+
+    command.MachineSetup = LaidOut
     sys.argv = ["tpustarter", "setup", *arguments]
     __main__.main()

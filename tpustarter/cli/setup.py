@@ -161,18 +161,21 @@ def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
 
 def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
     """Yield what comes next where each step stands for itself."""
-    blocked = sum(step.state == "blocked" for step in plan.steps)
+    blocked = [step for step in plan.steps if step.state == "blocked"]
     is_left = any(step.state == "todo" for step in plan.steps)
+    for one in plan.missing:
+        yield from wrap(visible(f"{one.placeholder} is {one.meaning}."))
     if is_left and plan.missing:
-        for one in plan.missing:
-            yield from wrap(visible(f"{one.placeholder} is {one.meaning}."))
         told = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing)
         yield f"To see the plan with yours: {command}{told}"
     elif is_left:
         extra = " --root" * plan.needs_root()
         yield f"To run what is left{', some of it as root' * bool(extra)}: {command} --yes{extra}"
+    elif blocked and not any(step.state == "done" for step in plan.steps):
+        yield f"Nothing of it can be done on this machine; `{blocked[0].id}` says why."
     else:
-        yield f"Everything that can be done here is done{f'; {blocked} cannot' * bool(blocked)}."
+        cannot = f"; {len(blocked)} cannot" * bool(blocked)
+        yield f"Everything that can be done here is done{cannot}."
 
 
 def _describe_step(step: Step, plan: Setup) -> Iterator[str]:

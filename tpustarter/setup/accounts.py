@@ -24,11 +24,11 @@ class Member(Kind):
     group: str
 
     def look(self) -> Look:
-        """Tell by the group's line; root needs to be in none."""
+        """Tell by the group's line; root needs no group."""
         lines = (self.machine.text("/etc/group", MAX_BYTES) or "").splitlines()
         members = [line.split(":")[-1] for line in lines if line.startswith(f"{self.group}:")]
         if self.user == "root":
-            return Look("done", "root needs to be in no group")
+            return Look("done", f"you are root, who needs no group `{self.group}` for it")
         if not members:
             return Look("blocked", f"there is no group `{self.group}`")
         if self.user in members[0].split(","):
