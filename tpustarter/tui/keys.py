@@ -49,7 +49,13 @@ class SequentialKeys(App[None], inherit_bindings=False):
         while self._held and getattr(self.screen, "is_ready", True):
             await self._act(self._held.popleft())
 
+    def forget_said(self) -> None:
+        """Take away what was said for a moment: with the next key something else is looked at."""
+        for said in [said for said in self._notifications if said.severity == "information"]:
+            self._unnotify(said)
+
     async def _act(self, event: events.Key | events.Paste) -> None:
+        self.forget_said()
         queues = self._queues()
         if isinstance(event, events.Paste):
             event.text = plain_source(event.text.replace("\r\n", "\n").replace("\r", "\n"))
