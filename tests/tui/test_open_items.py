@@ -49,11 +49,11 @@ def _keys(pilot: Pilot[None]) -> str:
 
 
 def test_a_task_that_was_not_changed_waits_for_that(tmp_path: Path) -> None:
-    """Running it as it stands breaks it, and is no try; the end counts the tasks."""
+    """It can't run as it stands; the end counts the tasks."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": HELLO + TASK}, size=(80, 60)) as pilot:
-            await press(pilot, "enter", "r", "tab", "r", "tab", "r")
+            await press(pilot, "enter", "r", "r", "tab", "r")
             await press(pilot, "end")
             seen = _words(on_screen(pilot.app))
             assert "Done: 2 of 2 blocks, 0 of 1 task" in seen
@@ -221,5 +221,41 @@ def test_a_look_at_what_a_search_has_found_leaves_the_bookmark(tmp_path: Path) -
             await until(pilot, lambda: "Part 2" in on_screen(pilot.app))
             await press(pilot, "space", "space", "space", "escape")
             assert bookmarks.read("start/t") in ("heading Part 3", "heading Part 4")
+
+    run(journey)
+
+
+def test_a_gap_is_filled_before_it_runs(tmp_path: Path) -> None:
+    """`r` and Ctrl+R run no gap, and `a` runs what is above it: the error would teach nothing."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"gap": HELLO + TASK}, size=(80, 60)) as pilot:
+            seen = await press(pilot, "enter", "tab", "tab", "r")
+            assert "waits for your code." in _words(seen)
+            assert "RUN" not in seen
+            assert "waits for your code." not in _words(await press(pilot, "up"))
+            seen = await press(pilot, "e", "ctrl+r")
+            assert "Type what belongs in place of" in _words(seen)
+            assert "Traceback" not in seen
+            seen = await press(pilot, "escape", "a")
+            assert seen.count("─ pass  ") == 2
+            assert "Traceback" not in seen
+
+    run(journey)
+
+
+def test_the_key_line_names_no_key_for_what_is_done(tmp_path: Path) -> None:
+    """Digits while a question waits, `j` while anything is open; both still act after that."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": f"# Asks\n{QUIZ}\n{LONG}"}) as pilot:
+            await press(pilot, "enter")
+            assert "1, 2, ... answer" in _keys(pilot)
+            assert "j next open" in _keys(pilot)
+            await press(pilot, "2")
+            assert "answer" not in _keys(pilot)
+            assert "next open" not in _keys(pilot)
+            assert "no  Too many." in await press(pilot, "1")
+            assert "Nothing is open: " in await press(pilot, "j")
 
     run(journey)

@@ -19,7 +19,7 @@ from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing, Lines, draw
 from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_words import Words
-from tpustarter.tui.editor import GAP, Editor, place_to_edit
+from tpustarter.tui.editor import FILL_GAP, GAP, Editor, place_to_edit
 from tpustarter.tui.lines import prose, word
 from tpustarter.tui.plain import Tail, plain, plain_source
 from tpustarter.tui.reading import coloured
@@ -139,6 +139,13 @@ class BlockView(Vertical, can_focus=True):
     def has_gap(self) -> bool:
         """Whether it waits for the learner to fill something in, and can't run before that."""
         return self.block.is_try and not self.is_edited and bool(GAP.search(self.code))
+
+    @property
+    def gap_first(self) -> str:
+        """What is said instead of running code with a gap."""
+        if self.is_editing:
+            return FILL_GAP
+        return f"{self.label} waits for your code. Press e, and type it in place of ... there."
 
     @property
     def is_editing(self) -> bool:
@@ -332,7 +339,7 @@ class BlockView(Vertical, can_focus=True):
         """What stands above the output where that is not what the code above it printed."""
         result = self.result
         if result and self._executed_code != self.exact_code:
-            return "output before your change"
+            return "output before your change" if self.is_edited else "output of what you had typed"
         return "printed" if result and result.status == "fail" else None
 
     def _words(self) -> Words:
@@ -347,9 +354,8 @@ class BlockView(Vertical, can_focus=True):
             result, is_try=self.block.is_try, is_edited=self.is_edited, raises=raises
         )
         if self._executed_code != self.exact_code:  # why it broke stays: it is being mended
-            note = (
-                Content.assemble("Before your change: ", words.note) if words.note else Content("")
-            )
+            is_told = bool(words.note) and self.is_edited
+            note = Content.assemble("Before your change: ", words.note) if is_told else Content("")
             return Words(Content.styled(self._not_run_label, "$muted"), note)
         if self._is_gone:
             gone = block_words.STOPPED if result.reason == "interrupted" else block_words.GONE

@@ -19,6 +19,8 @@ from tpustarter.tui.widgets import get_app
 THEME = "lesson"
 GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
 """What stands for code to fill in; it is marked when the editor opens."""
+FILL_GAP = "Type what belongs in place of ... first."
+"""Said where a key would leave the gap as it is."""
 _CHANGE = re.compile(r"# (change|fill|fix|your code here)\b", re.IGNORECASE)
 """What marks a line to change."""
 INDENT = "    "
@@ -64,7 +66,7 @@ class Editor(TextArea):
         if event.key in ("enter", "tab") and self.selected_text == "...":
             event.stop()
             event.prevent_default()  # else Textual goes on with its own way to handle it
-            self.notify("Type what belongs in place of ... first.", markup=False, timeout=3)
+            self.notify(FILL_GAP, markup=False, timeout=3)
         elif event.key == "enter":
             event.stop()
             event.prevent_default()

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import cast
+from typing import ClassVar, cast
 
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -46,6 +47,11 @@ class Open:
 
 class LessonPage(VerticalScroll):
     """The page; it keeps its place while blocks grow."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "page_down", show=False),
+        Binding("b", "page_up", show=False),
+    ]
 
     _blocks: Sequence[BlockView] = ()
     _questions: Sequence[QuestionView] = ()
@@ -117,6 +123,18 @@ class LessonPage(VerticalScroll):
                  if self.region.overlaps(view.region) and not _is_folded(view)]  # fmt: skip
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
+    def last_to_run(self, view: BlockView, *, anew: bool) -> BlockView | None:
+        """Return the block that a key runs last: not one whose gap is still to be filled.
+
+        Args:
+            view: The block that the key acts on.
+            anew: Whether all above it run, too: these make what the gap is filled with.
+        """
+        if not view.has_gap:
+            return view
+        above = self.views[: self.views.index(view)] if anew else []
+        return next((other for other in above[::-1] if not other.block.is_try), None)
+
     def neighbour(self, step: int) -> BlockView | None:
         """Return the block after the marked one, or the one before it; None where none is."""
         views, marked = self.views, self.marked
@@ -129,8 +147,7 @@ class LessonPage(VerticalScroll):
 
     def next_open(self) -> Open | None:
         """Return what is open next, below what is worked on; None where nothing is."""
-        tasks = [view for view in self.query("BlockView, QuestionView") if not _is_folded(view)]
-        tasks = cast("list[BlockView | QuestionView]", tasks)
+        tasks = self._tasks()
         here = next((view for view in (self._jumped_to, self.marked) if self._is_here(view)), None)
         first = tasks.index(here) + 1 if here else 0
         if here is None:
@@ -141,6 +158,16 @@ class LessonPage(VerticalScroll):
                 self._jumped_to = view
                 return Open(view, is_above=is_above)
         return None
+
+    @property
+    def has_open(self) -> bool:
+        """Whether a block has not passed, or a question was not answered right."""
+        return any(not view.is_done for view in self._tasks())
+
+    def _tasks(self) -> list[BlockView | QuestionView]:
+        """Return what there is to do, in order, what is folded away left out."""
+        tasks = [view for view in self.query("BlockView, QuestionView") if not _is_folded(view)]
+        return cast("list[BlockView | QuestionView]", tasks)
 
     def _is_here(self, view: Widget | None) -> bool:
         """Return whether a block or question is what the reader is at."""
@@ -207,6 +234,14 @@ class LessonPage(VerticalScroll):
     def _return_to(self, first: Widget, below_top: int) -> None:
         place = first.virtual_region.y - below_top
         self.scroll_to(y=place, animate=False, immediate=True)
+
+    def action_page_down(self) -> None:
+        """Read on."""
+        self.scroll_page_down(animate=False)
+
+    def action_page_up(self) -> None:
+        """Read back."""
+        self.scroll_page_up(animate=False)
 
     def look_at_end(self) -> None:
         """Say at the end what was done since; may be called in a worker."""

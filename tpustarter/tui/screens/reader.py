@@ -168,8 +168,6 @@ class Reader(Page):
         """Go to what is open next: a block, a question or a task; from the end to the first."""
         found = self._page.next_open()
         if found is None:
-            self.say("Nothing is open: each block has passed, each question is answered.")
-            self._page.scroll_end(animate=False)
             return
         if found.is_above:
             self.say("Nothing is open below. This is the first that is open.")
@@ -177,6 +175,11 @@ class Reader(Page):
             self._go_to(found.view)
         else:
             self._page.show_question(found.view)
+
+    def action_to_end(self) -> None:
+        """Say that nothing is open, and go where the course goes on."""
+        self.say("Nothing is open: each block has passed, each question is answered.")
+        self._page.scroll_end(animate=False)
 
     def _chosen(self) -> BlockView | None:
         """Return the marked block; where there is none, go to the next one."""
@@ -212,7 +215,10 @@ class Reader(Page):
     def _run(self, *, anew: bool = False, goes_on: bool = False) -> None:
         if self._opened is None or self._player.turn:
             return
-        view = (self._page.here if anew else None) or self._chosen()
+        asked = (self._page.here if anew else None) or self._chosen()
+        if asked and asked.has_gap:
+            self.say(asked.gap_first)
+        view = asked and self._page.last_to_run(asked, anew=anew)
         if view is None:
             return
         self._goes_on = goes_on
@@ -357,8 +363,11 @@ class Reader(Page):
             if self._bookmark:
                 self._bookmark.end_peek()
             self._page.show_answer(view)
+            self.refresh_bindings()
             answer = view.quiz.answers[number - 1].text
             self._remember_answer(view.quiz.id, answer, is_right=is_right)
+
+    action_look_at = action_answer  # one that was not given, where the right one was
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
@@ -382,14 +391,6 @@ class Reader(Page):
         if self._opened:
             title = visible(self._opened.lesson.title)
             self.tutor.push_screen(Words(title, self._opened.refers))
-
-    def action_page_down(self) -> None:
-        """Read on."""
-        self._page.scroll_page_down(animate=False)
-
-    def action_page_up(self) -> None:
-        """Read back."""
-        self._page.scroll_page_up(animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""

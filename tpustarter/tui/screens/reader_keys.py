@@ -53,6 +53,7 @@ BINDINGS: list[BindingType] = [
     ),
     Binding("1", "answer(1)", "answer", key_display="1, 2, ...", tooltip="by its number"),
     *(Binding(key, f"answer({key})", show=False) for key in "23456789"[: MOST - 1]),
+    *(Binding(key, f"look_at({key})", show=False) for key in "123456789"[:MOST]),
     *(
         Binding("enter", f"run_on('{what}')", what, key_display="Enter", tooltip=tooltip)
         for what, tooltip in ENTER.items()
@@ -60,6 +61,7 @@ BINDINGS: list[BindingType] = [
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
     Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
     Binding("j", "jump", "next open", tooltip="a block, question or task that is not done"),
+    Binding("j", "to_end", show=False),
     Binding("e", "edit", "edit", tooltip="change the block's code here"),
     Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
     Binding("shift+tab", "choose(-1)", show=False),
@@ -76,6 +78,4 @@ BINDINGS: list[BindingType] = [
     Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
     Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
     Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
-    Binding("space", "page_down", show=False),
-    Binding("b", "page_up", show=False),
 ]
