@@ -75,7 +75,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             assert "NOT YET  found 4, expected 8" in seen
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
-            assert "doubled" in on_screen(pilot.app)
+            await until(pilot, lambda: "doubled" in on_screen(pilot.app))
             await until(pilot, lambda: "last lesson of your path" in on_screen(pilot.app))
             seen = await press(pilot, "escape")
             assert "p         Exercise, solved: Return the double" in seen
@@ -209,7 +209,7 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
             seen = await press(pilot, "enter", "p", "e")
-            assert "Ctrl+R run" in seen
+            assert "Ctrl+R judge" in seen
             before = learner_file().read_text()
             await press(pilot, "ctrl+end", "enter", *"# mine")
             await until(pilot, lambda: "# mine" in learner_file().read_text())
@@ -224,7 +224,9 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
             seen = await press(pilot, "escape")
             assert "# mine" in seen
             assert "Press h for a hint." in seen
-            assert "e edit" in seen
+            assert "Enter edit" in seen
+            assert "h hint" in seen
+            assert "Ctrl+R judge" in await press(pilot, "enter")
 
     run(journey)
 
@@ -245,7 +247,7 @@ def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_righ
             seen = await press(pilot, "ctrl+r")
             assert "    if number:\n        return 2 * number\n" in learner_file().read_text()
             assert "RIGHT" in seen
-            assert "e edit" in seen
+            assert "Enter edit" in seen
 
     run(journey)
 

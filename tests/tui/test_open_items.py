@@ -259,3 +259,17 @@ def test_the_key_line_names_no_key_for_what_is_done(tmp_path: Path) -> None:
             assert "Nothing is open: " in await press(pilot, "j")
 
     run(journey)
+
+
+def test_the_key_that_ends_a_process_takes_the_place_of_no_other(tmp_path: Path) -> None:
+    """At 80 columns the way into the code is named before and after a block ran."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter")
+            assert "e edit" in _keys(pilot)
+            await press(pilot, "r")
+            assert "e edit" in _keys(pilot)
+            assert "t end process" in _keys(pilot)
+
+    run(journey)

@@ -221,6 +221,7 @@ class KeyLine(Lines):
         stay: int,
         room: Callable[[int], int],
         few: Sequence[int] | None = None,
+        spare: int = 0,
     ) -> None:
         """Take the keys.
 
@@ -229,14 +230,18 @@ class KeyLine(Lines):
             stay: How many at the end go last: those that lead on from any screen.
             room: How many lines there may be, by the width.
             few: The numbers of those that are shown on less than a wide screen; null for all.
+            spare: How many of these, at their end, are shown only if one line holds all.
         """
         self._keys, self._stay, self._room, self._few = keys, stay, room, few
+        self._spare = spare
 
     def lines(self, width: int) -> list[Content]:
         """Return as many keys as fit."""
         kept = list(self._keys)
         if self._few is not None and width < WIDE:
-            kept = [key for number, key in enumerate(kept) if number in self._few]
+            kept = self._named(self._few)
+            if self._spare and len(Flow(kept).lines(width)) > 1:
+                kept = self._named(self._few[: len(self._few) - self._spare])
         first = len(self._keys) - self._stay
         for number in (*range(first - 1, 0, -1), *range(first, len(self._keys))):
             if len(Flow(kept).lines(width)) <= self._room(width):
@@ -244,3 +249,7 @@ class KeyLine(Lines):
             if self._keys[number] in kept:
                 kept.remove(self._keys[number])
         return Flow(kept).lines(width)
+
+    def _named(self, numbers: Sequence[int]) -> list[Content]:
+        """Return the keys with these numbers, in order."""
+        return [self._keys[number] for number in sorted(numbers)]

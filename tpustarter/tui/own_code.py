@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -12,6 +14,14 @@ from textual.widgets import Static
 from tpustarter.tui.editor import Editor, place_to_edit
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import coloured
+
+
+class Answer(Editor):
+    """The editor of an exercise: what is typed is judged, not only run."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "screen.run", "judge", key_display="Ctrl+R", tooltip="what is typed"),
+    ]
 
 
 class OwnCode(Vertical):
@@ -39,7 +49,7 @@ class OwnCode(Vertical):
 
     async def edit(self, code: str) -> None:
         """Let the learner type, with the gap marked."""
-        editor = Editor(plain_source(code))
+        editor = Answer(plain_source(code))
         editor.selection = place_to_edit(editor.text) or editor.selection
         self.query_one(".code").display = False
         self.add_class("-current")

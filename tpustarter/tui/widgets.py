@@ -250,8 +250,11 @@ class Keys(Static):
             self._displayed = keys
             stay = sum(_key_rank(active.binding.key, active.node) > 0 for active in valid)
             few = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            few = few[:FEW] if getattr(screen, "NAMES_FEW_KEYS", True) else few
-            line = KeyLine([_key_and_label(*key) for key in keys], stay, self._room, few)
+            names_few = getattr(screen, "NAMES_FEW_KEYS", True)
+            # The key that ends a process takes nobody's place where there is room for both.
+            spare = int(names_few and any(_action(active) == "release" for active in valid))
+            few = few[: FEW + spare] if names_few else few
+            line = KeyLine([_key_and_label(*key) for key in keys], stay, self._room, few, spare)
             self.update(line)
 
     def _room(self, width: int) -> int:
@@ -263,7 +266,7 @@ class Keys(Static):
 
 def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
     """Return how soon a key gives way where there is room for a few: what ends something stays."""
-    action = valid[number].binding.action.rpartition(".")[2]
+    action = _action(valid[number])
     has_way_back = any(active.binding.key == "escape" for active in valid)
     if action in ("stop", "release"):
         return 0, number
@@ -274,6 +277,10 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
     if action.partition("(")[0] in ("move", "other"):  # from field to field, and list to list
         return 2, 0
     return (3 if action in ("search", "command_palette") else 2), number
+
+
+def _action(active: ActiveBinding) -> str:
+    return active.binding.action.rpartition(".")[2]
 
 
 def _key_and_label(key: str, label: str) -> Content:

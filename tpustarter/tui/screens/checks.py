@@ -183,7 +183,7 @@ list, or beside it in a wide window.
         """Say what is waited for; runs only while checks do."""
         if self._list.running:
             self.query_one(Rows).change(self._list.row(self._list.running, self.size.width))
-        else:
+        elif self._stopped or not self._list.results:
             activity = "stopping" if self._stopped else "choosing the Python and starting it"
             self.say(f"{activity}, {self._list.seconds:.0f} s")
 

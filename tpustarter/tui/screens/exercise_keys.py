@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 HELP = """
 Fill the gap in the file that is named here.
 
-* **e** lets you type here. Ctrl+R judges what you typed, and Esc ends typing. Everything you type
+* **Enter** or **e** lets you type here. Ctrl+R judges what you typed, and Esc ends typing. Everything you type
   is in the file at once.
 * **o** opens the file in another editor, and says how to come back from it before it does. You can
   also edit the file elsewhere, because it is judged whenever you **save** it there.
@@ -21,6 +21,7 @@ The lines below `# Judged below` are written again each time, so changing them h
 """
 BINDINGS: list[BindingType] = [
     Binding("enter,n", "next", "next", key_display="Enter", tooltip="tpustarter learn"),
+    Binding("enter", "edit", "edit", key_display="Enter", tooltip="type here, as e does"),
     Binding("e", "edit", "edit", tooltip="type here"),
     Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
     Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
