@@ -186,6 +186,16 @@ def test_blocks_share_names_and_a_traceback_shows_their_lines(tmp_path: Path) ->
     assert "probe" not in results["three"].output
 
 
+def test_an_error_is_shown_without_what_jax_says_of_its_own_frames(tmp_path: Path) -> None:
+    """Every note of the program itself stays."""
+    note = "For simplicity, JAX has removed its internal frames from the traceback of"
+    code = f"error = ValueError('wrong')\nerror.__notes__ = ['mine', '----\\n{note}']\nraise error"
+    output = run_lesson(make_lesson(tmp_path, fence(code)))["one"].output
+
+    expected = "ValueError: wrong\nmine\n" if sys.version_info >= (3, 11) else "ValueError: wrong\n"
+    assert output.endswith(expected)
+
+
 def test_edited_code_is_judged_like_the_lessons_own(tmp_path: Path) -> None:
     """What the learner wrote is run, and compared with what the lesson expects."""
     session = make_session(make_lesson(tmp_path, fence("print(1)", "1")))

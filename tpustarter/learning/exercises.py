@@ -33,7 +33,6 @@ TIMEOUT_S = 60.0
 """Seconds an answer may take, the start of JAX included."""
 _TRACEBACK = re.compile(r'^(?:Traceback \(most recent call last\):| {2}File ")', re.MULTILINE)
 """Begins what Python says of an error; one of syntax begins with its file."""
-_JAX_NOTE = re.compile(r"\n-{20}\nFor simplicity, JAX has removed .*", re.DOTALL)
 LOOK_S = 0.3
 """Seconds between two looks at whether a file was saved."""
 
@@ -200,7 +199,7 @@ def judge(
 
 def _without(why: str, traceback: str) -> str:
     """Return a traceback without its last line, where that is what the verdict says."""
-    lines = _JAX_NOTE.sub("", traceback).rstrip("\n").split("\n")
+    lines = traceback.rstrip("\n").split("\n")
     if lines[-1] and why.startswith(lines[-1]):
         lines.pop()
     return "".join(f"{line}\n" for line in lines) if any(lines) else ""

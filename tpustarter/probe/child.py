@@ -27,6 +27,9 @@ from tpustarter.probe.target import Target, set_target
 STACK_BEFORE_S = 1.0
 """Seconds before the time-out at which the stacks of all threads go to the log."""
 
+JAX_NOTE = "For simplicity, JAX has removed its internal frames"
+"""What JAX adds below each error of a program: a learner takes it for a part of the error."""
+
 _LOOKS = ("target", "versions")
 """Commands that run nothing of the user's, and no framework."""
 
@@ -107,10 +110,13 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Print where it was raised, without the frames of this program that led there."""
+    """Print where it was raised, without frames of this program and without JAX's note."""
     frames = error.__traceback__
     while frames and frames.tb_frame.f_globals.get("__name__", "").startswith("tpustarter.probe."):
         frames = frames.tb_next
+    with contextlib.suppress(AttributeError, TypeError):  # no notes, or some that nobody can read
+        any_error: Any = error  # Python 3.10 knows no notes
+        any_error.__notes__ = [note for note in any_error.__notes__ if JAX_NOTE not in note]
     with contextlib.suppress(OSError, ValueError):  # a block may have closed the stream
         traceback.print_exception(type(error), error, frames)
 

@@ -7,8 +7,8 @@ from textual.binding import Binding, BindingType
 HELP = """
 Fill the gap in the file that is named here.
 
-* **Enter** or **e** lets you type here. Ctrl+R judges what you typed, and Esc ends typing. Everything you type
-  is in the file at once.
+* **Enter** or **e** lets you type here. Ctrl+R judges what you typed, and Esc ends typing.
+  Everything you type is in the file at once.
 * **o** opens the file in another editor, and says how to come back from it before it does. You can
   also edit the file elsewhere, because it is judged whenever you **save** it there.
 * **r** judges it now, and **x** or **Esc** stops an answer that doesn't end.
