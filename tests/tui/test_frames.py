@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from textual.color import Color
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tests.support.tutor import on_screen, press, run, tutor
+from tests.support.tutor import on_screen, press, run, settle, tutor
 from tpustarter.tui.screens.palette import Actions
 from tpustarter.tui.widgets import FEW, Keys
 
@@ -62,7 +63,8 @@ def test_a_screen_of_80_columns_names_few_keys_and_help_the_others(tmp_path: Pat
                 await press(pilot, *keys)
                 line = pilot.app.screen.query_one(Keys)
                 assert 1 == line.content_size.height, keys
-                named = line.render().lines(76)[0].plain.split("  ")  # type: ignore[union-attr]
+                shown = line.render().lines(76)[0].plain  # type: ignore[union-attr]
+                named = re.sub(r"  +\d+ of \d+$", "", shown).split("  ")
                 assert len(named) <= FEW, keys
                 assert "? help" in named, keys
                 assert {"q quit", "Esc back"} & {*named}, keys
@@ -85,7 +87,7 @@ def test_help_is_a_window_and_the_screen_stays_in_sight(tmp_path: Path) -> None:
             seen = await press(pilot, "question_mark")
             assert "╭─ Help ─" in seen
             assert behind[0] == seen.splitlines()[0]
-            assert "> Hello" in behind[3]
+            assert any("> Hello" in line for line in behind)
             assert "your next step" in seen
             await press(pilot, "escape")
             seen = await press(pilot, "ctrl+c")
@@ -172,5 +174,57 @@ def test_the_marked_action_is_seen_without_colours(tmp_path: Path) -> None:
             assert reversed_lines(actions)[0].startswith("Open")
             await press(pilot, "down")
             assert not reversed_lines(actions)[0].startswith("Open")
+
+    run(journey)
+
+
+def test_the_key_line_says_at_the_right_how_far_down_one_is(tmp_path: Path) -> None:
+    """In a list that does not fit, and nothing in one that does."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 14)) as pilot:
+            seen = (await press(pilot, "s", "down")).splitlines()[-1]
+            assert re.search(r"  2 of \d+ ?$", seen)
+            await pilot.resize_terminal(160, 60)
+            seen = (await press(pilot, "down")).splitlines()[-1]
+            assert not re.search(r"\d of \d", seen)
+
+    run(journey)
+
+
+def test_a_search_without_a_result_is_a_card_and_nothing_beside_it(tmp_path: Path) -> None:
+    """What was marked before the search is not described beside it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 45)) as pilot:
+            await press(pilot, "l")
+            assert pilot.app.screen.query_one("#detail").display
+            seen = await press(pilot, "slash", *"zzzqx")
+            assert "Nothing here" in seen
+            assert not pilot.app.screen.query_one("#detail").display
+            card = pilot.app.screen.query_one("#lessons").region
+            assert card.width < 80
+            assert card.height < 10
+            assert abs(card.x + card.width // 2 - 80) < 3
+            await press(pilot, *["backspace"] * 5)
+            assert pilot.app.screen.query_one("#detail").display
+
+    run(journey)
+
+
+def test_there_is_air_in_the_areas_where_there_is_room(tmp_path: Path) -> None:
+    """A blank line below the heading and below a title; none on a terminal of 80 x 24."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            heading, blank, frame, first = on_screen(pilot.app).splitlines()[:4]
+            assert heading.strip()
+            assert not blank.strip()
+            assert "╭─ Path" in frame
+            assert not first.strip(" │")
+            await pilot.resize_terminal(80, 24)
+            await settle(pilot)
+            assert "Path" in on_screen(pilot.app).splitlines()[1]
+            assert "Next" in on_screen(pilot.app).splitlines()[2]
 
     run(journey)

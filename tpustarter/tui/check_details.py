@@ -8,6 +8,7 @@ from textual.content import Content
 
 from tpustarter.checking import bars, text
 from tpustarter.checking.results import Result
+from tpustarter.content import Check
 from tpustarter.invocation import as_typed
 from tpustarter.terminal import visible
 from tpustarter.tui import painted
@@ -38,6 +39,14 @@ def details(result: Result) -> Iterator[Lines | Content]:
         virtual = "virtual " if devices.get("virtual") else ""
         where = visible(f"{devices.get('count')} x {virtual}{devices.get('kind')}")
         yield Hanging("on    ", Content.styled(where, "$muted"))
+
+
+def of_claim(check: Check) -> Iterator[Lines | Content]:
+    """Yield what a check that has no result yet claims, where that is documented and explained."""
+    yield Content.styled(visible(f"Claim: {check.title}"), "bold")
+    yield Hanging("source ", visible(check.source))
+    if check.lesson:
+        yield Hanging("read   ", f"{visible(check.lesson)} (o)")
 
 
 def _has_hint(result: Result) -> bool:

@@ -103,10 +103,16 @@ class CheckList:
             return check_rows.RUNNING
         return check_rows.rank(self.results.get(check))
 
-    def row(self, check: str, width: int) -> Row:
-        """Return a row for a list on a screen of so many columns."""
+    def row(self, check: str, width: int, *, has_names: bool = False) -> Row:
+        """Return a row for a list on a screen of so many columns.
+
+        Args:
+            check: The check, or what stands for many.
+            width: The columns.
+            has_names: Whether there is room for the names of the many.
+        """
         if group := self.folds().get(check):
-            return check_rows.row(check, group)
+            return check_rows.row(check, group, has_names=has_names)
         longest = max(len(name) for name in self.checks) + 1 if width >= NARROW else 0
         name = f"{visible(check):<{longest}}"
         if result := self.results.get(check):

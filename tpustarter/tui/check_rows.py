@@ -130,12 +130,15 @@ def counterpart(chosen: str, folds: Folds) -> str | None:
 _LISTS = ", Enter or p lists them"
 
 
-def row(name: str, group: Sequence[Result | Check]) -> Row:
-    """Return the row that stands for many."""
+def row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
+    """Return the row that stands for many, with their names where there is room for them."""
     status, text_of_all = _WORDS_OF_MANY[name]
     label = word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
     seconds = sum(one.seconds for one in group if isinstance(one, Result))
-    return Row(name, label, f"{seconds:.1f} s" if name == PASSED else "", whole=Content(_LISTS))
+    names = Content.styled("  ".join(visible(one.id) for one in group), "$muted")
+    more = (Hanging(" " * 8, names), Hanging("", "")) if has_names else ()
+    right = f"{seconds:.1f} s" if name == PASSED else ""
+    return Row(name, label, right, more, whole=Content(_LISTS))
 
 
 def details(name: str, group: Sequence[Result | Check]) -> Iterator[Lines | Content]:

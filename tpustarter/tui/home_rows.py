@@ -11,6 +11,7 @@ from textual.content import Content
 from tpustarter.checking import bars
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
+from tpustarter.tui import painted
 from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.widgets import Row
 
@@ -88,16 +89,15 @@ def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> I
 
 def bar(part: Part, width: int = BAR_WIDTH) -> Content:
     """Return how much of the time is behind, as a bar; the words stand beside it."""
-    whole = bars.bar(part.share_behind, width)
-    filled = whole.count(bars.FULL)
-    return word("done", whole[:filled]) + Content.styled(whole[filled:], "$muted")
+    return painted.bar(bars.bar(part.share_behind, width))
 
 
 def _stage_title(stage: Part, standing: Standing) -> Content:
     text = visible(stage.title)
     if stage.is_done:
         return Content(text)
-    return word("next", text) if standing.next in stage.lessons else Content(text)
+    style = "next" if standing.next in stage.lessons else "stage"
+    return word(style, text)
 
 
 def _stage_note(stage: Part) -> str:

@@ -212,6 +212,12 @@ class LessonPage(VerticalScroll):
         return bool(ending and (ending.was_seen or self.region.overlaps(ending.region)))
 
     @property
+    def place(self) -> str:
+        """How far down the page what is in sight ends: `38 % read`."""
+        seen = self.scroll_offset.y + self.size.height
+        return f"{min(100 * seen // max(self.virtual_size.height, 1), 100)} % read"
+
+    @property
     def is_at_end(self) -> bool:
         """Whether the reader came to the end, and it is what is in sight."""
         was_seen = self._ending is not None and self._ending.was_seen

@@ -27,6 +27,7 @@ STATUS_STYLES = {
     "run": "bold $key",
     "done": "$pass",
     "next": "bold $key",
+    "stage": "bold",
 }
 """Colours repeat what a word says; without them nothing is lost."""
 
@@ -167,8 +168,8 @@ class Line(Lines):
 
     def lines(self, width: int) -> list[Content]:
         """Return the line: the left side gives way to the right one."""
-        right = f" {self._right}" if self._right else ""
-        room = max(width - len(right), 8)
+        right = Content.styled(f" {self._right}" if self._right else "", "$muted")
+        room = max(width - right.cell_length, 8)
         left = self._left
         if self._whole and left.cell_length + self._whole.cell_length <= room:
             left = left + self._whole
@@ -221,7 +222,9 @@ class KeyLine(Lines):
         stay: int,
         room: Callable[[int], int],
         few: Sequence[int] | None = None,
+        *,
         spare: int = 0,
+        status: str = "",
     ) -> None:
         """Take the keys.
 
@@ -231,9 +234,10 @@ class KeyLine(Lines):
             room: How many lines there may be, by the width.
             few: The numbers of those that are shown on less than a wide screen; null for all.
             spare: How many of these, at their end, are shown only if one line holds all.
+            status: Stands at the right, where the keys leave room for it.
         """
         self._keys, self._stay, self._room, self._few = keys, stay, room, few
-        self._spare = spare
+        self._spare, self._status = spare, Content.styled(status, "$muted")
 
     def lines(self, width: int) -> list[Content]:
         """Return as many keys as fit."""
@@ -248,7 +252,10 @@ class KeyLine(Lines):
                 break
             if self._keys[number] in kept:
                 kept.remove(self._keys[number])
-        return Flow(kept).lines(width)
+        *above, last = Flow(kept).lines(width)
+        free = width - last.cell_length - self._status.cell_length
+        has_room = self._status.plain and free > 1
+        return [*above, last.pad_right(free) + self._status if has_room else last]
 
     def _named(self, numbers: Sequence[int]) -> list[Content]:
         """Return the keys with these numbers, in order."""

@@ -16,6 +16,7 @@ _MEASURED = "[\u2580-\u259f\u2800-\u28ff]+"
 _RUN = re.compile(f"({_FRAME})|{_MEASURED}")
 
 
+_BAR = re.compile(f"{bars.FULL}+|{bars.EMPTY}+")
 MARKERS = {"x": "$keyword", "o": "$string", "+": "$warn"}
 """The colour of each curve after the first one, by the sign that it is drawn with."""
 _MARKED = re.compile("(?<![A-Za-z0-9+])[xo+]+(?![A-Za-z0-9])")
@@ -37,12 +38,9 @@ def drawing(text: str, *, has_curves: bool = False) -> Content:
     return Content(text, spans)
 
 
-def bar(text: str) -> Content:
-    """Return a bar of `checking.bars` with what stands behind it."""
-    filled = text.count(bars.FULL)
-    empty = text.count(bars.EMPTY)
-    return (
-        Content.styled(text[:filled], "$key")
-        + Content.styled(text[filled : filled + empty], "$muted")
-        + text[filled + empty :]
-    )
+def bar(text: str | Content) -> Content:
+    """Return a line with the bar of `checking.bars` that it may hold in its colours."""
+    line = Content(text) if isinstance(text, str) else text
+    for run in _BAR.finditer(line.plain):
+        line = line.stylize("$key" if run[0][0] == bars.FULL else "$muted", *run.span())
+    return line

@@ -19,6 +19,8 @@ from tpustarter.tui.tpu_fields import ChosenField, TypedField, last_word
 from tpustarter.tui.tpu_form import CHOSEN, NOTES, ORDER, TYPED, Draft
 from tpustarter.tui.tpu_offers import Offered
 
+PANELS = {"command": "The same with gcloud", "asked": "What it is", "then": "After you have asked"}
+"""What the fields come to, and what each panel is called."""
 NARROW = 80
 """Columns below which what a field is for stands below it."""
 NO_ZONES = "Such as us-central1-a. Google's list appears here once it is read, with a project."
@@ -38,7 +40,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             for field in ORDER:
                 yield from self._field(field)
         with Vertical(id="outcome"):
-            for name, title in (("command", "The same with gcloud"), ("asked", "What it is")):
+            for name, title in PANELS.items():
                 panel = Static("", id=name, classes="panel")
                 panel.border_title, panel.display = title, False
                 yield panel

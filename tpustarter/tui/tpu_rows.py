@@ -80,6 +80,7 @@ def rows_of(seen: Seen, now: datetime) -> Iterator[Row]:
     """Yield what went wrong, and then the TPUs: first those that want something of the user."""
     if seen.needs_project:
         yield Row(None, Hanging("", prose(NEEDS_PROJECT)))
+        yield Row(None, "")
         yield from (Row(lesson, title) for lesson, title in TO_A_PROJECT.items())
     for line in seen.trouble.splitlines():
         yield Row(None, Hanging("", prose(line)))

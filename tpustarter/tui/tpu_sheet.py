@@ -6,17 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from tpustarter.cloud import billed, drawing, prices, words
+from tpustarter.cloud import billed, drawing, prices, states, words
 from tpustarter.cloud.places import Project
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import tpu_work
-from tpustarter.tui.lines import Hanging, Lines, prose
+from tpustarter.tui.lines import Hanging, Lines, prose, word
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tpu_form import Draft
 from tpustarter.tui.tpu_grant import Judged
 from tpustarter.tui.tpu_rows import signs
 
+WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
+"""The states of a request that comes to a TPU, in their order."""
 LEAST_WIDTH = 20
 """Columns below which a command is broken as if there were so many."""
 
@@ -62,6 +64,18 @@ def of_tpu(draft: Draft) -> Iterator[Lines]:
         yield Hanging(f"{' ' * 9}{row.label}  ", signs(row.signs))
     if price := _price(draft):
         yield Hanging("price    ", price)
+
+
+def of_queue(draft: Draft) -> Iterator[Lines]:
+    """Yield the states of a request as Google calls them, and how long they usually take."""
+    if draft.is_elsewhere:
+        return
+    width = len(max(WAY, key=len)) + 2
+    for name in WAY:
+        state = states.of("queued_resources", name)
+        yield Hanging(word("stage", name, width), visible(state.meaning))
+        if state.usually:
+            yield Hanging(" " * width, Content.styled(visible(state.usually), "$muted"))
 
 
 def _price(draft: Draft) -> str:

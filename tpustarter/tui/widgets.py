@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from rich.style import Style as RichStyle
@@ -236,6 +237,7 @@ class Keys(Static):
     def on_mount(self) -> None:
         """Follow the bindings of the screen."""
         self._displayed: list[tuple[str, str]] = []
+        self._status = ""
         bindings_updated: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
         bindings_updated.subscribe(self, self._show)
         self.call_after_refresh(self._show, self.screen)
@@ -254,8 +256,16 @@ class Keys(Static):
             # The key that ends a process takes nobody's place where there is room for both.
             spare = int(names_few and any(_action(active) == "release" for active in valid))
             few = few[: FEW + spare] if names_few else few
-            line = KeyLine([_key_and_label(*key) for key in keys], stay, self._room, few, spare)
-            self.update(line)
+            labels = [_key_and_label(*key) for key in keys]
+            self._line = partial(KeyLine, labels, stay, self._room, few, spare=spare)
+            self.update(self._line(status=self._status))
+
+    def show_status(self, text: str) -> None:
+        """Say at the right how far down one is, where the keys leave room for it."""
+        if text != self._status:
+            self._status = text
+            if self._displayed:
+                self.update(self._line(status=text), layout=False)
 
     def _room(self, width: int) -> int:
         """Return how many lines of keys there may be."""

@@ -22,7 +22,7 @@ from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import check_rows, failed
-from tpustarter.tui.check_details import details
+from tpustarter.tui.check_details import details, of_claim
 from tpustarter.tui.check_list import CheckList
 from tpustarter.tui.check_rows import STOPPED, WORDS, WORST_FIRST
 from tpustarter.tui.lines import Stack
@@ -197,7 +197,8 @@ list, or beside it in a wide window.
         rows = self.query_one(Rows)
         follows = rows.chosen in (None, self._marked_by_us)
         mark = (ids[0] if known.run and ids else known.running) if follows else None
-        rows.show([known.row(check, self.size.width) for check in ids], highlight=mark)
+        width, has_names = self.size.width, self.has_class("-airy")
+        rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=mark)
         if follows:
             self._marked_by_us = rows.chosen
         self._show_details()
@@ -219,7 +220,7 @@ list, or beside it in a wide window.
             self.show_details(Stack(check_rows.details(chosen, group)))
         elif result is None:
             check = self._list.checks.get(chosen)
-            self.show_details(Content(visible(f"Claim: {check.title}") if check else ""))
+            self.show_details(Stack(of_claim(check)) if check else "")
         elif self._log_of == result.id:
             log = plain(result.log.rstrip("\n")) or "This check wrote nothing."
             title = Content.styled(f"Log of {visible(result.id)}", "bold")

@@ -235,6 +235,7 @@ opens the marked one.
         is_first_time = shown.chosen is None and not self._found and standing
         target = standing.next if is_first_time and standing else first if from_first else None
         shown.show(rows, highlight=target)
+        self.set_class(not any(row.id and MEANT not in row.id for row in rows), "-empty")
         count = sum(1 for row in rows if row.id in course.lessons)
         kind = "" if self._filter == "all" else f", {self._filter}"
         self.rename(f"Lessons{kind}: {count} of {len(course.lessons)}")

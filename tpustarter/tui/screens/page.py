@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
-from textual import work
+from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -19,7 +19,7 @@ from tpustarter.tui import settings
 from tpustarter.tui.lines import prose, sentences
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import Heading, Keys, get_app, valid_keys
+from tpustarter.tui.widgets import Heading, Keys, Rows, get_app, valid_keys
 
 RELEASE: list[BindingType] = [
     Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
@@ -32,6 +32,8 @@ RELEASE: list[BindingType] = [
 
 FRAMED = 100
 """Columns from which areas have a whole frame, as in `app.HORIZONTAL_BREAKPOINTS`."""
+AIRY = 34
+"""Lines from which such areas have air around and in them."""
 
 
 class Page(Screen[None]):
@@ -74,11 +76,28 @@ class Page(Screen[None]):
         """Change the heading."""
         self.query_one(Heading).rename(title)
 
+    def on_resize(self) -> None:
+        """Leave air around and in the areas, where there is enough room for that."""
+        self.set_class(self.size.width >= FRAMED and self.size.height >= AIRY, "-airy")
+
+    @on(Rows.OptionHighlighted)
+    def show_place(self, event: Rows.OptionHighlighted) -> None:
+        """Say how far down the marked row is, in a list that does not fit."""
+        rows = event.option_list
+        ids = [option.id for option in rows.options if option.id]
+        place = f"{ids.index(event.option_id) + 1} of {len(ids)}" if event.option_id else ""
+        self.show_status(place if rows.max_scroll_y else "")
+
+    def show_status(self, text: str) -> None:
+        """Say something at the right of the key line."""
+        self.query_one(Keys).show_status(text)
+
     def entitle(self, area: str, result: str) -> None:
         """Put what an area has come to into its frame."""
         # A whole frame parts its title from its corners, a rule does not.
         title = prose(result)
-        parted = title if self.size.width >= FRAMED or not result else Content(" ") + title + " "
+        is_framed = self.size.width >= FRAMED or self.has_class("-empty")
+        parted = title if is_framed or not result else Content(" ") + title + " "
         self.query_one(f"#{area}").border_title = parted
 
     def stop_work(self) -> bool:

@@ -131,6 +131,7 @@ class Reader(Page):
     def on_marked(self) -> None:
         """Offer what the block that is marked now can do, and show beside it where that is."""
         self._offer()
+        self.show_status(self._page.place)
         if self.has_class("-beside"):
             self._outline.follow(self._page)
 
@@ -138,9 +139,9 @@ class Reader(Page):
         """Offer what works now, where that is something else than before."""
         view = self._page.marked
         changed = (view.is_edited, view.has_failed) if view else ()
-        offered_for = (view, changed, self._page.asked, self._page.fold, self._enter_does)
-        if offered_for != self._offered_for:
-            self._offered_for = offered_for
+        before, page = self._offered_for, self._page
+        self._offered_for = (view, changed, page.asked, page.fold, self._enter_does)
+        if self._offered_for != before:
             self.refresh_bindings()
 
     def on_descendant_focus(self) -> None:
@@ -188,14 +189,13 @@ class Reader(Page):
             self.action_choose(1)
         return view
 
+    @property
+    def _enter_does(self) -> str:
+        return offers.of_enter(self._page)  # see `reader_keys.ENTER`
+
     def action_run(self) -> None:
         """Run the marked block as it stands, after those above that have not run."""
         self._run()
-
-    @property
-    def _enter_does(self) -> str:
-        """What Enter does now, see `reader_keys.ENTER`."""
-        return offers.of_enter(self._page)
 
     async def action_run_on(self, what: str) -> None:
         """Do what comes next, see `reader_keys.ENTER`."""

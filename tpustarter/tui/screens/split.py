@@ -12,6 +12,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tpustarter.tui import painted
 from tpustarter.tui.lines import sentences
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import DetailRows, Rows
@@ -49,7 +50,7 @@ class Split(Page):
     def say(self, text: str, *, where: str = "headline") -> None:
         """Show a line."""
         line = self.query_one(f"#{where}", Static)
-        line.update(sentences(text))
+        line.update(painted.bar(sentences(text)))
         line.display = bool(text)
 
     def show_details(self, found: VisualType) -> None:
@@ -86,5 +87,6 @@ class Split(Page):
 
     def on_resize(self) -> None:
         """Put the details where there is room; without any they wait for Enter."""
+        super().on_resize()
         self.set_class(self.size.width >= self.BESIDE, "-beside")
         self.set_class(self.size.height < LOW, "-low")

@@ -196,6 +196,8 @@ scripts and several slices.
         self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
         self._form.show_outcome("command", tpu_sheet.of_draft(draft, self._place.project))
         self._form.show_outcome("asked", tpu_sheet.of_tpu(draft))
+        has_room = self.has_class("-airy")
+        self._form.show_outcome("then", tpu_sheet.of_queue(draft) if has_room else ())
         self.query_one("#headline", Static).update(prose(self._headline(draft)))
 
     def _keep(self, draft: Draft) -> None:
@@ -330,5 +332,6 @@ scripts and several slices.
 
     def on_resize(self) -> None:
         """Put what the fields come to where there is room, and their notes too."""
+        super().on_resize()
         self.set_class(self.size.width >= BESIDE, "-beside")
         self._show()

@@ -199,6 +199,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def _show(self, *, but_waiting: bool = False) -> None:
         self.query_one(Rows).show(rows_of(self._seen, self._now))
+        self.set_class(not self._seen.tpus, "-empty")
         self.entitle("rows", count(self._seen))
         self._show_opening()
         self._show_details()
