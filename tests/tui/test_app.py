@@ -126,7 +126,7 @@ def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left
 
 def _printed(app: object) -> str:
     views = app.screen._page.views  # type: ignore[attr-defined]
-    return "".join(view._tail.text for view in views)
+    return "".join(view.printed for view in views)
 
 
 def test_quitting_while_a_block_runs_leaves_no_process(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_one_key_typed_fifty_times_runs_a_block_once_at_a_time(tmp_path: Path) -
             await until(pilot, lambda: printed.search(on_screen(pilot.app)))
             seen = await press(pilot, "escape")
             assert "STOPPED" in seen
-            assert 1 == len(printed.findall(pilot.app.screen._page.views[0]._tail.text))
+            assert 1 == len(printed.findall(pilot.app.screen._page.views[0].printed))
 
     run(journey)
 

@@ -71,7 +71,7 @@ def test_what_runs_is_named_wherever_one_looks_and_a_stop_says_what_is_lost(tmp_
         async with tutor(tmp_path, lessons={"tall": TALL}) as pilot:
             await press(pilot, "enter")
             await pilot.press("r")
-            await until(pilot, lambda: "the block is" in pilot.app.screen._page.views[0]._tail.text)
+            await until(pilot, lambda: "the block is" in pilot.app.screen._page.views[0].printed)
             await pilot.press("home")
             await until(pilot, lambda: "A first" not in on_screen(pilot.app))
             assert "RUN block 1 of 1, " in on_screen(pilot.app).splitlines()[0]

@@ -238,8 +238,8 @@ def until_there(path: Path) -> str:
 
 async def lines_come(pilot: Pilot[None], view: BlockView) -> None:
     """Wait until a block has printed more than five lines more."""
-    seen = int(view._tail.text.split()[-1])
-    await until(pilot, lambda: int(view._tail.text.split()[-1]) > seen + 5)
+    seen = int(view.printed.split()[-1])
+    await until(pilot, lambda: int(view.printed.split()[-1]) > seen + 5)
 
 
 def test_what_is_typed_stays_in_sight_while_the_block_prints(tmp_path: Path) -> None:

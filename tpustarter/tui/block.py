@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.text_area import Selection
@@ -21,14 +20,12 @@ from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_words import Words
 from tpustarter.tui.editor import FILL_GAP, GAP, Editor, place_to_edit
 from tpustarter.tui.lines import prose, word
-from tpustarter.tui.plain import Tail, plain, plain_source
+from tpustarter.tui.plain import plain, plain_source
+from tpustarter.tui.printed import Printed
 from tpustarter.tui.reading import coloured
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """Of a drawing."""
-
-PAUSE_S = 0.1
-"""Between two looks at what a block prints: each lays the page out anew, and keys wait for that."""
 _EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 """What an expected output begins with where the block shows an exception."""
 
@@ -71,20 +68,16 @@ class BlockView(Vertical, can_focus=True):
         """Whether the lesson has other code by now than the one that was changed."""
         self._editor: Editor | None = None
         self._typed_at: Selection | None = None
+        """Where the learner typed last."""
         self.was_left = False
         """Whether the learner has left its gap as it was: reading on leads past it."""
-        """Where the learner typed last."""
         self._executed_code = ""
         """The code that `result` tells of."""
         self._is_gone = False
         """Whether the process it ran in has ended."""
         self._waiting = Content("")
         """What is said while it runs."""
-        self._tail = Tail()
-        self._has_more = False
-        """Whether it has printed something that is not shown yet."""
-        self._pause: Timer | None = None
-        """Runs while what it prints has to wait."""
+        self._printed = Printed(lambda: self.post_message(Grew(self, draws=False)))
         self.result: BlockResult | None = None
         self.is_busy = False
 
@@ -92,9 +85,7 @@ class BlockView(Vertical, can_focus=True):
         """Yield code, status, output and what is expected."""
         yield Static(coloured(plain(self.code)), classes="code")
         yield Static("", classes="status")
-        output = Static("", classes="output")
-        output.display = False
-        yield output
+        yield self._printed
         drawing = Static("", classes="drawing")
         drawing.display = False
         yield drawing
@@ -207,11 +198,10 @@ class BlockView(Vertical, can_focus=True):
 
     def begin(self) -> None:
         """Show that it runs."""
-        self.is_busy, self.result, self._tail, self._has_more = True, None, Tail(), False
+        self.is_busy, self.result = True, None
         self._executed_code, self._is_gone = self.exact_code, False
-        output = self.query_one(".output", Static)
-        output.update("")
-        output.display = self.query_one(".drawing").display = False
+        self._printed.begin()
+        self.query_one(".drawing").display = False
         self.add_class("-running")
         self.remove_class("-fail")
         self.wait(0, "")
@@ -224,35 +214,25 @@ class BlockView(Vertical, can_focus=True):
     @property
     def has_output(self) -> bool:
         """Whether it has printed or drawn anything yet."""
-        return bool(self._tail.text) or self.query_one(".drawing").display
+        return bool(self.printed) or self.query_one(".drawing").display
+
+    @property
+    def printed(self) -> str:
+        """The last lines of what it has printed."""
+        return self._printed.text
 
     def add(self, text: str) -> None:
-        """Take what it printed since; it is shown at once, unless something was a moment ago."""
-        self._tail.add(text)
-        self._has_more = True
-        if self._pause is None:
-            self._show_printed()
-
-    def _show_printed(self) -> None:
-        """Show what it printed since, and no more for a moment; the page follows its end."""
-        self._pause = None
-        if self._has_more:
-            self._has_more = False
-            self._pause = self.set_timer(PAUSE_S, self._show_printed)
-            self.post_message(Grew(self, draws=False))
-            output = self.query_one(".output", Static)
-            output.update(Content(self._tail.text))
-            output.display = True
+        """Take what it printed since; the page follows its end."""
+        self._printed.add(text)
 
     def end(self, result: BlockResult) -> None:
         """Show how it ended."""
-        self._show_printed()
+        self._printed.show_rest()
         self.is_busy, self.result = False, result
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")
         if block_words.tells_syntax(result):
-            self._tail.drop_last(result.detail)
-            self.query_one(".output", Static).update(Content(self._tail.text))
+            self._printed.drop_last(result.detail)
         self._show_drawings(result.drawings)
         self._show_status()
         self._show_expected()
@@ -326,13 +306,11 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_status(self) -> None:
         words = self._words()
-        status, output = self.query_one(".status", Static), self.query_one(".output")
+        status = self.query_one(".status", Static)
         status.border_title = Content(" ") + words.title + " "
         status.update(words.note)
         status.set_class(bool(words.note.plain), "-noted")
-        title = self._output_title
-        output.border_title = f" {title} " if title else None
-        output.set_class(bool(title), "-titled")
+        self._printed.entitle(self._output_title)
 
     @property
     def _output_title(self) -> str | None:

@@ -36,7 +36,8 @@ class Bookmark:
         """Where the reader is."""
         self._kept: str | None = None
         """What was remembered last."""
-        self._widgets = _widgets(page)
+        self._widgets: list[Widget] = []
+        """What a place can be, in order."""
         self._mark: Static | None = None
         """What says that the reader was here."""
         self._peeked_at: float | None = None
@@ -44,6 +45,7 @@ class Bookmark:
 
     async def open(self, place: str | None) -> None:
         """Go to a place, and say there why the lesson does not begin at its beginning."""
+        self._widgets = _widgets(self._page)
         self._place = self._kept = place
         widget = next((one for one in self._widgets if _name(one) == place), None)
         if place is None or widget is None or widget.parent is None:

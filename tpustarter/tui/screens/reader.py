@@ -47,9 +47,9 @@ class Reader(Page):
         self.is_ready = False
         self._at = at
         """A line of its text to begin at."""
-        self._bookmark: Bookmark | None = None
         self._page = LessonPage(id="page")
         """Here before the screen is composed: the footer asks what works now before that, too."""
+        self._bookmark = Bookmark(self._page, self._keep_place)
         self._outline = Outline()
         self._opened: Opened | None = None
         self._player = Player(self, self._block_ended)
@@ -95,15 +95,13 @@ class Reader(Page):
 
     async def _go_to_place(self, left_at: str | None) -> None:
         """Go to the line that was asked for, else to where the lesson was left."""
-        self._bookmark = Bookmark(self._page, self._keep_place)
         await self._bookmark.open(None if self._at else left_at)
         self._page.go_to(self._at)
         self._page.call_after_refresh(self._bookmark.when_there, self._begin)
 
     def _begin(self) -> None:
         """Follow the reader and act on keys: the page is what is seen."""
-        if self._bookmark:
-            self._bookmark.follow(peeks=bool(self._at))
+        self._bookmark.follow(peeks=bool(self._at))
         self._take_keys()
 
     def _take_keys(self) -> None:
@@ -191,7 +189,8 @@ class Reader(Page):
 
     @property
     def _enter_does(self) -> str:
-        return offers.of_enter(self._page)  # see `reader_keys.ENTER`
+        """What Enter does now, see `reader_keys.ENTER`."""
+        return offers.of_enter(self._page)
 
     def action_run(self) -> None:
         """Run the marked block as it stands, after those above that have not run."""
@@ -231,8 +230,7 @@ class Reader(Page):
     def _work_on(self, view: BlockView) -> None:
         """Remember what is worked on: a peek is over."""
         self._page.use(view)
-        if self._bookmark:
-            self._bookmark.end_peek()
+        self._bookmark.end_peek()
 
     def on_arrived(self, message: Arrived) -> None:
         """Show what a block printed, and how it ended."""
@@ -297,8 +295,7 @@ class Reader(Page):
 
     def on_unmount(self) -> None:
         """Remember place and typing, and end the lesson's process: the lesson is left."""
-        if self._bookmark:
-            self._bookmark.remember()
+        self._bookmark.remember()
         with contextlib.suppress(Problem):  # which was shown when it was typed
             self._typed.flush()
         self.stop_work()
@@ -360,8 +357,7 @@ class Reader(Page):
         view = self._page.asked
         is_right = view.answer(number) if view else None
         if view and is_right is not None:
-            if self._bookmark:
-                self._bookmark.end_peek()
+            self._bookmark.end_peek()
             self._page.show_answer(view)
             self.refresh_bindings()
             answer = view.quiz.answers[number - 1].text
