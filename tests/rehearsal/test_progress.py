@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tpustarter.checking import bars
 from tpustarter.rehearsal.compiler import Finished, Working
 from tpustarter.rehearsal.progress import Progress, about, outermost_first
 
@@ -50,10 +51,10 @@ def made(total: int, done: int, passed_s: float) -> Progress:
         (0, 0, 0, "", 0),
         (1, 0, 9, "", 0),
         (200, 0, 0, "0 %, 0 of 200", 0),
-        (200, 2, 9, "1 %, 2 of 200", 0),
-        (200, 50, 60, "25 %, 50 of 200, about 3 min left", 5),
-        (200, 199, 60, "99 %, 199 of 200, about 10 s left", 19),
-        (200, 200, 60, "100 %, 200 of 200", 20),
+        (200, 2, 9, "1 %, 2 of 200", 1),
+        (200, 50, 60, "25 %, 50 of 200, about 3 min left", 4),
+        (200, 199, 60, "99 %, 199 of 200, about 10 s left", 15),
+        (200, 200, 60, "100 %, 200 of 200", 16),
     ],
 )
 def test_the_line_says_how_far_it_is(
@@ -63,8 +64,8 @@ def test_the_line_says_how_far_it_is(
     progress = made(total, done, passed_s)
 
     assert text == progress.text()
-    assert full == progress.bar().count("#")
-    assert 22 == len(progress.bar())
+    assert full == progress.bar().count(bars.FULL)
+    assert 16 == len(progress.bar())
 
 
 def test_times_are_rounded_up_to_what_people_say() -> None:

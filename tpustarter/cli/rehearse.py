@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 import sys
 from collections.abc import Generator
@@ -186,6 +185,8 @@ def _list() -> None:
 
 def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
     """Tell one event: the first line on stdout, progress and a script's output on stderr."""
+    from tpustarter.checking import bars
+    from tpustarter.cli.check_progress import can_rewrite
     from tpustarter.rehearsal import rehearsal_text
     from tpustarter.rehearsal.compiler import Working
     from tpustarter.rehearsal.own_code import Printed, Warned
@@ -198,7 +199,7 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
         click.echo("\n".join(lines), err=True)
     if quiet:
         return
-    on_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    on_screen = can_rewrite(sys.stderr)
     if isinstance(event, Began):
         click.echo(f"{rehearsal_text.opening(event.compiler, event.versions, event.tpus)}\n")
     elif isinstance(event, Rehearsed) and on_screen:
@@ -211,8 +212,8 @@ def _show(event: Event, rehearsal: Rehearsal, *, quiet: bool) -> None:
         line = visible(f"{program} for {event.tpu}  {event.seconds:.0f} s")
         if on_screen:
             if text := progress.text():
-                line = f"{progress.bar()} {text}  {line}"
-            click.echo(f"\r\x1b[K{line[:78]}", nl=False, err=True)
+                line = f"{progress.bar(sys.stderr.encoding)}  {text}  {line}"
+            click.echo(f"\r\x1b[K{bars.shortened(line, 78)}", nl=False, err=True)
         elif event.seconds >= 1 and int(event.seconds) % 30 == 0:
             click.echo(line, err=True)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+from tpustarter.checking import bars
 from tpustarter.rehearsal.compiler import Finished, Working
 
 LEAST_DONE = 3
@@ -25,9 +26,8 @@ LEAST_S = 4.0
 """... and seconds."""
 OVERDUE = 0.25
 """Part of its time until now that a task is expected to take still, when it takes too long."""
-BAR = 20
-"""Cells of the bar."""
-_FULL, _EMPTY = "#", "-"
+BAR = 16
+"""Cells of the bar, as many as that of a check run has on 80 columns."""
 
 T = TypeVar("T")
 Key = tuple[str, str]
@@ -159,10 +159,9 @@ class Progress:
         left = "" if self.left_s is None else f", {about(self.left_s)} left"
         return f"{self.percent} %, {self.done} of {self.total}{left}"
 
-    def bar(self, width: int = BAR) -> str:
-        """Return the bar, in characters that every terminal has."""
-        full = width * self.done // self.total if self.total else 0
-        return f"[{_FULL * full}{_EMPTY * (width - full)}]"
+    def bar(self, encoding: str = "utf-8") -> str:
+        """Return the bar, as a check run draws it."""
+        return bars.bar(self.done / self.total if self.total else 0.0, BAR, encoding)
 
 
 def about(seconds: float) -> str:

@@ -16,7 +16,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.checking import bars
 from tpustarter.problem import Problem
 from tpustarter.rehearsal import own_code, rehearsal_text, script_text
 from tpustarter.rehearsal.compiler import Finished, Working
@@ -25,7 +24,6 @@ from tpustarter.rehearsal.request import Request
 from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, beside
 from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
-from tpustarter.tui.check_rows import BAR_WIDTH
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import Tail, plain
@@ -242,9 +240,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         if job.tpu not in self._answers.tpus:
             return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
         progress = self._rehearsal.progress if self._rehearsal else None
-        far = ""
-        if progress and (text := progress.text()):
-            far = f"{bars.bar(progress.done / progress.total, BAR_WIDTH)}  {text}; "
+        far = f"{progress.bar()}  {text}; " if progress and (text := progress.text()) else ""
         return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
 
     def _show_opening(self) -> None:
