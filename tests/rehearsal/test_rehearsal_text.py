@@ -357,6 +357,18 @@ def test_no_line_of_a_report_reads_like_the_time_of_a_tpu(name: str) -> None:
     assert [] == re.findall(r"[\d.]+ (?:ms|s|\w+/s)\b|\btime\b", rest)
 
 
+def test_the_last_sentence_names_a_few_tpus_and_counts_more() -> None:
+    """The table above it has every name."""
+    names = ["v2-8", "v3-8", "v4-8", "v5e-8", "v6e-8"]
+    results = [{"program": "step", "check": None, "tpu": name, "status": "compiles", "devices": 1,
+                "hbm_bytes": GIB, "hbm_limit_bytes": 7 * GIB} for name in names]  # fmt: skip
+    told = [rehearsal_text.headline(results[:count], own=True) for count in (1, 3, 5)]
+
+    assert "one device of v2-8 holds it" in told[0]
+    assert "one device of v2-8, v3-8 or v4-8 holds it" in told[1]
+    assert "one device of each of 5 TPUs holds it" in told[2]
+
+
 @pytest.mark.parametrize(
     ("needed", "said"), [(15, "one device of v5e-8 holds it"), (19, "so don't rely on it")]
 )

@@ -21,6 +21,8 @@ WASTE = 2.0
 """An array is named when its tiles take so many times what was asked for, ..."""
 WASTE_BYTES = 2**20
 """... and at least so much memory."""
+MOST_NAMED = 3
+"""TPUs that are named in the last sentence; the table above it has all of them."""
 MOST_NOTES = 6
 """Notes of one kind that are shown."""
 _INDENT = " " * 6
@@ -367,7 +369,7 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: b
             if all(result.get("devices", 1) == 1 for result in compiled)
             else "each device"
         )
-        text += f": {subject} of {', '.join(fits)} holds it" if fits else ""
+        text += f": {subject} of {_of_tpus(fits)} holds it" if fits else ""
         text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
         if over:
             text += f"{';' if fits or small else ':'} the compiler takes it for {', '.join(over)},"
@@ -376,6 +378,14 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: b
     text += f", {unknown} without an answer" if unknown else ""
     text += "; stopped before the end" if stopped else ""
     return f"{text}. Nothing was run: this is a rehearsal, no TPU was tested."
+
+
+def _of_tpus(names: Sequence[str]) -> str:
+    """Return TPUs in a sentence: a few by name, more by their number."""
+    *first, last = names
+    if len(names) > MOST_NAMED:
+        return f"each of {len(names)} TPUs"
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _place(source: str) -> str:

@@ -35,7 +35,6 @@ from tpustarter.tui.widgets import Rows
 NARROW = 70
 """Columns below which lists stand below each other."""
 NOTHING_RUN = "Nothing is run on a TPU."
-WHAT_NOW = "Choose an answer with the arrow keys, compare TPUs with c, or leave with Esc."
 BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
 
 It is kept off the chips. Go on, when nothing runs on them that must not be disturbed?"""
@@ -228,9 +227,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         results = sorted(self._answers.results, key=lambda result: order(result["tpu"]))
         if not self._answers.busy:
             text = rehearsal_text.headline(results, own=self._is_own, stopped=self._stopped)
-            if results:
-                return f"{text} {WHAT_NOW}"
-            return f"{text} {'It was stopped. Press r to start again.' if self._stopped else ''}"
+            is_lost = self._stopped and not results
+            return f"{text} It was stopped. Press r to start again." if is_lost else text
         if self._stopped:
             return "stopping"
         if self._job is None:
