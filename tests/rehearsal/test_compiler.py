@@ -121,6 +121,22 @@ def test_what_does_not_fit_names_the_biggest_arrays(libtpu: str, tmp_path: Path)
     assert large["hbm_bytes"] > 2 * asked
 
 
+def test_what_is_accepted_fits_and_a_little_more_does_not(
+    libtpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory that is told is the one the compiler judges by, up to the last percent."""
+    file = write(tmp_path, "def step(a, x):\n    return x - a.T @ (a @ x)")
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    (fits,), (too_big,) = (
+        rehearse(libtpu, ids=(f"{file}:step",),
+                 arguments=(f"f64[{rows},4096]", "f64[4096]")).results
+        for rows in (64000, 64512)
+    )  # fmt: skip
+
+    assert ("compiles", "does-not-fit") == (fits["status"], too_big["status"])
+    assert 0.99 < fits["hbm_bytes"] / fits["hbm_limit_bytes"] <= 1
+
+
 def test_each_way_a_program_can_go_is_told(
     libtpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,7 +127,7 @@ def test_what_does_not_fit_names_the_biggest_arrays(stub: str) -> None:
 def test_a_program_takes_what_is_allocated_for_it(
     old_jaxlib: str, temporaries: int, stub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Gaps between temporaries count once, as when the compiler judges whether it all fits."""
+    """That is what the compiler judges by, and it also tells a larger figure."""
     monkeypatch.setenv("STUB_OLD_JAXLIB", old_jaxlib)
     (one,) = rehearse(stub, "compiles", fresh=True).results[:1]
 
