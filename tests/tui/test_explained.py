@@ -57,7 +57,7 @@ def whole(pilot: Pilot[None]) -> str:
     """Return all of an explanation, also what is out of sight, as one line."""
     widget = pilot.app.screen.query_one("#explained")
     strips = widget.render_lines(widget.region.reset_offset)
-    return " ".join(" ".join(strip.text for strip in strips).split())
+    return " ".join(" ".join(strip.text.strip(" │") for strip in strips).split())
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (40, 12)])

@@ -343,7 +343,7 @@ def test_a_script_of_ones_own_is_run_and_what_it_jits_is_compiled(
             assert "r runs your script on CPU devices" in seen
             seen = await press(pilot, "r")
             assert "nothing is run on a TPU" in seen.splitlines()[0]
-            assert re.search(r"^ step.* ok", seen, re.MULTILINE)
+            assert re.search(r"^[ │]+step.* ok", seen, re.MULTILINE)
             seen = await press(pilot, "o")
             assert re.search(r"step +recompiles.py:\d+: called 20 times, compiled once", seen)
             assert "trained on 20 batches" in seen
