@@ -11,6 +11,8 @@ state of its LSTM. The original notebook did the same, with a TPU and a CPU.
 * `continued`: begins from an empty state, reads all of `start`, and then
   draws `count` characters. Give the predictor each character once, in an
   array of the shape (1, 1), because another shape would be another program.
+  The `model.reset_states()` of Keras 2 is gone. A layer with a state has the
+  method `reset_state()`.
 """
 
 import numpy as np

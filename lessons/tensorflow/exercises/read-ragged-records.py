@@ -92,7 +92,10 @@ message = "the images differ from those that were written"
 if np.array_equal(found_images, in_a_row):
     message = "the files are read one after the other, not by turns"
 elif sorted(map(bytes, found_images)) == sorted(map(bytes, images)):
-    message = "the images are all there, but not in the expected order"
+    message = (
+        "the images are all there, but not in the expected order:"
+        " `cycle_length` is how many files take turns"
+    )
 assert np.array_equal(found_images, images), message
 for row, caption in enumerate(captions):
     expected = np.zeros(LENGTH, np.int64)
