@@ -18,7 +18,8 @@ SOURCE = "https://keras.io/api/distribution/data_parallel/"
 AFTER = ["keras.backend"]
 
 ALL = "call `keras.distribution.set_distribution(keras.distribution.DataParallel())` first"
-SAME = "run it again with `--isolate`; do not trust devices that disagree twice"
+SAME = "run `tpustarter check keras.every_device --isolate -v`; do not trust devices that disagree"
+SAME += " twice"
 ROWS = 16
 
 

@@ -55,7 +55,7 @@ def run():
     x, y = _model.batch(64)
     model.fit(x, y, batch_size=64, epochs=1, shuffle=False, verbose=0)
     off = _model.off(model.get_weights()[0], _model.reference(x, y)[1])
-    name = "a step changes weights by less than bfloat16 resolves"
+    name = "a step is right to what bfloat16 resolves"
     yield compare("KERAS-MIXED-STEP", name, off <= 2**-8, expected=True, hint=POLICY)
     yield compare("KERAS-MIXED-KEPT", "dtype of the weights after a step",
                   str(model.get_weights()[0].dtype), "float32", hint=POLICY)  # fmt: skip

@@ -19,6 +19,8 @@ KINDS = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32
          "complex64")  # fmt: skip
 NARROW = "name the dtype, as in `tf.constant(array, dtype=array.dtype)`"
 COPY = "`tensor.numpy()` may share the tensor's memory, so write only into a copy"
+OWN = "convert `array.copy()`, because this tensor shares the memory of its array"
+DENSE = "convert `np.ascontiguousarray(view)`, whose rows stand one after the other"
 
 
 def to_tensor(array):
@@ -65,12 +67,12 @@ def run():
                   hint=NARROW)  # fmt: skip
     view = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
     same = np.array_equal(to_array(to_tensor(view)), view)
-    yield compare("TF-CONVERSION-VIEW", "a strided view is kept", same, expected=True, hint=NARROW)
+    yield compare("TF-CONVERSION-VIEW", "a strided view is kept", same, expected=True, hint=DENSE)
     array = np.ones(4, np.float32)
     tensor = to_tensor(array)
     array[:] = 0
     yield compare("TF-CONVERSION-COPY", "sum of a tensor whose array was changed",
-                  float(tf.reduce_sum(tensor)), 4.0, hint=COPY)  # fmt: skip
+                  float(tf.reduce_sum(tensor)), 4.0, hint=OWN)  # fmt: skip
     shares = np.shares_memory(tensor.numpy(), tensor.numpy())
     yield Finding("TF-CONVERSION-SHARED", "`tensor.numpy()` shares the tensor's memory", "info",
                   bool(shares), hint=COPY)  # fmt: skip

@@ -59,11 +59,18 @@ def the_file_holds_another_model(patch: pytest.MonkeyPatch, module: ModuleType) 
     patch.setattr(module, "saved", saved)
 
 
-SABOTAGE: dict[str, Break] = {
-    "backend": numpy_computes,
-    "every_device": devices_are_left_out,
-    "exact_evaluation": padding_counts,
-    "fit_equals_step": half_of_each_step_is_lost,
-    "mixed_precision": the_policy_is_that_of_bfloat16_alone,
-    "saved_model": the_file_holds_another_model,
+SABOTAGE: dict[str, tuple[Break, set[str]]] = {
+    "backend": (numpy_computes, {"KERAS-BACKEND-ARRAY", "KERAS-BACKEND-NAME"}),
+    "every_device": (
+        devices_are_left_out,
+        {"KERAS-EVERY-DEVICES", "KERAS-EVERY-ROWS", "KERAS-EVERY-WEIGHTS"},
+    ),
+    "exact_evaluation": (padding_counts, {"KERAS-EXACT-METRICS"}),
+    "fit_equals_step": (half_of_each_step_is_lost, {"KERAS-FIT-SAME"}),
+    "mixed_precision": (
+        the_policy_is_that_of_bfloat16_alone,
+        {"KERAS-MIXED-KEPT", "KERAS-MIXED-VARIABLE"},
+    ),
+    "saved_model": (the_file_holds_another_model, {"KERAS-SAVED-SAME"}),
 }
+"""What breaks a check, and the codes of all that fails then: what it breaks, and nothing else."""

@@ -52,12 +52,14 @@ def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(CHECKS))
 def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The claim can be seen to be false."""
+    """The claim can be seen to be false, and nothing else seems to be."""
     module = judging.module_of("tensorflow", name)
-    SABOTAGE[name](monkeypatch, module)
+    breaks, codes = SABOTAGE[name]
+    breaks(monkeypatch, module)
     results = judging.findings(module)
 
     assert judging.failed_with_hints(results), results
+    assert codes == {one["code"] for one in results if one["verdict"] == "fail"}
 
 
 @pytest.mark.parametrize(

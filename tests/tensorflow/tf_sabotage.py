@@ -127,20 +127,30 @@ def files_hide_a_generator(patch: pytest.MonkeyPatch, module: ModuleType) -> Non
     patch.setattr(module, "from_operations", module.from_python)
 
 
-SABOTAGE: dict[str, Break] = {
-    "array_conversion": float64_is_narrowed,
-    "checkpoint": the_optimizer_is_not_saved,
-    "compiled_function": nothing_is_compiled,
-    "devices_visible": the_last_device_answers_zeros,
-    "every_device": a_replica_forgets_its_number,
-    "exact_evaluation": padding_counts,
-    "generator_stays": files_hide_a_generator,
-    "input_order": rows_come_as_they_are_ready,
-    "input_sharding": every_replica_reads_all,
-    "local_resolver": the_resolver_leads_elsewhere,
-    "matmul_precision": float32_is_rounded_to_bfloat16,
-    "optimizer_step": each_replica_averages_alone,
-    "package": another_build_is_installed,
-    "static_shapes": the_last_batch_is_kept,
-    "tfrecord": images_are_read_as_another_type,
+SABOTAGE: dict[str, tuple[Break, set[str]]] = {
+    "array_conversion": (float64_is_narrowed, {"TF-CONVERSION-BITS"}),
+    "checkpoint": (the_optimizer_is_not_saved, {"TF-CHECKPOINT-NEXT", "TF-CHECKPOINT-STEPS"}),
+    "compiled_function": (nothing_is_compiled, {"TF-JIT-HLO", "TF-JIT-REFUSED"}),
+    "devices_visible": (the_last_device_answers_zeros, {"TF-DEVICES-ANSWER"}),
+    "every_device": (a_replica_forgets_its_number, {"TF-EVERY-SHARE"}),
+    "exact_evaluation": (padding_counts, {"TF-EXACT-METRIC"}),
+    "generator_stays": (files_hide_a_generator, {"TF-GENERATOR-OPERATIONS"}),
+    "input_order": (rows_come_as_they_are_ready, {"TF-ORDER-PARALLEL"}),
+    "input_sharding": (
+        every_replica_reads_all,
+        {"TF-SHARDING-EVEN", "TF-SHARDING-ONCE", "TF-SHARDING-ORDER"},
+    ),
+    "local_resolver": (the_resolver_leads_elsewhere, {"TF-RESOLVER-ADDRESS", "TF-RESOLVER-HOSTS"}),
+    "matmul_precision": (
+        float32_is_rounded_to_bfloat16,
+        {"TF-PRECISION-EXACT", "TF-PRECISION-FLOAT32"},
+    ),
+    "optimizer_step": (each_replica_averages_alone, {"TF-STEP-LOSS", "TF-STEP-WEIGHTS"}),
+    "package": (another_build_is_installed, {"TF-PACKAGE-KERNELS"}),
+    "static_shapes": (
+        the_last_batch_is_kept,
+        {"TF-STATIC-ROWS", "TF-STATIC-SPEC", "TF-STATIC-TRACES"},
+    ),
+    "tfrecord": (images_are_read_as_another_type, {"TF-RECORD-IMAGES"}),
 }
+"""What breaks a check, and the codes of all that fails then: what it breaks, and nothing else."""
