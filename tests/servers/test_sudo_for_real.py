@@ -29,8 +29,7 @@ chmod 440 /etc/sudoers.d/alice
 chmod a+x /root
 mkdir -m 777 /bucket
 """
-APT = """\
-#!/bin/sh
+WORKING = """\
 # Stands in for apt-get: works for ever, with processes of its own.
 sleep 1234 &
 sleep 1235 &
@@ -86,7 +85,7 @@ def test_all_that_a_step_of_root_has_started_ends_with_its_run(
 ) -> None:
     """Its user may not signal it, whether sudo gives it a terminal of its own or not."""
     copy.run(f"echo 'Defaults {defaults}' >/etc/sudoers.d/terminal")
-    put(copy, "/usr/local/bin/apt-get", APT)
+    put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
     lines = (
         f"heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
@@ -100,6 +99,22 @@ def test_all_that_a_step_of_root_has_started_ends_with_its_run(
 
     assert (code, True) == (ended, "root     sleep 1235" in said), said
     assert (0, "") == as_alice(copy, left)
+
+
+def test_a_process_that_does_not_heed_is_named(copy: Guest) -> None:
+    """As apt is, which finishes the packages that it has begun to unpack."""
+    put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\ntrap '' HUP INT TERM\n{WORKING}")
+    put(copy, "/usr/bin/heeding", HEEDING)
+    lines = (
+        f"heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
+        "until grep -q 'it works' said; do sleep 0.1; done",
+        "kill -INT $program; wait $program; code=$?; cat said; exit $code",
+    )
+    code, said = as_alice(copy, "\n".join(lines))
+    (pid,) = copy.run("pgrep apt-get").stdout.split()
+
+    assert 3 == code
+    assert f"stopped before it was done, and process {pid} still works; run this again" in said
 
 
 @pytest.mark.parametrize("is_root", [True, False])

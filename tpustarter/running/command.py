@@ -227,7 +227,8 @@ class Command:
 
     def _outcome(self, gone: Mapping[str, Any], *, late: bool) -> Outcome:
         if self._stopped:
-            return Outcome(None, "stopped before it was done")
+            still = "".join(f", and process {pid} still works" for pid in gone["left"])
+            return Outcome(None, f"stopped before it was done{still}")
         if late:
             return Outcome(None, f"was ended after {LIMIT_S:.0f} s")
         if gone["signal"]:

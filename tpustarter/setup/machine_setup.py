@@ -76,7 +76,8 @@ class MachineSetup(Setup):
     def exit_code(self) -> int:
         """Return 0 for done, undone or a plan, 1 for a failed step, 3 for one not done here."""
         failed = any(step.state == "failed" for step in self.steps)
-        return int(ExitCode.OK) if self._is_undo and not failed else super().exit_code
+        is_put_back = self._is_undo and not failed and not self._stopped
+        return int(ExitCode.OK) if is_put_back else super().exit_code
 
     @property
     def missing(self) -> list[values.Value]:
@@ -123,12 +124,14 @@ class MachineSetup(Setup):
             self._settle()
             try:
                 for index in range(len(self.steps)):
+                    if self._stopped:
+                        break
                     step = self.steps[index]
                     if step.state == "todo" and (reason := self._reason_against(step)):
                         step = self._update_step(index, "blocked", reason)
                     if step.state == "blocked":
                         yield StepEnded(step, 0.0, (), self.log)
-                    elif log and step.state == "todo" and not self._stopped:
+                    elif log and step.state == "todo":
                         yield from self._run_step(index, log, lock)
             finally:
                 if log:
@@ -155,6 +158,17 @@ class MachineSetup(Setup):
         by_id = {step.id: step.state for step in self.steps}
         before = [by_id[name] for name in self._after[step_id]]
         return by_id[step_id] == "todo" and {*before} <= {"done"}
+
+    def without_root(self) -> list[Step]:
+        """Return the steps that are left and can be done while no command runs as root."""
+        done = {step.id for step in self.steps if step.state == "done"}
+        able: list[Step] = []
+        for step in self.steps:
+            is_left = step.state == "todo" and as_root.NEED not in step.needs
+            if is_left and {*self._after[step.id]} <= done:
+                able.append(step)
+                done.add(step.id)
+        return able
 
     def _forbidden(self, step: Step) -> str:
         """Return why a step may not run as what it needs to run as."""

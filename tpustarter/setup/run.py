@@ -246,7 +246,8 @@ class Setup:
         except Problem as problem:
             state, note = "failed", _join_lines(problem.what, problem.hint)
         if self._stopped and state != "done":
-            state, note = "todo", "stopped before it was done; run this again to go on"
+            said = note if state == "todo" and note else "stopped before it was done"
+            state, note = "todo", f"{said}; run this again to go on"
         step = self._update_step(index, state, self._redact.text(note))
         log.note(f"{step.id}: {state} {note}")
         tail = tuple(log.last) if state == "failed" else ()
@@ -297,6 +298,8 @@ class Setup:
         outcome = command.outcome
         if outcome.code == 0:
             return None
+        if self._stopped:
+            return "todo", outcome.what
         last_output = "\n".join([*log.last, outcome.what])
         python = self._facts.python.name if self._facts.python else "python3"
         return "failed", _join_lines(outcome.what, hint(last_output, self._facts.shown, python))

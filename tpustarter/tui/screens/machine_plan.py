@@ -52,8 +52,8 @@ it is there, what it changes and what it needs.
 * A step that **needs root** runs only after you have seen its command once more and pressed `y`.
   `n` runs the steps that need no root, and leaves the others. `Enter` is never a yes.
 * **v** asks for the values that the steps are filled with, such as the name of a bucket.
-* **x** or **Esc** stops the command that runs. What a command has begun as root with `sudo` may
-  still have to end, and the next run waits for it.
+* **x** or **Esc** stops the command that runs, and what that has started as root ends with it. Only
+  apt first finishes the packages that it unpacks, and the next run waits for that.
 * **z** shows what would be put back, and asks. Only what set-up itself changed is put back.
 * **f** explains why the marked step failed, **c** runs the checks that prove the set-up, and **l**
   opens its lesson.
@@ -132,11 +132,14 @@ you do in another place, such as your own computer.
 
     @property
     def _steps(self) -> list[Step]:
-        """The steps as they are seen, and those of this run as it left them."""
+        """The steps as they are seen; those that are not done, as this run left them."""
         of_run = self._setup.steps if self._setup and self._busy else []
         latest = {step.id: step for step in of_run}
         latest |= {name: one.step for name, one in self._ended_steps.items()}
-        return [latest.get(step.id, step) for step in self._seen]
+        return [
+            step if step.state == "done" and not self._busy else latest.get(step.id, step)
+            for step in self._seen
+        ]
 
     @property
     def _left(self) -> list[Step]:
@@ -177,12 +180,14 @@ you do in another place, such as your own computer.
         if not as_it_is:
             self._begin(undo=False)
             return
-        others = len(steps) - len(as_it_is)
+        others = len([one for one in self._planned.setup.without_root() if one in steps])
         opening = "This command runs" if len(as_it_is) == 1 else "These commands run"
         opening += " as root, and so may change anything on this machine. Press `y` to run "
         opening += "it." if len(as_it_is) == 1 else "them."
         if others:
-            opening += f" `n` runs only the {others} of {len(steps)} steps that need no root."
+            opening += (
+                f" `n` runs only what needs no root, which is {others} of {len(steps)} steps."
+            )
         asking = SeenCommands("Run this as root?", opening, as_it_is,
                               self._planned.setup.pasted, others=others)  # fmt: skip
         self.tutor.push_screen(asking, self._answered_root)
@@ -262,6 +267,8 @@ you do in another place, such as your own computer.
         if blocked:
             count = "1 step" if len(blocked) == 1 else f"{len(blocked)} steps"
             done = f"What can be done here is done. {count} can't, and the details say why."
+            if not any(step.state == "done" for step in steps):
+                return "Nothing of it can be done on this machine, and the details say why."
         if mine := next((step for step in steps if step.state == "manual"), None):
             return f"{done} Next, yours: {visible(mine.title)}."
         if any(step.proof for step in steps):
