@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.support.places import TESTS
 from tpustarter.learning import course
 from tpustarter.machine import host
 from tpustarter.tui.app import Starter
+from tpustarter.tui.widgets import Keys
 
 SAMPLES = TESTS / "samples" / "checks" / "host"
 
@@ -152,6 +154,12 @@ async def tutor(
             yield pilot
     finally:
         app.live.release()
+
+
+def named_keys(app: Starter, width: int = 76) -> list[str]:
+    """Return what the first key line says, without how far down a list one is."""
+    line = app.screen.query_one(Keys).render().lines(width)[0].plain  # type: ignore[union-attr]
+    return re.sub(r"  +\d+ of \d+$", "", line).split("  ")
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:

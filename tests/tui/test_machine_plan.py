@@ -12,13 +12,13 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support.machine_setups import as_user, declare, home_file, machine, with_apt
-from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor, until
 from tests.tui.test_sizes import faults
 from tpustarter.machine import host
 from tpustarter.tui.screens.machine_plan import MachinePlan
 from tpustarter.tui.screens.seen_commands import SeenCommands
 from tpustarter.tui.screens.setup_values import SetupValues
-from tpustarter.tui.widgets import FEW, Keys, Rows
+from tpustarter.tui.widgets import FEW, Rows
 
 MINE = {"id": "mine", "look": {"lines": "~/.mine", "text": "set -g mouse on"}}
 ROOT = {"id": "roots", "look": {"file": "~/roots", "text": "x"}, "needs": ["root"]}
@@ -328,8 +328,7 @@ def test_every_screen_of_it_fits(
             await open_plan(pilot, lessons)
             look("plan")
             if size[0] == 80:
-                line = page.screen.query_one(Keys)
-                named = line.render().lines(76)[0].plain.split("  ")  # type: ignore[union-attr]
+                named = named_keys(page)
                 assert len(named) <= FEW
                 assert {"v fill in", "Esc back", "? help"} <= {*named}
             await press(pilot, "v", *"MY")

@@ -445,7 +445,7 @@ def test_every_size_shows_the_marked_cell_and_the_truth(
         async with rehearsing(tmp_path, stub, "does_not_fit", size=size) as pilot:
             assert "Nothing is run" in " ".join(on_screen(pilot.app).split())
             seen = await press(pilot, "r", "down", *["right"] * 9)
-            assert re.search(r"tpu7x-8\s*\n", seen)
+            assert re.search(r"tpu7x-8[\s│]*\n", seen)
             assert re.search(r"breaks .*too big", seen)
             assert "Nothing was run" in " ".join(seen.split())
             assert "Enter details" in seen
