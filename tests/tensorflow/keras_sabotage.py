@@ -59,18 +59,55 @@ def the_file_holds_another_model(patch: pytest.MonkeyPatch, module: ModuleType) 
     patch.setattr(module, "saved", saved)
 
 
-SABOTAGE: dict[str, tuple[Break, set[str]]] = {
-    "backend": (numpy_computes, {"KERAS-BACKEND-ARRAY", "KERAS-BACKEND-NAME"}),
-    "every_device": (
-        devices_are_left_out,
-        {"KERAS-EVERY-DEVICES", "KERAS-EVERY-ROWS", "KERAS-EVERY-WEIGHTS"},
-    ),
-    "exact_evaluation": (padding_counts, {"KERAS-EXACT-METRICS"}),
-    "fit_equals_step": (half_of_each_step_is_lost, {"KERAS-FIT-SAME"}),
-    "mixed_precision": (
-        the_policy_is_that_of_bfloat16_alone,
-        {"KERAS-MIXED-KEPT", "KERAS-MIXED-VARIABLE"},
-    ),
-    "saved_model": (the_file_holds_another_model, {"KERAS-SAVED-SAME"}),
+def a_sum_is_wrong(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Leave the last number out."""
+    patch.setattr(module, "computed", lambda: keras.ops.sum(keras.ops.arange(127)))
+
+
+def the_loss_is_summed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Add the losses of the devices where their mean belongs."""
+    trained = module.trained
+
+    def summed(x: Any, y: Any) -> Any:
+        loss, weights = trained(x, y)
+        return jax.device_count() * loss, weights
+
+    patch.setattr(module, "trained", summed)
+
+
+def rows_are_shuffled(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Take other batches in `fit` than by hand."""
+    fitted = module.fitted
+    patch.setattr(module, "fitted", lambda model, x, y: fitted(model, x[::-1], y[::-1]))
+
+
+def nothing_is_rounded(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Compute in float32, too."""
+    patch.setattr(module, "policy", lambda: "float32")
+
+
+SABOTAGE: dict[str, list[tuple[Break, set[str]]]] = {
+    "backend": [
+        (numpy_computes, {"KERAS-BACKEND-ARRAY", "KERAS-BACKEND-NAME"}),
+        (a_sum_is_wrong, {"KERAS-BACKEND-SUM"}),
+    ],
+    "every_device": [
+        (devices_are_left_out, {"KERAS-EVERY-DEVICES", "KERAS-EVERY-ROWS", "KERAS-EVERY-WEIGHTS"}),
+        (the_loss_is_summed, {"KERAS-EVERY-LOSS"}),
+    ],
+    "exact_evaluation": [
+        (padding_counts, {"KERAS-EXACT-METRICS"}),
+    ],
+    "fit_equals_step": [
+        (half_of_each_step_is_lost, {"KERAS-FIT-SAME"}),
+        (rows_are_shuffled, {"KERAS-FIT-SAME"}),
+    ],
+    "mixed_precision": [
+        (the_policy_is_that_of_bfloat16_alone, {"KERAS-MIXED-KEPT", "KERAS-MIXED-VARIABLE"}),
+        (nothing_is_rounded, {"KERAS-MIXED-COMPUTE", "KERAS-MIXED-ERROR"}),
+    ],
+    "saved_model": [
+        (the_file_holds_another_model, {"KERAS-SAVED-SAME"}),
+    ],
 }
 """What breaks a check, and the codes of all that fails then: what it breaks, and nothing else."""

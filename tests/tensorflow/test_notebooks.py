@@ -30,6 +30,18 @@ HERE = "tensorflow" if importlib.util.find_spec("tensorflow") else "keras"
 LESSONS = [one for one in shipped.lessons(HERE) if one.id.startswith("tensorflow/")]
 
 
+THE_THREE = {"measure-flops", "classify-clothing", "predict-shakespeare"}
+"""What everybody began with on Colab: FLOPS, Fashion-MNIST and Shakespeare."""
+
+
+@pytest.mark.skipif(HERE == "keras", reason="They are of TensorFlow, which has no lessons here.")
+def test_the_three_notebooks_of_colab_are_among_the_exercises() -> None:
+    """So the test below runs each as a notebook, as shipped and with its solution."""
+    names = {one.name for lesson in LESSONS for one in exercises.read(lesson)}
+
+    assert names >= THE_THREE
+
+
 def printed(cell: Any) -> str:
     """Return what a cell wrote to stdout, where TensorFlow also logs if it is in a notebook."""
     text = "".join(one["text"] for one in cell.outputs if one.get("name") == "stdout")

@@ -15,7 +15,7 @@ import pytest
 tf = pytest.importorskip("tensorflow", reason="This Python has no TensorFlow; the lane's has.")
 
 from tests.support import judging  # noqa: E402  nothing of it without TensorFlow
-from tests.tensorflow.tf_sabotage import SABOTAGE  # noqa: E402
+from tests.tensorflow.tf_sabotage import SABOTAGE, Break  # noqa: E402
 from tpustarter.probe import adapters  # noqa: E402
 from tpustarter.probe.target import Target, set_target, target  # noqa: E402
 
@@ -50,11 +50,19 @@ def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     assert before == {key: value for key, value in after.items() if key in before}
 
 
-@pytest.mark.parametrize("name", sorted(CHECKS))
-def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "breaks", "codes"),
+    [
+        pytest.param(name, breaks, codes, id=f"{name}-{breaks.__name__}")
+        for name, rows in SABOTAGE.items()
+        for breaks, codes in rows
+    ],
+)
+def test_a_check_fails_under_its_sabotage(
+    name: str, breaks: Break, codes: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The claim can be seen to be false, and nothing else seems to be."""
     module = judging.module_of("tensorflow", name)
-    breaks, codes = SABOTAGE[name]
     breaks(monkeypatch, module)
     results = judging.findings(module)
 

@@ -127,30 +127,178 @@ def files_hide_a_generator(patch: pytest.MonkeyPatch, module: ModuleType) -> Non
     patch.setattr(module, "from_operations", module.from_python)
 
 
-SABOTAGE: dict[str, tuple[Break, set[str]]] = {
-    "array_conversion": (float64_is_narrowed, {"TF-CONVERSION-BITS"}),
-    "checkpoint": (the_optimizer_is_not_saved, {"TF-CHECKPOINT-NEXT", "TF-CHECKPOINT-STEPS"}),
-    "compiled_function": (nothing_is_compiled, {"TF-JIT-HLO", "TF-JIT-REFUSED"}),
-    "devices_visible": (the_last_device_answers_zeros, {"TF-DEVICES-ANSWER"}),
-    "every_device": (a_replica_forgets_its_number, {"TF-EVERY-SHARE"}),
-    "exact_evaluation": (padding_counts, {"TF-EXACT-METRIC"}),
-    "generator_stays": (files_hide_a_generator, {"TF-GENERATOR-OPERATIONS"}),
-    "input_order": (rows_come_as_they_are_ready, {"TF-ORDER-PARALLEL"}),
-    "input_sharding": (
-        every_replica_reads_all,
-        {"TF-SHARDING-EVEN", "TF-SHARDING-ONCE", "TF-SHARDING-ORDER"},
-    ),
-    "local_resolver": (the_resolver_leads_elsewhere, {"TF-RESOLVER-ADDRESS", "TF-RESOLVER-HOSTS"}),
-    "matmul_precision": (
-        float32_is_rounded_to_bfloat16,
-        {"TF-PRECISION-EXACT", "TF-PRECISION-FLOAT32"},
-    ),
-    "optimizer_step": (each_replica_averages_alone, {"TF-STEP-LOSS", "TF-STEP-WEIGHTS"}),
-    "package": (another_build_is_installed, {"TF-PACKAGE-KERNELS"}),
-    "static_shapes": (
-        the_last_batch_is_kept,
-        {"TF-STATIC-ROWS", "TF-STATIC-SPEC", "TF-STATIC-TRACES"},
-    ),
-    "tfrecord": (images_are_read_as_another_type, {"TF-RECORD-IMAGES"}),
+def views_lose_their_order(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Take the numbers of a view as they lie in memory."""
+    patch.setattr(
+        module, "to_tensor", lambda array: tf.constant(array.ravel("K").reshape(array.shape))
+    )
+
+
+def small_numbers_become_zero(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Flush bfloat16 numbers to zero that have no leading one, as some hardware does."""
+
+    def flushed(tensor: tf.Tensor) -> Any:
+        array = tensor.numpy()
+        if tensor.dtype != tf.bfloat16:
+            return array
+        array = array.copy()
+        array[abs(array.astype("float32")) < 2.0**-126] = 0
+        return array
+
+    patch.setattr(module, "to_array", flushed)
+
+
+def the_weights_are_not_saved(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Save the count of steps alone; an optimizer that is built has the weights with it."""
+    patch.setattr(
+        module, "saved_parts", lambda _, one: tf.train.Checkpoint(steps=one.iterations.value)
+    )
+
+
+def the_compiler_is_wrong(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Compile another layer than the one that runs eagerly."""
+    layer, compiled = module.layer, module.compiled
+
+    def wrong(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+        return layer(x, weight) + 1
+
+    patch.setattr(
+        module, "compiled", lambda function: compiled(wrong if function is layer else function)
+    )
+
+
+def a_device_is_missing(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """See all devices but the last."""
+    visible = module.visible
+    patch.setattr(module, "visible", lambda: visible()[:-1])
+
+
+def replicas_are_averaged(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Take the mean over the replicas for their sum."""
+    patch.setattr(module, "total", lambda strategy, shares: strategy.reduce("MEAN", shares, None))
+
+
+def each_epoch_has_its_own_order(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Shuffle as `shuffle` does unless it is told not to."""
+    patch.setattr(module, "shuffled", lambda rows: tf.data.Dataset.range(rows).shuffle(rows))
+
+
+def nothing_is_shuffled(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Mix with a buffer of one row."""
+    patch.setattr(module, "shuffled", lambda rows: tf.data.Dataset.range(rows).shuffle(1))
+
+
+def a_row_is_left_out(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Drop the last row of each epoch."""
+    shuffled = module.shuffled
+    patch.setattr(module, "shuffled", lambda rows: shuffled(rows).take(rows - 1))
+
+
+def the_batch_is_that_of_a_replica(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Batch by the rows of one replica, as an `input_fn` of an Estimator did."""
+    numbered = module.numbered
+    patch.setattr(module, "numbered", lambda count, _: numbered(count, module.PER_REPLICA))
+
+
+def a_name_is_found(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Find a TPU elsewhere without a name."""
+    patch.setattr(module, "nameless", lambda: "")
+
+
+def the_weights_are_bfloat16_too(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Choose the policy that keeps nothing in float32."""
+    by_policy = module.by_policy
+    patch.setattr(module, "by_policy", lambda pair: by_policy(pair, "bfloat16"))
+
+
+def two_builds_are_installed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Install a second one over the first."""
+    installed = module._versions.installed()
+    other = {name: next(iter(installed.values())) for name in module.BUILDS[:2]}
+    patch.setattr(module._versions, "installed", lambda: {**other, **installed})
+
+
+def another_version_is_imported(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Import a module that stands earlier on the path."""
+    patch.setattr(module, "imported", lambda: "2.15.1")
+
+
+def no_batch_is_ever_smaller(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Drop the remainder whatever was asked for."""
+    batches = module.batches
+    patch.setattr(module, "batches", lambda rows, **_: batches(rows))
+
+
+def labels_are_shifted(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Count the labels from one."""
+    parsed = module.parsed
+    patch.setattr(module, "parsed", lambda record: (parsed(record)[0], parsed(record)[1] + 1))
+
+
+SABOTAGE: dict[str, list[tuple[Break, set[str]]]] = {
+    "array_conversion": [
+        (float64_is_narrowed, {"TF-CONVERSION-BITS"}),
+        (views_lose_their_order, {"TF-CONVERSION-VIEW"}),
+        (small_numbers_become_zero, {"TF-CONVERSION-BFLOAT16"}),
+    ],
+    "checkpoint": [
+        (the_optimizer_is_not_saved, {"TF-CHECKPOINT-NEXT", "TF-CHECKPOINT-STEPS"}),
+        (the_weights_are_not_saved, {"TF-CHECKPOINT-NEXT", "TF-CHECKPOINT-SAME"}),
+    ],
+    "compiled_function": [
+        (nothing_is_compiled, {"TF-JIT-HLO", "TF-JIT-REFUSED"}),
+        (the_compiler_is_wrong, {"TF-JIT-EQUAL"}),
+    ],
+    "devices_visible": [
+        (the_last_device_answers_zeros, {"TF-DEVICES-ANSWER"}),
+        (a_device_is_missing, {"TF-DEVICES-COUNT"}),
+    ],
+    "every_device": [
+        (a_replica_forgets_its_number, {"TF-EVERY-SHARE"}),
+        (replicas_are_averaged, {"TF-EVERY-TOTAL"}),
+    ],
+    "exact_evaluation": [
+        (padding_counts, {"TF-EXACT-METRIC"}),
+    ],
+    "generator_stays": [
+        (files_hide_a_generator, {"TF-GENERATOR-OPERATIONS"}),
+    ],
+    "input_order": [
+        (rows_come_as_they_are_ready, {"TF-ORDER-PARALLEL"}),
+        (each_epoch_has_its_own_order, {"TF-ORDER-SHUFFLED"}),
+        (nothing_is_shuffled, {"TF-ORDER-MOVED"}),
+        (a_row_is_left_out, {"TF-ORDER-ONCE"}),
+    ],
+    "input_sharding": [
+        (every_replica_reads_all, {"TF-SHARDING-EVEN", "TF-SHARDING-ONCE", "TF-SHARDING-ORDER"}),
+        (
+            the_batch_is_that_of_a_replica,
+            {"TF-SHARDING-BATCHES", "TF-SHARDING-EVEN", "TF-SHARDING-ORDER"},
+        ),
+    ],
+    "local_resolver": [
+        (the_resolver_leads_elsewhere, {"TF-RESOLVER-ADDRESS", "TF-RESOLVER-HOSTS"}),
+        (a_name_is_found, {"TF-RESOLVER-NAMELESS"}),
+    ],
+    "matmul_precision": [
+        (float32_is_rounded_to_bfloat16, {"TF-PRECISION-EXACT", "TF-PRECISION-FLOAT32"}),
+        (the_weights_are_bfloat16_too, {"TF-PRECISION-STORED"}),
+    ],
+    "optimizer_step": [
+        (each_replica_averages_alone, {"TF-STEP-LOSS", "TF-STEP-WEIGHTS"}),
+    ],
+    "package": [
+        (another_build_is_installed, {"TF-PACKAGE-KERNELS"}),
+        (two_builds_are_installed, {"TF-PACKAGE-ONE"}),
+        (another_version_is_imported, {"TF-PACKAGE-VERSION"}),
+    ],
+    "static_shapes": [
+        (the_last_batch_is_kept, {"TF-STATIC-ROWS", "TF-STATIC-SPEC", "TF-STATIC-TRACES"}),
+        (no_batch_is_ever_smaller, {"TF-STATIC-DYNAMIC"}),
+    ],
+    "tfrecord": [
+        (images_are_read_as_another_type, {"TF-RECORD-IMAGES"}),
+        (labels_are_shifted, {"TF-RECORD-LABELS"}),
+    ],
 }
 """What breaks a check, and the codes of all that fails then: what it breaks, and nothing else."""
