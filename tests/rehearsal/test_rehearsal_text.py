@@ -330,6 +330,21 @@ def test_a_program_of_one_name_is_as_good_as_its_worst_answer() -> None:
     assert {"refused"} == found
 
 
+def test_collectives_that_are_not_listed_are_counted() -> None:
+    """Nobody takes the largest for all of them, and -v lists them all."""
+    kinds = [{"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""}
+             for size in range(20, 11, -1)]  # fmt: skip
+    one = made("step", "v5e-8", collectives=kinds)
+    texts, all_texts = (
+        [line for line in rehearsal_text.notes(one, verbose=verbose) if "between" in line]
+        for verbose in (False, True)
+    )
+
+    assert rehearsal_text.MOST_NOTES + 1 == len(texts)
+    assert texts[-1].startswith("between devices  6 more")
+    assert ["2 x all-reduce"] * 9 == [line[17:31] for line in all_texts]
+
+
 @settings(deadline=None)
 @given(st.text(max_size=60), st.integers(0, 2**50), st.integers(0, 2**50), st.floats(0, 1e5))
 def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, seconds: float) -> None:

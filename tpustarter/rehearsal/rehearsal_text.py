@@ -236,11 +236,7 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
     if largest and result["memory"]["temporaries"] > result["memory"]["arguments"] and not verbose:
         where = _origin(largest)
         lines.append(f"largest {size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}")
-    for collective in result["collectives"][:MOST_NOTES]:
-        where = _place(collective["source"]) or collective["op_name"]
-        lines.append(f"between devices  {collective['count']} x {collective['op']}, "
-                     f"{size(collective['bytes'])} a device"
-                     f"{', by ' * bool(where)}{where}")  # fmt: skip
+    lines += _collectives(result["collectives"], verbose=verbose)
     lines += _products(result["dots"], verbose=verbose)
     wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})
     if wide:
@@ -248,6 +244,20 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
     if verbose:
         lines.append(f"model   {model_estimate(result)}")
         lines += [cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]
+    return lines
+
+
+def _collectives(collectives: Sequence[dict[str, Any]], *, verbose: bool) -> list[str]:
+    """Return what travels between devices, most bytes first, and how often more does."""
+    shown = len(collectives) if verbose else MOST_NOTES
+    lines: list[str] = []
+    for collective in collectives[:shown]:
+        where = _place(collective["source"]) or collective["op_name"]
+        lines.append(f"between devices  {collective['count']} x {collective['op']}, "
+                     f"{size(collective['bytes'])} a device"
+                     f"{', by ' * bool(where)}{where}")  # fmt: skip
+    if more := sum(collective["count"] for collective in collectives[shown:]):
+        lines.append(f"between devices  {more} more, each smaller: -v lists them")
     return lines
 
 
