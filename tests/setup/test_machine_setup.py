@@ -474,3 +474,45 @@ def test_the_document_fits_its_schema(tmp_path: Path) -> None:
     jsonschema.validate(setup.fields(), json.loads(path.read_text()))
     assert [None, "700"] == [one["value"] for one in setup.fields()["values"]]
     assert os.path.isabs(str(setup.fields()["steps"][0]["file"]).replace("~", "/home"))  # noqa: PTH117
+
+
+def test_a_stopped_run_blocks_nothing_and_a_stopped_undo_is_not_done(tmp_path: Path) -> None:
+    """What it did not come to is left as it was, and the end says that it was interrupted."""
+    here = machine(tmp_path)
+    steps = [
+        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "after": after}
+        for name, after in {"one": [], "two": ["one"], "three": ["two"]}.items()
+    ]
+    lessons = declare(tmp_path, *steps)
+    setup = MachineSetup("tuning", machine=here, lessons=lessons)
+    for event in setup.run():
+        if isinstance(event, StepEnded):
+            setup.stop()
+
+    assert ["done", "todo", "todo"] == [step.state for step in setup.steps]
+    assert ExitCode.INCONCLUSIVE == setup.exit_code
+    again = run(MachineSetup("tuning", machine=here, lessons=lessons))
+    assert {"two": "done", "three": "done"} == again
+    undo = MachineSetup("tuning", machine=here, lessons=lessons)
+    for event in undo.undo():
+        if isinstance(event, StepEnded):
+            undo.stop()
+    assert ExitCode.INCONCLUSIVE == undo.exit_code
+    run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
+    assert not home_file(here, "one").exists()
+
+
+def test_without_root_runs_what_waits_for_no_step_of_root(tmp_path: Path) -> None:
+    """So nobody is offered a run of which nothing would come."""
+    steps = [
+        {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "after": after, "needs": needs}
+        for name, after, needs in (
+            ("root", [], ["root"]),
+            ("mine", [], []),
+            ("next", ["mine"], []),
+            ("waits", ["root"], []),
+        )
+    ]
+    setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=declare(tmp_path, *steps))
+
+    assert ["mine", "next"] == [step.id for step in setup.without_root()]

@@ -285,6 +285,8 @@ def _format_note(step: Step) -> Iterator[str]:
 def _explain_exit(plan: Setup, command: str) -> str:
     """Return which step did not end well, why, and what comes next, in one line."""
     unfinished = [step for step in plan.steps if step.state not in ("done", "undone", "manual")]
+    if not unfinished:
+        return f"stopped before all of it was taken back. Next: `{command} --yes --root`"
     step = next(
         (step for end in ("failed", "blocked") for step in unfinished if step.state == end),
         unfinished[0],
