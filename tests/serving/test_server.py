@@ -111,6 +111,24 @@ def test_without_the_token_nothing_is_answered() -> None:
     with_server(body)
 
 
+@pytest.mark.parametrize(
+    ("path", "cookie"), [("/?token=%ff", "a=b"), ("/", "tpustarter-{}=\xff\xfe")]
+)
+def test_bytes_that_are_no_text_are_a_wrong_token(path: str, cookie: str) -> None:
+    """Anybody on this machine can send them, and gets the same answer as for any other."""
+
+    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+        del client  # it sends no such bytes
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        lines = (f"GET {path} HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {cookie}", "", "")
+        writer.write("\r\n".join(lines).format(server.port).encode("latin-1"))
+
+        assert b"HTTP/1.1 403 Forbidden\r\n" == await reader.readline()
+        writer.close()
+
+    with_server(body)
+
+
 def test_another_name_for_this_machine_is_refused() -> None:
     """A page of a stranger can make its own name point here; the browser then says that name."""
 

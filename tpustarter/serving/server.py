@@ -175,7 +175,7 @@ def names_loopback(host: str) -> bool:
 
 
 def _is_same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode(), wanted.encode())
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), wanted.encode())
 
 
 def _refusal(why: str) -> web.Response:
