@@ -251,7 +251,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         names = self.query_one(Table).show_known()
         self.query_one("#tpu-names", Static).update(names)
         counts = Counter(str(result["status"]) for result in self._answers.results)
-        self.entitle("table", ", ".join(f"{n} {said}" for said, n in counts.items()))
+        words = rehearsal_text.WORDS
+        self.entitle("table", ", ".join(f"{n} {words[said]}" for said, n in counts.items()))
         if not self._failed:
             self.say(self._headline())
         self._show_details()
