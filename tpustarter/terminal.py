@@ -128,6 +128,32 @@ def _folded(line: str, columns: int) -> list[str]:
     return _filled(line, columns, "", " " * len(label[0] if label else ""))
 
 
+_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+"""What stands between two columns of a row."""
+
+
+def fit(row: str, stream: Any) -> list[str]:
+    """Return a row of a table in lines that fit into the terminal behind a stream.
+
+    It gives up room between its columns first, and then its last column, which goes on below it.
+    Where there is no terminal it stays as it is.
+    """
+    columns = _columns(stream)
+    if columns is None:
+        return [row]
+    while len(row) > columns:
+        widest = max(_GAP.finditer(row), key=lambda gap: len(gap[0]), default=None)
+        spare = min(len(row) - columns, len(widest[0]) - 2) if widest else 0
+        if not widest or not spare:
+            break
+        row = row[: widest.start()] + row[widest.start() + spare :]
+    *_, last = [None, *_GAP.finditer(row)]
+    if len(row) <= columns or last is None:
+        return [row]
+    indent = " " * (len(row) - len(row.lstrip()) + 4)
+    return [row[: last.start()], *_filled(row[last.end() :], columns, indent, indent)]
+
+
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")
 """A word of a shell, with its quotes."""
 

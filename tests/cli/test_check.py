@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from importlib import resources
 from pathlib import Path
@@ -370,10 +373,11 @@ def test_nothing_is_coloured_in_a_pipe_and_nothing_moves_the_cursor() -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def on_a_terminal(*arguments: str, env: dict[str, str]) -> str:
+def on_a_terminal(*arguments: str, env: dict[str, str], columns: int = 80) -> str:
     """Run the command line on a pseudo-terminal and return what it wrote there."""
     words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", *arguments]
     main, secondary = pty.openpty()
+    fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         words, stdin=secondary, stdout=secondary, stderr=secondary, env={**os.environ, **env}
     )
@@ -411,6 +415,15 @@ def test_a_terminal_without_a_cursor_is_told_why_there_is_no_tutor() -> None:
     assert told.startswith("The tutor does not open, because TERM says")
     assert "This machine" in told
     assert "The tutor does not open" not in tpustarter(env={"TERM": "dumb"}).stdout
+
+
+@pytest.mark.parametrize("command", [(), ("learn",)])
+def test_no_word_is_broken_on_a_narrow_terminal(command: tuple[str, ...]) -> None:
+    """Rows give up room between their columns, and go on below where that is not enough."""
+    told = on_a_terminal(*command, env={"TERM": "dumb"}, columns=48).splitlines()
+
+    assert any(line.startswith("  ") for line in told)
+    assert [] == [line for line in told if len(line) > 48]
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in sorted(COMMANDS))])

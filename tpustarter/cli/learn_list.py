@@ -9,7 +9,7 @@ import click
 
 from tpustarter import content
 from tpustarter.cli import onward
-from tpustarter.cli.saying import say
+from tpustarter.cli.saying import say, say_rows
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning.paths import LessonPath, read_paths
@@ -36,13 +36,11 @@ def show(lessons: list[Lesson], *, every: bool = False) -> None:
     paths = read_paths()
     path = onward.path_here(paths)
     standing = shelf.standing(path) if path else None
-    for line in shelf.path_lines(standing, every=every) if standing else ():
-        click.echo(line)
+    say_rows(shelf.path_lines(standing, every=every) if standing else ())
     others = [lesson for lesson in lessons if not path or lesson.id not in path.lessons]
     if every or not standing:
-        for line in shelf.by_track(others, "Not on your path: " if standing else ""):
-            click.echo(line)
-        say(shelf.other_paths([other for other in paths if other is not path]))
+        say_rows(shelf.by_track(others, "Not on your path: " if standing else ""))
+        say_rows(shelf.other_paths([other for other in paths if other is not path]))
     say(shelf.end(standing, 0 if every else len(others)))
 
 
@@ -61,16 +59,15 @@ def show_path(chosen: str = "") -> None:
         raise Problem("there are no paths here", hint="install tpustarter again")
     click.echo(visible(f"{path.title}. {path.who}"))
     standing = shelf.standing(path)
-    for line in list(shelf.path_lines(standing, every=True))[1:]:
-        click.echo(line)
+    say_rows(list(shelf.path_lines(standing, every=True))[1:])
     say(shelf.end(standing, 0))
 
 
 def show_track(lessons: list[Lesson], track: str) -> None:
     """Print the lessons of one track."""
     shelf = _Shelf(lessons)
-    for line in list(shelf.by_track([one for one in lessons if _track(one) == track], ""))[:-1]:
-        click.echo(line)
+    rows = shelf.by_track([one for one in lessons if _track(one) == track], "")
+    say_rows(list(rows)[:-1])
 
 
 def describe(lessons: list[Lesson]) -> None:

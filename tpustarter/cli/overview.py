@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tpustarter.checking import interpreters, plan, words
+from tpustarter.cli.saying import say_rows
 from tpustarter.invocation import command
 from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
@@ -42,24 +43,28 @@ def overview() -> None:
         frameworks = ", ".join(chosen.frameworks) or "no framework yet"
         instead = f"{words.no_tpu(plan.host_of(run_plan))}; checks run on "
         on_tpu = run_plan.platform == "tpu"
-        click.echo(f"  Devices  {'' if on_tpu else instead}{run_plan.where}")
+        _say("Devices", f"{'' if on_tpu else instead}{run_plan.where}")
         path = interpreters.shown(chosen.path, os.environ, Path.cwd())
-        click.echo(f"  Python   {path} ({chosen.why}): {frameworks}")
+        _say("Python", f"{path} ({chosen.why}): {frameworks}")
         for interpreter in others:
             path = interpreters.shown(interpreter.path, os.environ, Path.cwd())
-            click.echo(f"  also     {path}: {', '.join(interpreter.frameworks)}")
+            _say("also", f"{path}: {', '.join(interpreter.frameworks)}")
         if run_plan.blocked:
-            click.echo(f"  Note     {run_plan.blocked.what}")
+            _say("Note", run_plan.blocked.what)
     except Problem as problem:
-        click.echo(f"  Python   {problem.what}")
+        _say("Python", problem.what)
     path, following = _course()
     if path:
-        click.echo(f"\nYour path\n  {path}")
+        click.echo("\nYour path\n" + "\n".join(wrap(path, "  ")))
     click.echo("\nNext")
     rows = [*following, *_NEXT]
     width = max(len(typed) for typed, _ in rows)
-    for typed, does in rows:
-        click.echo(f"  {command()} {typed:<{width}}  {does}")
+    say_rows(f"  {command()} {typed:<{width}}  {does}" for typed, does in rows)
+
+
+def _say(label: str, text: str) -> None:
+    """Print what is known of this machine, with its label."""
+    click.echo("\n".join(wrap(text, f"  {label:<8} ", " " * 11)))
 
 
 def _course() -> tuple[str, list[tuple[str, str]]]:

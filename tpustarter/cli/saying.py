@@ -11,7 +11,7 @@ from itertools import groupby
 import click
 
 from tpustarter.invocation import as_typed
-from tpustarter.terminal import coded, fold, shows_bold
+from tpustarter.terminal import coded, fit, fold, shows_bold
 
 _LESS = "-RX -PsSpace reads on, / searches, q ends$"
 """What `less` is told where the user has told it nothing; -X leaves on the screen what was read."""
@@ -22,6 +22,12 @@ def say(lines: str | Iterable[str]) -> None:
     """Print a text of ours, whole, because code may go on from one of its lines to the next."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
     click.echo(coded(fold(as_typed(text), sys.stdout)))
+
+
+def say_rows(rows: Iterable[str]) -> None:
+    """Print the rows of a table of ours."""
+    for row in rows:
+        click.echo("\n".join(fit(row, sys.stdout)))
 
 
 def page(lines: Iterable[str]) -> None:
