@@ -50,7 +50,7 @@ def test_the_recommendation_has_reasons_sources_dates_and_what_to_do() -> None:
     assert (0, "") == (done.returncode, done.stderr)
     assert "Take TorchTPU (torch_tpu)." == lines[0]
     for wanted in ("Why", "What to know", "Install it", "  tpustarter setup torchtpu",
-                   "Begin with", "  It is on the path `I come from PyTorch or CUDA`.",
+                   "Begin with", '  Both are on the path "I come from PyTorch or CUDA".',
                    "  tpustarter learn --which --from pytorch --need train --have v5e-v6e",
                    ):  # fmt: skip
         assert wanted in lines

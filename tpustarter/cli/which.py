@@ -128,10 +128,13 @@ def _describe(
     for command in advice.library.install:
         yield f"  {command}"
     yield f"\n{paint('Begin with', 'heading')}"
-    for lesson in dict.fromkeys((advice.start.lesson, READ_ON)):
+    names = dict.fromkeys((advice.start.lesson, READ_ON))
+    for lesson in names:
         yield from wrap(visible(titles.get(lesson, "")), f"  tpustarter learn {lesson}  ", "      ")
     if path:
-        yield from wrap(visible(f"It is on the path `{path.title}`."), "  ")
+        both = len(names) > 1 and READ_ON in path.lessons
+        what = "Both are" if both else "The first one is" if len(names) > 1 else "It is"
+        yield from wrap(visible(f'{what} on the path "{path.title}".'), "  ")
     options = " ".join(f"--{name} {answer}" for name, answer in advice.answers.items())
     yield f"\n{paint('The same without questions', 'heading')}"
     yield f"  tpustarter learn --which {options}"
