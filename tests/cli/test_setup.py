@@ -81,6 +81,22 @@ def test_the_plan_is_shown_and_nothing_is_run(machine: host.Machine) -> None:
     assert not Path(machine.env["HOME"], "tpu").exists()
 
 
+def test_a_part_of_a_set_up_of_the_machine_says_how_to_see_the_rest(machine: host.Machine) -> None:
+    """No line of the plan is too wide but what is copied: commands, and the lines of a file."""
+    whole = setup(machine, "editor").stdout.splitlines()
+    part = setup(machine, "editor", "--only", "tmux-lines").stdout
+
+    assert [] == [
+        line for line in whole if len(line) > 80 and "$ " not in line and "| " not in line
+    ]
+    assert "todo    tmux-lines   Keep more output in tmux, and scroll through it with the\n" in part
+    assert part.endswith(" --only tmux-lines --yes\n")
+
+    done = setup(machine, "editor", "--only", "tmux-lines", "--yes").stdout
+
+    assert "What you asked for is done.\nTo see the other steps: tpustarter setup editor\n" in done
+
+
 def test_yes_runs_it_with_live_output_and_says_what_comes_next(machine: host.Machine) -> None:
     """Each step and its output is told; the environment is ready."""
     done = setup(machine, "jax", "--yes")

@@ -174,13 +174,21 @@ def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
     elif blocked and not any(step.state == "done" for step in plan.steps):
         yield f"Nothing of it can be done on this machine; `{blocked[0].id}` says why."
     else:
+        what = "What you asked for is" if plan.only else "Everything that can be done here is"
         cannot = f"; {len(blocked)} cannot" * bool(blocked)
-        yield f"Everything that can be done here is done{cannot}."
+        yield f"{what} done{cannot}."
+        yield from _others(plan)
+
+
+def _others(plan: MachineSetup) -> Iterator[str]:
+    """Yield how to see the steps that were not asked for, where there are any."""
+    if plan.only:
+        yield f"To see the other steps: tpustarter setup {plan.profile.name}"
 
 
 def _describe_step(step: Step, plan: Setup) -> Iterator[str]:
     """Yield one step of the plan; of what is done, how one can tell."""
-    yield _format_row(step, visible(step.title), plan)
+    yield from _format_row(step, visible(step.title), plan)
     yield from _format_note(step)
     if step.state == "done":
         return
@@ -232,8 +240,10 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         return
     if isinstance(plan, MachineSetup):
         yours = [step for step in plan.steps if step.state == "manual" and not undo]
-        done = "Everything is done" + " on this machine. The rest is for you to do" * bool(yours)
+        done = "What you asked for is done" if plan.only else "Everything is done"
+        done += " on this machine. The rest is for you to do" * bool(yours)
         yield f"\n{'It is as it was before' if undo else done}."
+        yield from _others(plan)
         for step in yours:
             yield "\n" + "\n".join(_describe_step(step, plan))
         return
@@ -251,7 +261,7 @@ def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
     if isinstance(event, StepOutput):
         yield from wrap(visible(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
-        yield _format_row(event.step, visible(event.step.title), plan)
+        yield from _format_row(event.step, visible(event.step.title), plan)
         yield from _describe_command(event.step, plan)
     else:
         yield from _describe_end(event, plan)
@@ -260,17 +270,21 @@ def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
 def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
     """Yield how a step ended; a failed one ends with its log, its last lines stand above."""
     step = event.step
-    yield _format_row(step, f"{event.seconds:.1f} s" if event.seconds >= 0.05 else "", plan)
+    seconds = f"{event.seconds:.1f} s" if event.seconds >= 0.05 else ""
+    yield from _format_row(step, seconds, plan)
     yield from _format_note(step)
     if step.state == "failed":
         yield f"{_INDENT}log  {visible(plan.short(event.log))}"
         yield f"{_INDENT}why  {explaining([event.log])}"
 
 
-def _format_row(step: Step, text: str, plan: Setup) -> str:
-    status = paint_for(_COLOURS)(f"{_WORDS.get(step.state, step.state):<8}", step.state)
-    width = max(12, *(len(one.id) for one in plan.steps))
-    return f"{status}{step.id:<{width}} {text}".rstrip()
+def _format_row(step: Step, text: str, plan: Setup) -> Iterator[str]:
+    status = f"{_WORDS.get(step.state, step.state):<8}"
+    name = f"{step.id:<{max(12, *(len(one.id) for one in plan.steps))}} "
+    indent = " " * len(status + name)
+    first, *others = wrap(text, indent) or [indent]
+    yield f"{paint_for(_COLOURS)(status, step.state)}{name}{first[len(indent) :]}".rstrip()
+    yield from others
 
 
 def _format_note(step: Step) -> Iterator[str]:

@@ -58,7 +58,8 @@ class MachineSetup(Setup):
         """Why sudo did not run a command."""
         self._is_undo = False
         self._told = dict(told or {})
-        self._only = tuple(only)
+        self.only = tuple(only)
+        """Steps that were asked for; empty for all."""
         self._changes = Changes(profile)
         machine = machine or host.Machine()
         home = str(home_of(machine))  # under sudo, of the one who called it
@@ -257,7 +258,7 @@ class MachineSetup(Setup):
 
     def _make_steps(self) -> list[Step]:
         self._declared = MachineSteps(
-            self.lesson, self.profile.name, self._machine, told=self._told, only=self._only
+            self.lesson, self.profile.name, self._machine, told=self._told, only=self.only
         )
         return self._declared.steps
 
