@@ -34,7 +34,7 @@ CORNERS = 6
 """Columns that a frame takes of the line with its title."""
 FRAMED_HEIGHT = 20
 """Lines from which areas have titles, as in `app.VERTICAL_BREAKPOINTS`."""
-BESIDE = 140
+BESIDE = 116
 """Columns from which machine and last check stand beside the path."""
 SETTLE_S = 0.05
 """After a change of the window: while it is pulled larger, each step would paint it all again."""
@@ -93,7 +93,7 @@ names the keys that you need most there, and `?` lists all of them.
         machine.border_title, check.border_title = "This machine", "Last check"
         lesson.display = False
         yield Horizontal(
-            AwaitedRows(id="home"), VerticalScroll(lesson, machine, check, id="side"), id="beside"
+            AwaitedRows(id="home"), VerticalScroll(machine, check, lesson, id="side"), id="beside"
         )
 
     def on_mount(self) -> None:
