@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.checks.jax_sabotage_functions import change, device_five_is_one_ulp_off, moved
-from tests.checks.test_jax_arithmetic import _asked, failed  # noqa: F401  the fixture works by being here
+from tests.checks.test_jax_arithmetic import failed
 from tests.support.jax_checks import check, findings
 from tpustarter.machine import generations, tpus
 from tpustarter.probe.finding import Finding

@@ -12,12 +12,9 @@ import pytest
 
 from tests.checks import jax_sabotage_arithmetic as sabotage
 from tests.checks import mxu
-from tests.checks.test_jax_arithmetic import (  # noqa: F401  the fixture works by being here
+from tests.checks.test_jax_arithmetic import (
     TPU,
-    Product,
-    _asked,
     failed,
-    in_passes,
     verdicts,
 )
 from tests.support.jax_checks import check, findings
