@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.places import TESTS
 from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import own_code, rehearsal_text
+from tpustarter.rehearsal import model_estimate, own_code, rehearsal_text
 from tpustarter.rehearsal.own_code import Function
 from tpustarter.terminal import WIDTH
 
@@ -284,7 +284,7 @@ def test_the_model_s_figure_stands_beside_the_documented_peak(row: tuple[Any, ..
                dots=[product(*types.split())] if types else [])  # fmt: skip
     told = f"estimates {ms} ms for a run, not measured on a TPU; that would be {rate}"
 
-    assert told == rehearsal_text.model_estimate(one)
+    assert told == model_estimate.text(one)
     assert [f"model   {told}"] == [
         note for note in rehearsal_text.notes(one, verbose=True) if note.startswith("model ")
     ]
@@ -295,9 +295,9 @@ def test_without_a_figure_of_its_own_the_estimate_stands_alone() -> None:
     one = made("step", "v5e-8", compiler_model_seconds=1e-3, bytes_accessed=None, flops=None,
                dots=[product("u8", "u8")])  # fmt: skip
 
-    assert "estimates 1 ms for a run, not measured on a TPU" == rehearsal_text.model_estimate(one)
+    assert "estimates 1 ms for a run, not measured on a TPU" == model_estimate.text(one)
     why = "gives no estimate, because it counts the body of a loop once"
-    assert why == rehearsal_text.model_estimate(made("s", "v5e-8"))
+    assert why == model_estimate.text(made("s", "v5e-8"))
 
 
 @pytest.mark.parametrize("verbose", [False, True])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tpustarter.machine.tpus import parse_type
-from tpustarter.rehearsal import memory_bar, script_text
+from tpustarter.rehearsal import memory_bar, model_estimate, script_text
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.terminal import WIDTH, Paint, cut, unpainted, visible, wrap
 
@@ -29,14 +28,6 @@ _INDENT = " " * 6
 _ADVICE = {
     "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard over more devices",
 }
-_PEAKS = {
-    "f32": "bf16_tflops",
-    "bf16": "bf16_tflops",
-    "f8": "fp8_tflops",
-    "s8": "int8_tops",
-    "s4": "int4_tops",
-}
-"""Which figure of `tpus.Generation` is the peak of products of a type, as HLO writes it."""
 _PASSES = {
     "default": "one bfloat16 pass",
     "high": "three passes",
@@ -242,7 +233,7 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
     if wide:
         lines.append(f"slow    {' and '.join(wide)}: no TPU has it, so each operation becomes many")
     if verbose:
-        lines.append(f"model   {model_estimate(result)}")
+        lines.append(f"model   {model_estimate.text(result)}")
         lines += [cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]
     return lines
 
@@ -259,42 +250,6 @@ def _collectives(collectives: Sequence[dict[str, Any]], *, verbose: bool) -> lis
     if more := sum(collective["count"] for collective in collectives[shown:]):
         lines.append(f"between devices  {more} more, each smaller: -v lists them")
     return lines
-
-
-def model_estimate(result: dict[str, Any]) -> str:
-    """Return what the compiler's model says of a run, as a sentence that begins with "model".
-
-    Nothing in it may read like the time or the rate of a TPU that was there.
-    """
-    seconds = result["compiler_model_seconds"]
-    if not seconds:
-        return f"gives no estimate, because {result['compiler_model_reason']}"
-    text = f"estimates {seconds * 1e3:.3g} ms for a run, not measured on a TPU"
-    rates = list(_model_rates(result, seconds))
-    return f"{text}; that would be {max(rates)[1]}" if rates else text
-
-
-def _model_rates(result: dict[str, Any], seconds: float) -> Iterator[tuple[float, str]]:
-    """Yield what an estimate makes of products and of memory: its part of the peak, and as text."""
-    generation = parse_type(result["tpu"]).generation
-    kinds = {name for dot in result["dots"] for name in (dot["left"], dot["right"])}
-    rates = [("GB/s", 1e9, result["bytes_accessed"], "hbm_gb_per_s")]
-    if kinds:
-        kind = kinds.pop() if len(kinds) == 1 else "several"
-        field = _PEAKS.get("f8" if kind.startswith("f8") else kind, "")
-        rates.append(
-            ("TOP/s" if field.endswith("tops") else "TFLOP/s", 1e12, result["flops"], field)
-        )
-    for unit, scale, work, field in rates:
-        figure = getattr(generation, field, None)
-        peak = figure or generation.bf16_tflops
-        if not (work and peak and generation.devices_per_chip):
-            continue
-        figures = sorted({peak.value, *(value for value, _ in peak.others)})
-        peaks = [value / generation.devices_per_chip for value in figures]
-        rate = work / seconds / scale
-        documented = f"documented peak {' or '.join(f'{value:.4g}' for value in peaks)}"
-        yield rate / peaks[0], f"{rate:.4g} {unit} ({documented if figure else 'no peak is known'})"
 
 
 def _memory(result: dict[str, Any]) -> str:

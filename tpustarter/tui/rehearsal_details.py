@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.content import Content
 
-from tpustarter.rehearsal import memory_bar, rehearsal_text
+from tpustarter.rehearsal import memory_bar, model_estimate, rehearsal_text
 from tpustarter.rehearsal.own_code import Function
 from tpustarter.rehearsal.rehearsal_text import size
 from tpustarter.rehearsal.script_text import STORM, STORM_LESSON
@@ -43,7 +43,7 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
     if result["status"] == "compiles":
         notes = [note for note in rehearsal_text.notes(result) if not note.startswith("largest ")]
         yield from map(_labelled, notes)
-        yield Hanging(_dim_label("model"), prose(rehearsal_text.model_estimate(result)))
+        yield Hanging(_dim_label("model"), prose(model_estimate.text(result)))
     if result["status"] in ("compiles", "does-not-fit"):
         yield from _memory(result)
     if result["status"] != "compiles":

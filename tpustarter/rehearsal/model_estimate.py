@@ -1,0 +1,53 @@
+"""What the compiler's own model says of a run, so that nobody takes it for a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tpustarter.machine.tpus import parse_type
+
+_PEAKS = {
+    "f32": "bf16_tflops",
+    "bf16": "bf16_tflops",
+    "f8": "fp8_tflops",
+    "s8": "int8_tops",
+    "s4": "int4_tops",
+}
+"""Which figure of `tpus.Generation` is the peak of products of a type, as HLO writes it."""
+
+
+def text(result: dict[str, Any]) -> str:
+    """Return what the compiler's model says of a run, as a sentence that begins with "model".
+
+    Nothing in it may read like the time or the rate of a TPU that was there.
+    """
+    seconds = result["compiler_model_seconds"]
+    if not seconds:
+        return f"gives no estimate, because {result['compiler_model_reason']}"
+    estimate = f"estimates {seconds * 1e3:.3g} ms for a run, not measured on a TPU"
+    rates = list(_model_rates(result, seconds))
+    return f"{estimate}; that would be {max(rates)[1]}" if rates else estimate
+
+
+def _model_rates(result: dict[str, Any], seconds: float) -> Iterator[tuple[float, str]]:
+    """Yield what an estimate makes of products and of memory: its part of the peak, and as text."""
+    generation = parse_type(result["tpu"]).generation
+    kinds = {name for dot in result["dots"] for name in (dot["left"], dot["right"])}
+    rates = [("GB/s", 1e9, result["bytes_accessed"], "hbm_gb_per_s")]
+    if kinds:
+        kind = kinds.pop() if len(kinds) == 1 else "several"
+        field = _PEAKS.get("f8" if kind.startswith("f8") else kind, "")
+        rates.append(
+            ("TOP/s" if field.endswith("tops") else "TFLOP/s", 1e12, result["flops"], field)
+        )
+    for unit, scale, work, field in rates:
+        figure = getattr(generation, field, None)
+        peak = figure or generation.bf16_tflops
+        if not (work and peak and generation.devices_per_chip):
+            continue
+        figures = sorted({peak.value, *(value for value, _ in peak.others)})
+        peaks = [value / generation.devices_per_chip for value in figures]
+        rate = work / seconds / scale
+        documented = f"documented peak {' or '.join(f'{value:.4g}' for value in peaks)}"
+        yield rate / peaks[0], f"{rate:.4g} {unit} ({documented if figure else 'no peak is known'})"
