@@ -20,7 +20,7 @@ from tpustarter import locations, short_ids
 from tpustarter.content import Lesson
 from tpustarter.learning import code_files, progress
 from tpustarter.learning.block_results import BlockResult
-from tpustarter.learning.blocks import Block
+from tpustarter.learning.blocks import TIMEOUT_S, Block
 from tpustarter.learning.output import Output
 from tpustarter.problem import Problem
 
@@ -29,8 +29,6 @@ LEARNED = "Learned: "
 MARK = "# Judged below: leave this part as it is."
 """Stands between what the learner changes and what judges it."""
 _QUOTES = '"""'
-TIMEOUT_S = 60.0
-"""Seconds an answer may take, the start of JAX included."""
 _TRACEBACK = re.compile(r'^(?:Traceback \(most recent call last\):| {2}File ")', re.MULTILINE)
 """Begins what Python says of an error; one of syntax begins with its file."""
 LOOK_S = 0.3
