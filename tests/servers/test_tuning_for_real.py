@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import sandbox
 from tpustarter.machine import machine
 from tpustarter.setup.settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
 
@@ -123,6 +124,48 @@ def test_the_file_for_the_start_of_the_machine_is_obeyed(tmp_path: Path) -> None
     subprocess.run(["systemd-tmpfiles", "--create", str(file)], check=True, timeout=60)
 
     assert Path(HUGE_PAGES).read_text().startswith("[always]")
+
+
+BOOT = """\
+mount --make-rprivate /
+mount -t proc proc /proc
+mount -t tmpfs run /run
+umount -R /sys/fs/cgroup
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mount -t tmpfs tmp /tmp
+exec env -i container=lxc PATH="$PATH" /usr/lib/systemd/systemd --system \\
+  --unit=systemd-tmpfiles-setup.service
+"""
+"""A start of the machine, as far as this is concerned: systemd, and its unit that reads files."""
+RESTART = f"""\
+echo madvise >{HUGE_PAGES}
+rm -f /started
+unshare --pid --fork --kill-child --mount --uts --ipc --cgroup sh /etc/boot.sh &
+system=$!
+until [ -e /started ] && ! pgrep -x systemd-tmpfile; do sleep 0.1; done
+kill -KILL $system
+cat {HUGE_PAGES}
+"""
+"""The kernel has forgotten its setting, and systemd is its first process."""
+
+
+@pytest.mark.skipif(
+    bool(sandbox.missing()) or not Path("/usr/lib/systemd/systemd").exists(),
+    reason="This starts systemd as the first process of a copy of this machine, which takes root, "
+    "overlayfs and Debian's package systemd.",
+)
+def test_huge_pages_are_on_again_after_a_restart_and_no_longer_after_undo(tmp_path: Path) -> None:
+    """By systemd itself, as it starts; nobody runs anything of ours for that."""
+    setup = f"TPUSTARTER_HOME=/state {sys.executable} -m tpustarter setup tuning --yes --root"
+    with sandbox.sandbox(tmp_path / "copy") as copy:
+        copy.run(f"cat >/etc/boot.sh <<'END'\n{BOOT}END")
+        copy.run("echo 'f /started' >/etc/tmpfiles.d/zz-started.conf")
+        done = copy.run(f"{setup} --only huge-pages --only after-restart")
+        assert 0 == done.returncode, done.stdout
+        assert copy.run(RESTART).stdout.startswith("[always]")
+
+        assert 0 == copy.run(f"{setup} --undo").returncode
+        assert "[madvise]" in copy.run(RESTART).stdout
 
 
 @pytest.mark.skipif(
