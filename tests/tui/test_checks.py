@@ -44,6 +44,8 @@ def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
             seen = await press(pilot, "c")
             assert folded == rows_of(seen)
             assert "5 claims hold" in seen
+            has_names = size[1] > 34 and size[0] > 100  # where there is room for them
+            assert has_names == all(f"host.{name}" in seen for name in ("passes", *MANY))
             assert "host.fails" == pilot.app.screen.query_one(Rows).chosen
 
             seen = await press(pilot, "p")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.support.cloud_app import app_of, made, text_of
 from tests.support.fake_cloud import FakeCloud, Fault
-from tests.support.tutor import on_screen, press, run
+from tests.support.tutor import on_screen, press, run, settle
 from tpustarter.cloud import grants, ledger
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Notice
@@ -275,6 +276,14 @@ def test_a_wide_form_shows_the_slice_and_its_price(cloud: FakeCloud, tmp_path: P
             assert "4 hosts with 4 chips each, topology 4x4" in seen
             assert "worker 3  [□□□□]" in seen
             assert "19.20 USD an hour for its chips (16 x 1.2 USD" in seen
+            below = seen.partition("After you have asked")[2]
+            way = re.findall(r"│ +([A-Z_]{6,}) ", below)
+            assert ["ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE"] == way
+            await pilot.resize_terminal(80, 24)
+            await settle(pilot)
+            assert "After you have asked" not in on_screen(pilot.app)
+            await pilot.resize_terminal(160, 45)
+            await settle(pilot)
             seen = await press(pilot, *["backspace"] * 6, *"v4-8")
             assert "The price of v4-8 in us-central1-b is not known here" in seen
 

@@ -83,10 +83,10 @@ class Page(Screen[None]):
     @on(Rows.OptionHighlighted)
     def show_place(self, event: Rows.OptionHighlighted) -> None:
         """Say how far down the marked row is, in a list that does not fit."""
-        rows = event.option_list
-        ids = [option.id for option in rows.options if option.id]
-        place = f"{ids.index(event.option_id) + 1} of {len(ids)}" if event.option_id else ""
-        self.show_status(place if rows.max_scroll_y else "")
+        rows = event.option_list  # which may hold other rows by now
+        can_be_marked = [option.id is not None for option in rows.options]
+        above = sum(can_be_marked[: rows.highlighted or 0])
+        self.show_status(f"{above + 1} of {sum(can_be_marked)}" if rows.max_scroll_y else "")
 
     def show_status(self, text: str) -> None:
         """Say something at the right of the key line."""
