@@ -123,18 +123,6 @@ class LessonPage(VerticalScroll):
                  if self.region.overlaps(view.region) and not _is_folded(view)]  # fmt: skip
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
-    def last_to_run(self, view: BlockView, *, anew: bool) -> BlockView | None:
-        """Return the block that a key runs last: not one whose gap is still to be filled.
-
-        Args:
-            view: The block that the key acts on.
-            anew: Whether all above it run, too: these make what the gap is filled with.
-        """
-        if not view.has_gap:
-            return view
-        above = self.views[: self.views.index(view)] if anew else []
-        return next((other for other in above[::-1] if not other.block.is_try), None)
-
     def neighbour(self, step: int) -> BlockView | None:
         """Return the block after the marked one, or the one before it; None where none is."""
         views, marked = self.views, self.marked

@@ -214,11 +214,11 @@ class Reader(Page):
     def _run(self, *, anew: bool = False, goes_on: bool = False) -> None:
         if self._opened is None or self._player.turn:
             return
-        asked = (self._page.here if anew else None) or self._chosen()
-        if asked and asked.has_gap:
-            self.say(asked.gap_first)
-        view = asked and self._page.last_to_run(asked, anew=anew)
+        view = (self._page.here if anew else None) or self._chosen()
         if view is None:
+            return
+        if view.has_gap:  # once it is filled, what is missing above it runs, too
+            self.say(view.gap_first)
             return
         self._goes_on = goes_on
         # Later it would look as if the reader had scrolled away from what the block prints.
