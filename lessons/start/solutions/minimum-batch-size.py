@@ -17,6 +17,8 @@ Learned: A matmul is compute-bound once its arithmetic intensity reaches
 peak divided by bandwidth, and a small matrix never gets there.
 """
 
+import signal
+
 
 def minimum_batch(peak_tflops, memory_gb_per_s, size):
     """Return the smallest number of rows, or None."""
