@@ -52,10 +52,10 @@ LEFT = "ps -eo user,args | grep -e '[s]leep 123' -e '[a]pt-get' -e '[s]udo -n'"
 RUNNING = "ps -eo args | grep '[b]indfs'"
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Iterator[Guest]:
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     """Return a copy of this machine with sudo, and with alice, who may become root."""
-    with sandbox.sandbox(tmp_path / "copy") as running:
+    with sandbox.sandbox(tmp_path_factory.mktemp("sudo") / "copy") as running:
         done = running.run(PREPARE)
         if "resolving" in done.stdout or "Unable to locate package" in done.stdout:
             pytest.skip("This installs packages of Debian, whose server was not reached.")
@@ -88,7 +88,7 @@ def test_all_that_a_step_of_root_has_started_ends_with_its_run(
     put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
     lines = (
-        f"heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
+        f"rm -f said; heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
         "until grep -q 'it works' said; do sleep 0.1; done",
         "supervisor=$(pgrep -f '[s]upervise .* stays ')",
         LEFT,
@@ -106,12 +106,12 @@ def test_a_process_that_does_not_heed_is_named(copy: Guest) -> None:
     put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\ntrap '' HUP INT TERM\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
     lines = (
-        f"heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
+        f"rm -f said; heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
         "until grep -q 'it works' said; do sleep 0.1; done",
         "kill -INT $program; wait $program; code=$?; cat said; exit $code",
     )
     code, said = as_alice(copy, "\n".join(lines))
-    (pid,) = copy.run("pgrep apt-get").stdout.split()
+    (pid,) = copy.run("pgrep apt-get; pkill -KILL apt-get; pkill -KILL sleep").stdout.split()
 
     assert 3 == code
     assert f"stopped before it was done, and process {pid} still works; run this again" in said
