@@ -130,7 +130,7 @@ async def lessons() -> None:
         await open_lesson(pilot, "jax/how-fast")
         await take(pilot, "lesson-before")
         await pilot.press("r")
-        await pilot.pause(0.5)
+        await until(pilot, lambda: "RUN " in on_screen(pilot.app))  # type: ignore[arg-type]
         await take(pilot, "lesson-running")
         await settle(pilot)
         await take(pilot, "lesson")
