@@ -42,7 +42,7 @@ PROFILE is one of:
 You see the plan first, with the reason for every command and what it changes. A run skips the steps
 that are done, so after an interruption it continues where it stopped. From
 `{next(iter(MACHINE))}` on they change the machine: what needs administrator rights there is run
-with --root.
+only with --root.
 """
 
 
@@ -54,7 +54,9 @@ with --root.
 @click.argument("profile", default="jax")
 @click.option("--yes", is_flag=True, help="Run the plan. Without this option, it is only shown.")
 @click.option("--dry-run", is_flag=True, help="Only show the plan, even with --yes.")
-@click.option("--undo", is_flag=True, help="Show what would be removed; with --yes, remove it.")
+@click.option(
+    "--undo", is_flag=True, help="Show what would be removed or put back; with --yes, do it."
+)
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
