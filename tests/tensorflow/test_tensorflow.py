@@ -6,6 +6,7 @@ a TPU.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Iterator
 from typing import Any
@@ -98,14 +99,10 @@ def test_on_a_tpu_the_strategy_is_made_of_this_machines_chips(
         monkeypatch.setattr(
             owner, name, lambda *given, name=name, **named: calls.append((name, given, named))
         )
-    strategy.on_all_devices.cache_clear()
-    strategy.initialised.cache_clear()
-    try:
-        strategy.on_all_devices()
-        strategy.on_all_devices()
-    finally:
-        strategy.on_all_devices.cache_clear()
-        strategy.initialised.cache_clear()
+    for name in ("on_all_devices", "initialised"):  # this process keeps its own: two would clash
+        monkeypatch.setattr(strategy, name, functools.cache(getattr(strategy, name).__wrapped__))
+    strategy.on_all_devices()
+    strategy.on_all_devices()
 
     assert ("TPUClusterResolver", (), {"tpu": "local"}) == calls[0]
     assert ["TPUClusterResolver", "experimental_connect_to_cluster", "initialize_tpu_system",
