@@ -66,5 +66,5 @@ def test_the_log_of_tensorflow_stays_out_of_a_lesson_unless_the_user_wants_it(
         opened.close()
     printed = result.output.splitlines()
 
-    assert level == printed[-1]
+    assert level in printed  # a line of the log may come behind it
     assert (level == "0") == (len(printed) > 1)
