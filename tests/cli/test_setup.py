@@ -83,6 +83,7 @@ def test_the_plan_is_shown_and_nothing_is_run(machine: host.Machine) -> None:
 
 def test_a_part_of_a_set_up_of_the_machine_says_how_to_see_the_rest(machine: host.Machine) -> None:
     """No line of the plan is too wide but what is copied: commands, and the lines of a file."""
+    (machine.root / machine.env["HOME"].lstrip("/")).mkdir(parents=True)
     whole = setup(machine, "editor").stdout.splitlines()
     part = setup(machine, "editor", "--only", "tmux-lines").stdout
 

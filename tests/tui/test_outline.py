@@ -26,7 +26,8 @@ LESSON = "\n\n".join(
 def _outline(seen: str) -> list[str]:
     """Return the rows of the panel."""
     panel = [line.partition("│ ")[2] for line in seen.split("\n")]
-    return [" ".join(line.rstrip("│ ").split()) for line in panel if line.strip()]
+    rows = [" ".join(line.rstrip("│ ").split()) for line in panel]
+    return [row for row in rows if row]
 
 
 def test_it_says_which_section_is_read_and_what_is_left_of_each(tmp_path: Path) -> None:
