@@ -48,6 +48,10 @@ HELPER = """\
 # Stands in for mount.gcsfuse: a program that stays, and shows the folder /bucket.
 exec bindfs -o allow_other /bucket "$2"
 """
+START = (
+    f"rm -f said; heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!\n"
+    "until grep -q 'it works' said; do sleep 0.1; done"
+)
 LEFT = "ps -eo user,args | grep -e '[s]leep 123' -e '[a]pt-get' -e '[s]udo -n'"
 RUNNING = "ps -eo args | grep '[b]indfs'"
 
@@ -88,8 +92,7 @@ def test_all_that_a_step_of_root_has_started_ends_with_its_run(
     put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
     lines = (
-        f"rm -f said; heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
-        "until grep -q 'it works' said; do sleep 0.1; done",
+        START,
         "supervisor=$(pgrep -f '[s]upervise .* stays ')",
         LEFT,
         f"kill -{number} ${whom}; wait $program",
@@ -106,8 +109,7 @@ def test_a_process_that_does_not_heed_is_named(copy: Guest) -> None:
     put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\ntrap '' HUP INT TERM\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
     lines = (
-        f"rm -f said; heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!",
-        "until grep -q 'it works' said; do sleep 0.1; done",
+        START,
         "kill -INT $program; wait $program; code=$?; cat said; exit $code",
     )
     code, said = as_alice(copy, "\n".join(lines))

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 from tpustarter import checks, content
 from tpustarter.probe.finding import Finding
+
+Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
+Sabotage = Mapping[str, Sequence[tuple[Break, set[str]]]]
+"""By the name of a check: what breaks it, and the codes of what fails then, and nothing else."""
 
 FOLDER = Path(next(iter(checks.__path__)))
 DEVICES = 8
@@ -43,3 +50,17 @@ def failed_with_hints(results: list[dict[str, Any]]) -> bool:
     """Return whether something failed, and whoever reads that is told what to do."""
     failed = [finding for finding in results if finding["verdict"] == "fail"]
     return bool(failed) and all(finding["hint"] for finding in failed)
+
+
+def cases(sabotage: Sabotage) -> list[Any]:
+    """Return name, break and codes of each case, as parameters of a test."""
+    return [
+        pytest.param(name, breaks, codes, id=f"{name}-{breaks.__name__}")
+        for name, rows in sabotage.items()
+        for breaks, codes in rows
+    ]
+
+
+def failed_codes(results: list[dict[str, Any]]) -> set[str]:
+    """Return the codes of what failed."""
+    return {finding["code"] for finding in results if finding["verdict"] == "fail"}

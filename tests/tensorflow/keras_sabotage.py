@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 
-Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
+from tests.support.judging import Sabotage
 
 
 def numpy_computes(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
@@ -86,7 +85,7 @@ def nothing_is_rounded(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     patch.setattr(module, "policy", lambda: "float32")
 
 
-SABOTAGE: dict[str, list[tuple[Break, set[str]]]] = {
+SABOTAGE: Sabotage = {
     "backend": [
         (numpy_computes, {"KERAS-BACKEND-ARRAY", "KERAS-BACKEND-NAME"}),
         (a_sum_is_wrong, {"KERAS-BACKEND-SUM"}),

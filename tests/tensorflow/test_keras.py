@@ -16,7 +16,7 @@ if os.environ.get("KERAS_BACKEND") != "jax":
 pytest.importorskip("keras", reason="This Python has no Keras with JAX; the lane's has.")
 
 from tests.support import judging
-from tests.tensorflow.keras_sabotage import SABOTAGE, Break
+from tests.tensorflow.keras_sabotage import SABOTAGE
 from tpustarter.probe import adapters
 from tpustarter.probe.target import Target, set_target, target
 
@@ -53,16 +53,9 @@ def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     assert before == adapters.configuration("keras")
 
 
-@pytest.mark.parametrize(
-    ("name", "breaks", "codes"),
-    [
-        pytest.param(name, breaks, codes, id=f"{name}-{breaks.__name__}")
-        for name, rows in SABOTAGE.items()
-        for breaks, codes in rows
-    ],
-)
+@pytest.mark.parametrize(("name", "breaks", "codes"), judging.cases(SABOTAGE))
 def test_a_check_fails_under_its_sabotage(
-    name: str, breaks: Break, codes: set[str], monkeypatch: pytest.MonkeyPatch
+    name: str, breaks: judging.Break, codes: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim can be seen to be false, and nothing else seems to be."""
     module = judging.module_of("keras", name)
@@ -70,7 +63,7 @@ def test_a_check_fails_under_its_sabotage(
     results = judging.findings(module)
 
     assert judging.failed_with_hints(results), results
-    assert codes == {one["code"] for one in results if one["verdict"] == "fail"}
+    assert codes == judging.failed_codes(results)
 
 
 def test_the_probe_says_that_it_ran_on_virtual_devices() -> None:

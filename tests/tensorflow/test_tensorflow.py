@@ -16,7 +16,7 @@ import pytest
 tf = pytest.importorskip("tensorflow", reason="This Python has no TensorFlow; the lane's has.")
 
 from tests.support import judging  # noqa: E402  nothing of it without TensorFlow
-from tests.tensorflow.tf_sabotage import SABOTAGE, Break  # noqa: E402
+from tests.tensorflow.tf_sabotage import SABOTAGE  # noqa: E402
 from tpustarter.probe import adapters  # noqa: E402
 from tpustarter.probe.target import Target, set_target, target  # noqa: E402
 
@@ -51,16 +51,9 @@ def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     assert before == {key: value for key, value in after.items() if key in before}
 
 
-@pytest.mark.parametrize(
-    ("name", "breaks", "codes"),
-    [
-        pytest.param(name, breaks, codes, id=f"{name}-{breaks.__name__}")
-        for name, rows in SABOTAGE.items()
-        for breaks, codes in rows
-    ],
-)
+@pytest.mark.parametrize(("name", "breaks", "codes"), judging.cases(SABOTAGE))
 def test_a_check_fails_under_its_sabotage(
-    name: str, breaks: Break, codes: set[str], monkeypatch: pytest.MonkeyPatch
+    name: str, breaks: judging.Break, codes: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim can be seen to be false, and nothing else seems to be."""
     module = judging.module_of("tensorflow", name)
@@ -68,7 +61,7 @@ def test_a_check_fails_under_its_sabotage(
     results = judging.findings(module)
 
     assert judging.failed_with_hints(results), results
-    assert codes == {one["code"] for one in results if one["verdict"] == "fail"}
+    assert codes == judging.failed_codes(results)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
 import tensorflow as tf
 
-Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
+from tests.support.judging import Sabotage
 
 
 def another_build_is_installed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
@@ -235,7 +234,7 @@ def labels_are_shifted(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     patch.setattr(module, "parsed", lambda record: (parsed(record)[0], parsed(record)[1] + 1))
 
 
-SABOTAGE: dict[str, list[tuple[Break, set[str]]]] = {
+SABOTAGE: Sabotage = {
     "array_conversion": [
         (float64_is_narrowed, {"TF-CONVERSION-BITS"}),
         (views_lose_their_order, {"TF-CONVERSION-VIEW"}),
