@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import tpustarter
 from tests.support import sandbox
 from tests.support.guest import Guest
 
@@ -19,14 +21,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 SETUP = f"{shlex.join([sys.executable, '-m', 'tpustarter'])} setup"
-PREPARE = """\
+NEEDED = (sys.executable, os.path.realpath(sys.executable), tpustarter.__file__)
+FOLDERS = sorted({str(folder) for name in NEEDED for folder in Path(name).parents})
+PREPARE = f"""\
 set -e
 apt-get update
 apt-get install -y --no-install-recommends sudo bindfs
 useradd --create-home alice
 echo 'alice ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/alice
 chmod 440 /etc/sudoers.d/alice
-chmod a+x /root
+chmod a+x {shlex.join(FOLDERS)}
 mkdir -m 777 /bucket
 """
 WORKING = """\
@@ -50,7 +54,7 @@ exec bindfs -o allow_other /bucket "$2"
 """
 START = (
     f"rm -f said; heeding {SETUP} editor --only mosh --yes --root >said 2>&1 & program=$!\n"
-    "until grep -q 'it works' said; do sleep 0.1; done"
+    "until grep -q 'it works' said; do kill -0 $program || { cat said; exit 1; }; sleep 0.1; done"
 )
 LEFT = "ps -eo user,args | grep -e '[s]leep 123' -e '[a]pt-get' -e '[s]udo -n'"
 RUNNING = "ps -eo args | grep '[b]indfs'"
@@ -64,6 +68,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
         if "resolving" in done.stdout or "Unable to locate package" in done.stdout:
             pytest.skip("This installs packages of Debian, whose server was not reached.")
         assert 0 == done.returncode, done.stdout
+        assert (0, "") == as_alice(running, f"{SETUP} >/dev/null"), "alice cannot run the program"
         yield running
 
 
