@@ -80,14 +80,16 @@ def test_of_several_the_preferred_one_is_taken() -> None:
         ("instal-jaxx", ["setup/install-jax"]),
         ("intsall", ["setup/install-jax"]),
         ("reallt", ["jax/is-it-really-the-tpu"]),
+        ("arrays", ["jax/sharding"]),
+        ("large matmuls", ["jax.matmul_rate"]),
         ("zzz", []),
         ("ja", []),
         ("/", []),
         ("..", []),
     ],
 )
-def test_a_slip_of_the_finger_is_answered_with_what_is_near(typed: str, near: list[str]) -> None:
-    """It is never taken for one of them; where nothing is near, the list is named."""
+def test_what_is_no_id_is_answered_with_what_is_near(typed: str, near: list[str]) -> None:
+    """A slip, or words of a title; never taken for one of them. With none near the list is named."""
     with pytest.raises(Problem, match="there is no lesson") as refused:
         find(typed)
 

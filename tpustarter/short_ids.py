@@ -54,7 +54,7 @@ def find(
         if pattern_for and typed.isidentifier():
             hint += f"\nor several at once: `{pattern_for} '*{typed}*'`"
         raise Problem(what, hint=hint, code=ExitCode.USAGE)
-    near = _near(typed, list(titles))
+    near = _titled(typed, titles) or _near(typed, list(titles))
     hint = f"`{listed_by}` lists them"
     if len(near) == 1:
         hint = f"did you mean `{near[0]}`?"
@@ -74,6 +74,13 @@ def candidates(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
     if not found and len(wanted) >= _SHORTEST:
         found = [name for name, text in spelt.items() if wanted in text]
     return sorted(found, key=lambda name: _rank(wanted, spelt[name]))
+
+
+def _titled(typed: str, titles: Mapping[str, str]) -> list[str]:
+    """Return the ids whose title has what was typed as whole words."""
+    wanted = _spelt(typed).strip("-")
+    found = [name for name, title in titles.items() if f"-{wanted}-" in f"-{_spelt(title)}-"]
+    return found[:MOST] if wanted else []
 
 
 def _near(typed: str, ids: Sequence[str]) -> list[str]:

@@ -149,7 +149,7 @@ def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
     path.write_text("print('hello')\n")
     problem = problem_of(path, "programs")
 
-    assert "defines none and doesn't mention `jax.jit`" in problem.what
+    assert "defines no function, and has no `jax.jit`" in problem.what
     assert "`tpustarter rehearse --script train.py`" in (problem.hint or "")
 
 

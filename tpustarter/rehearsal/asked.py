@@ -77,11 +77,12 @@ def _no_function(
         function = read.functions[0]
         hint = suggestions.programs_example(file, function)
     else:
-        what += ", and defines none"
-        hint = f"`{command(file, None, tpus=tpus)}` runs the file and compiles what it jits"
+        what = f"`{file}` defines no function"
+        run = command(file, None, tpus=tpus)
+        hint = f"`{run}` runs the file and compiles what it jits"
         if not read.jits:
-            what += " and doesn't mention `jax.jit`"
-            hint = f"decorate a function with `@jax.jit` and call it; then type {hint}"
+            what += ", and has no `jax.jit`"
+            hint = f"put `@jax.jit` before a function that you call, and then type `{run}`"
     return Problem(what, hint=hint, code=ExitCode.USAGE)
 
 
