@@ -89,7 +89,7 @@ def test_of_several_the_preferred_one_is_taken() -> None:
     ],
 )
 def test_what_is_no_id_is_answered_with_what_is_near(typed: str, near: list[str]) -> None:
-    """A slip, or words of a title; never taken for one of them. With none near the list is named."""
+    """A slip, or words of a title. None is taken for it; with none near the list is named."""
     with pytest.raises(Problem, match="there is no lesson") as refused:
         find(typed)
 

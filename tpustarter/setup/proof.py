@@ -7,6 +7,7 @@ says what came of it.
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -80,7 +81,8 @@ class ByRunning:
         """Carry it out, and yield what it says."""
         for event in self._check.events():
             if isinstance(event, selfcheck.Began):
-                yield text.opening(event.run)
+                # Whoever shows it breaks its lines anew.
+                yield re.sub(r"\n +", " ", text.opening(event.run))
             elif isinstance(event, Seen):
                 yield text.finding_line(event.finding)
         yield headline.headline(self._check.run)
@@ -109,7 +111,7 @@ class ByRunning:
             )
         # Without a TPU, TorchTPU has no device at all: it loads beside its torch, and that is that.
         place = headline.place(run)
-        note = f"{', '.join(facts.installed)} {f'computes on {place}' if place else 'loads'}"
+        note = f"{' with '.join(facts.installed)} {f'computes on {place}' if place else 'loads'}"
         return Outcome("done", note + ("" if platform == "tpu" else "; no TPU was tested"))
 
 
