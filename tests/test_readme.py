@@ -10,7 +10,7 @@ import pytest
 from tests.support.places import REPOSITORY
 from tpustarter.cli import COMMANDS
 from tpustarter.problem import ExitCode
-from tpustarter.setup.profiles import MACHINE, PROFILES
+from tpustarter.setup.profiles import MACHINE, PROFILES, SIZES
 
 README = REPOSITORY / "README.md"
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
@@ -53,6 +53,15 @@ def test_it_names_every_command_and_every_set_up(readme: str) -> None:
         assert f"\n| `tpustarter setup {profile}" in readme, profile
     for profile in MACHINE:
         assert f"\n| `{profile}` |" in changed, profile
+
+
+def test_each_environment_has_the_size_that_its_plan_tells(readme: str) -> None:
+    """The one for a machine without a TPU, or the one with."""
+    for name, profile in PROFILES.items():
+        (row,) = re.findall(rf"^\| `tpustarter setup {name}` .*$", readme, re.MULTILINE)
+        told = re.search(r"\(([\d.]+ [MG]B) to download, ([\d.]+ [MG]B) on the disk\)", row)
+        assert told, row
+        assert told.groups() in (SIZES[profile.wheel], SIZES[profile.tpu_wheel]), row
 
 
 def test_it_says_nothing_twice(readme: str) -> None:
