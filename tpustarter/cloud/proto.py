@@ -122,7 +122,6 @@ def queued_resource(message: Any) -> QueuedResource:
         tier=tier,
         created=_time(raw, "create_time"),
         nodes=tuple(node_name for spec in specs for node_name in _node_names(spec, name)),
-        initiator=_enum(raw.state, "state_initiator"),
         error=(status.code, plain(status.message)) if status else None,
     )
 

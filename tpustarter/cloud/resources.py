@@ -63,8 +63,6 @@ class QueuedResource:
     created: datetime | None = None
     nodes: tuple[str, ...] = ()
     """The ids of the nodes that it is, or will become."""
-    initiator: str = ""
-    """`USER` or `SERVICE`: who asked for the state that it is in."""
     error: tuple[int, str] | None = None
     """The gRPC code and the text of what made it fail."""
 

@@ -21,8 +21,6 @@ LONGEST_TEXT = 100_000
 ALL_TEXT = 1_000_000
 """Characters of all texts together: to search them for names takes seconds."""
 MOST_SECTIONS = 100
-MOST_NUMBER = 9_999
-"""Largest number of a pseudonym."""
 NOT_ASKED = "the report was made before this was asked"
 UNKNOWN_FIELD = ".a field"
 """How what was left out ends where a field is one that this version does not know."""
