@@ -64,3 +64,13 @@ def cases(sabotage: Sabotage) -> list[Any]:
 def failed_codes(results: list[dict[str, Any]]) -> set[str]:
     """Return the codes of what failed."""
     return {finding["code"] for finding in results if finding["verdict"] == "fail"}
+
+
+def judged_codes(results: list[dict[str, Any]]) -> set[str]:
+    """Return the codes of what was shown to hold, and is no mere fact."""
+    return {finding["code"] for finding in results if finding["verdict"] == "ok"}
+
+
+def broken_codes(rows: Sequence[tuple[Break, set[str]]]) -> set[str]:
+    """Return the codes that fail under one sabotage of a check or another."""
+    return {code for _, codes in rows for code in codes}

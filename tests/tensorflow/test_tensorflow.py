@@ -48,6 +48,7 @@ def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     after = adapters.configuration("tensorflow")
 
     assert judging.is_sound(results), results
+    assert judging.judged_codes(results) <= judging.broken_codes(SABOTAGE[name])
     assert before == {key: value for key, value in after.items() if key in before}
 
 

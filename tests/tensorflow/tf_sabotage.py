@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import ModuleType
 from typing import Any
 
@@ -234,11 +235,99 @@ def labels_are_shifted(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     patch.setattr(module, "parsed", lambda record: (parsed(record)[0], parsed(record)[1] + 1))
 
 
+def tensors_share_memory(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Make a tensor that looks at its array, as DLPack does."""
+    to_tensor = module.to_tensor
+
+    def shared(array: Any) -> tf.Tensor:
+        if array.dtype != "float32" or not array.flags.c_contiguous:
+            return to_tensor(array)
+        return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
+
+    patch.setattr(module, "to_tensor", shared)
+
+
+def devices_are_of_another_kind(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Compute on GPUs."""
+    visible = module.visible
+    patch.setattr(module, "visible", lambda: [one._replace(device_type="GPU") for one in visible()])
+
+
+def a_result_is_lost(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Gather the results of all replicas but the last."""
+    gather = module._strategy.local_results
+    patch.setattr(module._strategy, "local_results", lambda *given: gather(*given)[:-1])
+
+
+def half_of_the_devices_train(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Build the strategy for some devices, as a list of names does that is too short."""
+    half = [device.name for device in tf.config.list_logical_devices("CPU")][:4]
+    strategy = functools.cache(lambda: tf.distribute.MirroredStrategy(half))
+    patch.setattr(module._strategy, "on_all_devices", strategy)
+
+
+def a_generator_has_ended_before(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Hand over an iterator, which yields its rows once, and not a function that makes one."""
+    signature = tf.TensorSpec((), tf.int64)
+
+    def spent() -> tf.data.Dataset:
+        rows = iter(())
+        return tf.data.Dataset.from_generator(lambda: rows, output_signature=signature)
+
+    patch.setattr(module, "from_python", spent)
+
+
+def no_generator_calls_back(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Run the generator at once, so that the pipeline holds its rows."""
+    rows = [row * row for row in range(module.ROWS)]
+    made = functools.partial(tf.data.Dataset.from_tensor_slices, tf.constant(rows, tf.int64))
+    patch.setattr(module, "from_python", made)
+
+
+def few_bits(tensor: tf.Tensor) -> tf.Tensor:
+    """Return a tensor of which 3 bits of each number are kept."""
+    return tf.cast(tf.cast(tensor, tf.dtypes.experimental.float8_e5m2), tensor.dtype)
+
+
+def bfloat16_is_rounded_further(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Multiply bfloat16 in eight bits."""
+    product = module.product
+
+    def coarse(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return product(few_bits(x), few_bits(y)) if x.dtype == tf.bfloat16 else product(x, y)
+
+    patch.setattr(module, "product", coarse)
+
+
+def layers_compute_in_eight_bits(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Round what a layer is given before it multiplies."""
+
+    class Coarse(tf.keras.layers.Dense):
+        def call(self, inputs: tf.Tensor) -> tf.Tensor:
+            return super().call(few_bits(inputs))
+
+    patch.setattr(tf.keras.layers, "Dense", Coarse)
+    assert module.by_policy
+
+
+def bfloat16_keeps_every_bit(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Take float32 for it, as a device does that lacks the type."""
+    patch.setattr(module, "kept", lambda number: number)
+
+
+def damaged_records_are_left_out(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Read on behind an error, as `ignore_errors` does."""
+    read = tf.data.TFRecordDataset
+    patch.setattr(tf.data, "TFRecordDataset", lambda path: read(path).ignore_errors())
+    assert module.RECORDS
+
+
 SABOTAGE: Sabotage = {
     "array_conversion": [
         (float64_is_narrowed, {"TF-CONVERSION-BITS"}),
         (views_lose_their_order, {"TF-CONVERSION-VIEW"}),
         (small_numbers_become_zero, {"TF-CONVERSION-BFLOAT16"}),
+        (tensors_share_memory, {"TF-CONVERSION-COPY"}),
     ],
     "checkpoint": [
         (the_optimizer_is_not_saved, {"TF-CHECKPOINT-NEXT", "TF-CHECKPOINT-STEPS"}),
@@ -251,16 +340,21 @@ SABOTAGE: Sabotage = {
     "devices_visible": [
         (the_last_device_answers_zeros, {"TF-DEVICES-ANSWER"}),
         (a_device_is_missing, {"TF-DEVICES-COUNT"}),
+        (devices_are_of_another_kind, {"TF-DEVICES-PLATFORM"}),
     ],
     "every_device": [
         (a_replica_forgets_its_number, {"TF-EVERY-SHARE"}),
         (replicas_are_averaged, {"TF-EVERY-TOTAL"}),
+        (a_result_is_lost, {"TF-EVERY-REPLICAS", "TF-EVERY-TOTAL"}),
+        (half_of_the_devices_train, {"TF-EVERY-REPLICAS", "TF-EVERY-SYNC"}),
     ],
     "exact_evaluation": [
         (padding_counts, {"TF-EXACT-METRIC"}),
     ],
     "generator_stays": [
         (files_hide_a_generator, {"TF-GENERATOR-OPERATIONS"}),
+        (a_generator_has_ended_before, {"TF-GENERATOR-HERE"}),
+        (no_generator_calls_back, {"TF-GENERATOR-REFUSED"}),
     ],
     "input_order": [
         (rows_come_as_they_are_ready, {"TF-ORDER-PARALLEL"}),
@@ -282,6 +376,9 @@ SABOTAGE: Sabotage = {
     "matmul_precision": [
         (float32_is_rounded_to_bfloat16, {"TF-PRECISION-EXACT", "TF-PRECISION-FLOAT32"}),
         (the_weights_are_bfloat16_too, {"TF-PRECISION-STORED"}),
+        (bfloat16_is_rounded_further, {"TF-PRECISION-BFLOAT16"}),
+        (layers_compute_in_eight_bits, {"TF-PRECISION-MIXED-BFLOAT16"}),
+        (bfloat16_keeps_every_bit, {"TF-PRECISION-HALF"}),
     ],
     "optimizer_step": [
         (each_replica_averages_alone, {"TF-STEP-LOSS", "TF-STEP-WEIGHTS"}),
@@ -298,6 +395,7 @@ SABOTAGE: Sabotage = {
     "tfrecord": [
         (images_are_read_as_another_type, {"TF-RECORD-IMAGES"}),
         (labels_are_shifted, {"TF-RECORD-LABELS"}),
+        (damaged_records_are_left_out, {"TF-RECORD-DAMAGE"}),
     ],
 }
 """What breaks a check, and the codes of all that fails then: what it breaks, and nothing else."""
