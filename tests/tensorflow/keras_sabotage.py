@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.judging import Sabotage
+from tpustarter.probe.target import Target
 
 
 def numpy_computes(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
@@ -85,10 +86,42 @@ def nothing_is_rounded(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     patch.setattr(module, "policy", lambda: "float32")
 
 
+def a_device_is_not_listed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """See all devices but the last."""
+    devices = keras.distribution.list_devices()
+    patch.setattr(keras.distribution, "list_devices", lambda: devices[:-1])
+    assert module.backend()
+
+
+def jax_fell_back_to_the_cpu(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Test a TPU that JAX did not start."""
+    patch.setattr(module, "target", lambda: Target("tpu", jax.device_count(), "v5e"))
+
+
+def steps_are_twice_as_long(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Double the learning rate, for `fit` and by hand alike."""
+    fresh = module._model.fresh
+
+    def faster(*given: str) -> Any:
+        model = fresh(*given)
+        model.optimizer.learning_rate = 2 * model.optimizer.learning_rate
+        return model
+
+    patch.setattr(module._model, "fresh", faster)
+
+
+def the_backend_stays(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
+    """Open the model with JAX again, whatever the environment says."""
+    stays = "import os; os.environ['KERAS_BACKEND'] = 'jax'\n"
+    patch.setattr(module, "READER", stays + module.READER)
+
+
 SABOTAGE: Sabotage = {
     "backend": [
         (numpy_computes, {"KERAS-BACKEND-ARRAY", "KERAS-BACKEND-NAME"}),
         (a_sum_is_wrong, {"KERAS-BACKEND-SUM"}),
+        (a_device_is_not_listed, {"KERAS-BACKEND-DEVICES"}),
+        (jax_fell_back_to_the_cpu, {"KERAS-BACKEND-PLATFORM"}),
     ],
     "every_device": [
         (devices_are_left_out, {"KERAS-EVERY-DEVICES", "KERAS-EVERY-ROWS", "KERAS-EVERY-WEIGHTS"}),
@@ -100,13 +133,16 @@ SABOTAGE: Sabotage = {
     "fit_equals_step": [
         (half_of_each_step_is_lost, {"KERAS-FIT-SAME"}),
         (rows_are_shuffled, {"KERAS-FIT-SAME"}),
+        (steps_are_twice_as_long, {"KERAS-FIT-FIRST"}),
     ],
     "mixed_precision": [
         (the_policy_is_that_of_bfloat16_alone, {"KERAS-MIXED-KEPT", "KERAS-MIXED-VARIABLE"}),
         (nothing_is_rounded, {"KERAS-MIXED-COMPUTE", "KERAS-MIXED-ERROR"}),
+        (steps_are_twice_as_long, {"KERAS-MIXED-STEP"}),
     ],
     "saved_model": [
         (the_file_holds_another_model, {"KERAS-SAVED-SAME"}),
+        (the_backend_stays, {"KERAS-SAVED-OTHER"}),
     ],
 }
 """What breaks a check, and the codes of all that fails then: what it breaks, and nothing else."""

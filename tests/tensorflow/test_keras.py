@@ -50,6 +50,7 @@ def test_a_check_passes_and_leaves_no_trace(name: str) -> None:
     results = judging.findings(judging.module_of("keras", name))
 
     assert judging.is_sound(results), results
+    assert judging.judged_codes(results) <= judging.broken_codes(SABOTAGE[name])
     assert before == adapters.configuration("keras")
 
 
