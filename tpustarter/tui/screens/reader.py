@@ -3,55 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
-from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import work
 from textual.binding import BindingType
-from textual.containers import Horizontal
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
-from textual.worker import Worker, WorkerState
 
 from tpustarter.checking.selfcheck import Request
-from tpustarter.learning import bookmarks, progress
+from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import failed, offers, opened
+from tpustarter.tui import failed, offers
 from tpustarter.tui.block import BlockView
-from tpustarter.tui.bookmark import Bookmark
-from tpustarter.tui.lesson_page import LessonPage
-from tpustarter.tui.messages import LOOK, Arrived, Looked, PageReady
-from tpustarter.tui.opened import Opened
-from tpustarter.tui.outline import BESIDE, Outline
-from tpustarter.tui.plain import plain
+from tpustarter.tui.messages import Arrived
 from tpustarter.tui.playing import Player
 from tpustarter.tui.screens import reader_keys
-from tpustarter.tui.screens.page import Notice, Page
+from tpustarter.tui.screens.lesson_screen import LessonScreen
 from tpustarter.tui.screens.words import Words
 from tpustarter.tui.turn import Turn
 from tpustarter.tui.typed import Typed
 
 
-class Reader(Page):
+class Reader(LessonScreen):
     """The lesson reader."""
 
     HELP = reader_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = reader_keys.BINDINGS
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
-        super().__init__(visible(lesson))
-        self.lesson = lesson
-        self.is_ready = False
-        self._at = at
-        """A line of its text to begin at."""
-        self._page = LessonPage(id="page")
-        """Here before the screen is composed: the footer asks what works now before that, too."""
-        self._bookmark = Bookmark(self._page, self._keep_place)
-        self._outline = Outline()
-        self._opened: Opened | None = None
+        super().__init__(lesson, at=at)
         self._player = Player(self, self._block_ended)
         self._typed = Typed(self, lesson)
         self._offered_for: tuple[object, ...] = ()
@@ -59,72 +38,9 @@ class Reader(Page):
         self._goes_on = False
         """Whether the block after the one that runs is next, once that has passed."""
 
-    def body(self) -> Iterable[Widget]:
-        """Return the page, empty at first."""
-        with Horizontal(id="reading"):
-            yield self._page
-            yield self._outline
-
     def on_mount(self) -> None:
-        """Read the lesson in the background."""
-        self.set_focus(self._page)
+        """Follow the process that blocks run in."""
         self.watch(self.tutor, "place", self._follow_process, init=False)
-        self._read()
-
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
-    def _read(self) -> None:
-        try:
-            self.post_message(Looked(opened.read(self.tutor, self.lesson)))
-        except Problem as problem:
-            self.post_message(Looked(problem))
-
-    async def on_looked(self, message: Looked) -> None:
-        """Show the lesson, or why there is none."""
-        if isinstance(message.what, Problem):
-            await self._page.mount(Static(Content(plain(str(message.what)))))
-            self._take_keys()
-            return
-        opened_lesson = self._opened = cast("Opened", message.what)
-        minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
-        self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
-        await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
-        self._outline.show(self._page)
-        if opened_lesson.lost:
-            self.tutor.push_screen(Notice("What you had typed", opened_lesson.lost))
-        self._page.call_after_refresh(self._go_to_place, opened_lesson.left_at)
-
-    async def _go_to_place(self, left_at: str | None) -> None:
-        """Go to the line that was asked for, else to where the lesson was left."""
-        await self._bookmark.open(None if self._at else left_at)
-        self._page.go_to(self._at)
-        self._page.call_after_refresh(self._bookmark.when_there, self._begin)
-
-    def _begin(self) -> None:
-        """Follow the reader and act on keys: the page is what is seen."""
-        self._bookmark.follow(peeks=bool(self._at))
-        self._take_keys()
-
-    def _take_keys(self) -> None:
-        self.is_ready = True
-        self.refresh_bindings()
-        self.post_message(PageReady())
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show what a worker could not do; keys wait no longer for what could not be read."""
-        super().on_worker_state_changed(event)
-        if event.state == WorkerState.ERROR and not self.is_ready:
-            self._take_keys()
-
-    def _keep_place(self, place: str | None) -> None:
-        keep = partial(bookmarks.keep, self.lesson, place)
-        if self.tutor.is_running:
-            self.tutor.run_worker(keep, thread=True, exit_on_error=False, group="remember")
-        else:
-            keep()
-
-    def on_resize(self) -> None:
-        """Show the lesson's sections beside it where there is room."""
-        self.set_class(self.size.width >= BESIDE, "-beside")
 
     def on_marked(self) -> None:
         """Offer what the block that is marked now can do, and show beside it where that is."""
@@ -294,8 +210,7 @@ class Reader(Page):
         self._typed.put(view.block, view.code if view.is_edited else None)
 
     def on_unmount(self) -> None:
-        """Remember place and typing, and end the lesson's process: the lesson is left."""
-        self._bookmark.remember()
+        """Remember what was typed, and end the lesson's process: the lesson is left."""
         with contextlib.suppress(Problem):  # which was shown when it was typed
             self._typed.flush()
         self.stop_work()
