@@ -16,8 +16,8 @@ from tpustarter.tui.messages import Ground
 from tpustarter.tui.theme import DARK, LIGHT, TERMINAL
 
 PAIRS = [
-    *((text, ground) for text in ("foreground", "muted", "key", "code", "keyword", "string",
-                                  "number", "pass", "warn", "fail", "broken")
+    *((text, ground) for text in ("foreground", "muted", "key", "code", "label", "keyword",
+                                  "string", "number", "pass", "warn", "fail", "broken")
       for ground in ("background", "surface")),
     *((text, "panel") for text in ("foreground", "key", "muted")),
     *((status, f"{status}-ground") for status in ("pass", "warn", "fail", "broken")),

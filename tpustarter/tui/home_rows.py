@@ -12,7 +12,7 @@ from tpustarter.checking import bars
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui import painted
-from tpustarter.tui.lines import Hanging, Lines, prose, word
+from tpustarter.tui.lines import Hanging, Lines, heading, prose, word
 from tpustarter.tui.widgets import Row
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ STAGE = "stage:"
 
 def title(text: str) -> Row:
     """Return the title of a group."""
-    return Row(None, Content.styled(text, "bold"))
+    return Row(None, heading(text))
 
 
 def next_rows(known: Course, facts: Facts | None, standing: Standing | None) -> Iterator[Row]:

@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.learning import markdown
 from tpustarter.terminal import visible
 from tpustarter.tui import home_rows
-from tpustarter.tui.lines import Hanging, Lines, Stack, typed
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading, typed
 from tpustarter.tui.references import texts
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
     yield typed(Content(visible(_opening(lines))))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
     exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
-    for heading, items in (
+    for name, items in (
         ("Sections", sections),
         ("Exercises", exercises),
         ("Checks that prove it", texts(lesson, "checks")),
     ):
         if items:
             yield Content("")
-            yield Content.styled(heading, "bold")
+            yield heading(name)
         for item in items:
             yield Hanging("  ", visible(item))
 

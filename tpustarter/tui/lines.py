@@ -46,6 +46,11 @@ def word(status: str, text: str, width: int = 0) -> Content:
     return Content.styled(words, STATUS_STYLES.get(status, "")) + filling
 
 
+def heading(text: str) -> Content:
+    """Return what a group of lines is called, above it."""
+    return Content.styled(text, "bold $key")
+
+
 def prose(text: str) -> Content:
     """Return a sentence of ours with its code in bold; the backticks around it go."""
     pieces = visible(text).split("`")
@@ -112,7 +117,7 @@ class Hanging(Lines):
     """A label and a text that goes on below itself, not below the label."""
 
     def __init__(self, label: Content | str, text: Content | str) -> None:
-        self._label = Content(label) if isinstance(label, str) else label
+        self._label = Content.styled(label, "$label") if isinstance(label, str) else label
         self._text = typed(Content(text) if isinstance(text, str) else text)
 
     def lines(self, width: int) -> list[Content]:

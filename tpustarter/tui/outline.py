@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,11 +15,15 @@ from textual.widgets._markdown import MarkdownH1, MarkdownH2  # not exported (8.
 from tpustarter.terminal import visible
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.lesson_page import LessonPage
-from tpustarter.tui.lines import Line, Lines, Stack, word
+from tpustarter.tui.lines import Hanging, Line, Lines, Stack, prose, word
 from tpustarter.tui.question import QuestionView
+from tpustarter.tui.references import Reference
+from tpustarter.tui.widgets import Aside
 
 BESIDE = 150
 """Columns from which it stands beside a lesson."""
+WIDEST_WORD = 16
+"""Columns of a word, to which shorter ones are filled up."""
 
 
 @dataclass
@@ -28,6 +33,23 @@ class Section:
     heading: Widget
     title: str
     tasks: list[BlockView | QuestionView] = field(default_factory=list[BlockView | QuestionView])
+
+
+class Margin(Vertical):
+    """What stands beside a lesson: its sections, and below them the words that it uses."""
+
+    def __init__(self) -> None:
+        self.outline = Outline()
+        self._words = Aside("terms", "w lists all of them")
+        self._words.border_title = "Words of this lesson"
+        super().__init__(self.outline, self._words, id="margin")
+
+    def show(self, page: LessonPage, refers: Iterable[Reference]) -> None:
+        """Take the sections of the page that holds the lesson, and what it refers to."""
+        self.outline.show(page)
+        words = [one for one in refers if one.kind == "Words"]
+        self._words.show(Stack(_meanings(words)))
+        self.set_class(not words, "-wordless")
 
 
 class Outline(Static):
@@ -70,6 +92,14 @@ class Outline(Static):
             title = Content.styled(visible(section.title), "bold" if is_here else "")
             mark = word("next", "> ") if is_here else Content("  ")
             yield Line(mark + title, "" if not tasks else _amount(count, tasks))
+
+
+def _meanings(words: Sequence[Reference]) -> Iterator[Lines]:
+    """Yield each word with what it means, in two columns."""
+    width = min(max((len(visible(one.target)) for one in words), default=0), WIDEST_WORD)
+    for one in words:
+        label = Content.styled(f"{visible(one.target):<{width}}  ", "bold")
+        yield Hanging(label, prose(" ".join(one.text.split())))
 
 
 def _amount(done: int, tasks: int) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from textual.content import Content
-
 from tpustarter.content import Check
 from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.rehearsal.progress import about
 from tpustarter.rehearsal.request import EVERY_GENERATION, Request
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, prose
+from tpustarter.tui.lines import Hanging, Lines, heading, prose
 from tpustarter.tui.own_program import OWN, SCRIPT, TypedProgram
 from tpustarter.tui.widgets import Row
 
@@ -88,7 +86,7 @@ class Choice:
 
     def program_rows(self) -> Iterator[Row]:
         """Yield the programs, each with a box."""
-        yield Row(None, Content.styled("Programs", "bold"))
+        yield Row(None, heading("Programs"))
         for kind, (text, *_) in OWN.items():
             typed = " ".join(self.words.get(kind, ()))
             yield _box_row(kind, typed or text, chosen=self.own_kind == kind)
@@ -98,7 +96,7 @@ class Choice:
 
     def tpu_rows(self) -> Iterator[Row]:
         """Yield the TPUs, each with a box."""
-        yield Row(None, Content.styled("TPUs", "bold") + ", with the memory of a device")
+        yield Row(None, heading("TPUs") + ", with the memory of a device")
         for topology in TOPOLOGIES:
             devices = f"{topology.devices:>3} device{'s' if topology.devices > 1 else ' '}"
             text = f"{topology.name:<8}{devices} {topology.hbm_gib_per_device:>6.2f} GiB"

@@ -203,9 +203,9 @@ def _labelled(note: str) -> Lines:
         return Hanging(_dim_label(name.strip()), prose(note[LABEL:].strip()))
     name, gap, text = note.partition("  ")
     if gap and not name[:1].isdigit():
-        return Hanging(Content.styled(f"{visible(name)}  ", "$muted"), prose(text.strip()))
+        return Hanging(Content.styled(f"{visible(name)}  ", "$label"), prose(text.strip()))
     return Hanging(_dim_label(""), prose(note))
 
 
 def _dim_label(name: str) -> Content:
-    return Content.styled(f"{name:<{LABEL}}", "$muted")
+    return Content.styled(f"{name:<{LABEL}}", "$label")

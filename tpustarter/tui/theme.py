@@ -58,6 +58,7 @@ TERMINAL = Theme(
         "muted-colour": "ansi_bright_black",  # where a style sheet takes no style
         "key": _DEFAULT,
         "code": "ansi_cyan",
+        "label": "ansi_cyan",
         "pass": "ansi_green",
         "pass-ground": _DEFAULT,
         "warn": "ansi_yellow",
@@ -129,7 +130,7 @@ DARK = _painted(
     dark=True,
     colours={
         "ground": "#12151b", "surface": "#191e27", "panel": "#1e2430", "border": "#465064",
-        "text": "#d6dbe3", "muted": "#98a2b3", "accent": "#7ab7ff",
+        "text": "#d6dbe3", "muted": "#98a2b3", "accent": "#7ab7ff", "label": "#86b8c2",
         "marked": "#1d3653", "marked-text": "#ffffff",
         "pass": "#74cf94", "pass-ground": "#15301f", "warn": "#ecbd5c", "warn-ground": "#3a2d0f",
         "fail": "#ff9a96", "fail-ground": "#4a1c1f", "broken": "#d6a9ff",
@@ -141,7 +142,7 @@ LIGHT = _painted(
     dark=False,
     colours={
         "ground": "#fcfcfa", "surface": "#f2f3f5", "panel": "#e9ecf0", "border": "#aab3c0",
-        "text": "#1d2229", "muted": "#5a6472", "accent": "#0b5cad",
+        "text": "#1d2229", "muted": "#5a6472", "accent": "#0b5cad", "label": "#2b6672",
         "marked": "#cfe3fb", "marked-text": "#0d1b2a",
         "pass": "#17693a", "pass-ground": "#dcf3e4", "warn": "#7d5200", "warn-ground": "#fbedc9",
         "fail": "#a8211a", "fail-ground": "#fbe0dd", "broken": "#6f37a3",

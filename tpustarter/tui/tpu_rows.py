@@ -229,4 +229,4 @@ def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[Lines]
 
 
 def _fact(name: str, text: str) -> Lines:
-    return Hanging(Content.styled(f"{name:<8} ", "$muted"), prose(text))
+    return Hanging(Content.styled(f"{name:<8} ", "$label"), prose(text))

@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Literal
 from rich.style import Style as RichStyle
 from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.signal import Signal
 from textual.strip import Strip
+from textual.visual import VisualType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -185,6 +186,30 @@ class DetailRows(Rows):
             wanted = "leave" if self.chosen in self.leading else "select"
             return self.chosen is not None and action == wanted
         return super().check_action(action, parameters)
+
+
+class Aside(VerticalScroll, can_focus=False):
+    """Something to read beside what takes the keys; its frame says how one reads on."""
+
+    def __init__(self, area: str, rest: str = "Space reads on") -> None:
+        super().__init__(Static(), id=area)
+        self._rest = rest
+
+    def show(self, found: VisualType) -> None:
+        """Show something else, from its beginning."""
+        self.query_one(Static).update(found)
+        self.scroll_home(animate=False)
+
+    def read_on(self) -> None:
+        """Show the next lines, and after the last ones the first."""
+        if self.scroll_offset.y < self.max_scroll_y:
+            self.scroll_page_down(animate=False)
+        else:
+            self.scroll_home(animate=False)
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:  # noqa: FBT001  Textual's
+        """Say that there is more than fits."""
+        self.border_subtitle = self._rest if shown else ""
 
 
 class Heading(Horizontal):

@@ -213,7 +213,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
 
 def _label(text: str) -> Content:
-    return Content.styled(f"{text:<{LABEL}}", "$muted")
+    return Content.styled(f"{text:<{LABEL}}", "$label")
 
 
 def _piece(part: Part, *, is_title: bool = False) -> Lines | Content:

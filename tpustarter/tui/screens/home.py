@@ -21,7 +21,7 @@ from tpustarter.tui.known import Course
 from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import AwaitedRows, Row, Rows
+from tpustarter.tui.widgets import Aside, AwaitedRows, Row, Rows
 
 if TYPE_CHECKING:
     from tpustarter.learning.standing import Standing
@@ -71,6 +71,7 @@ names the keys that you need most there, and `?` lists all of them.
             key_display=",",
             tooltip="tpustarter check --python PATH --devices N",
         ),
+        Binding("space", "read_on", "read on", show=False, tooltip="about the next lesson"),
     ]
 
     def __init__(self) -> None:
@@ -88,9 +89,10 @@ names the keys that you need most there, and `?` lists all of them.
 
     def body(self) -> Iterable[Widget]:
         """Return the list most of it stands in, and what stands beside it where there is room."""
-        lesson, machine, check = (Static(classes="panel", id=name)
-                                  for name in ("next-lesson", "machine", "last"))  # fmt: skip
+        machine, check = (Static(classes="panel", id=name) for name in ("machine", "last"))
         machine.border_title, check.border_title = "This machine", "Last check"
+        lesson = Aside("next-lesson")
+        lesson.add_class("panel")
         lesson.display = False
         yield Horizontal(
             AwaitedRows(id="home"), VerticalScroll(machine, check, lesson, id="side"), id="beside"
@@ -174,14 +176,14 @@ names the keys that you need most there, and `?` lists all of them.
 
     def _show_next_lesson(self, standing: Standing) -> None:
         """Say what the next lesson is about, where there is room beside the path."""
-        course, panel = self._course, self.query_one("#next-lesson", Static)
+        course, panel = self._course, self.query_one(Aside)
         lesson = course.lessons[standing.next] if course and standing.next else None
         panel.display = bool(lesson) and self._is_beside
         if course and lesson and panel.display:
             from tpustarter.tui import lesson_detail  # not needed on most terminals
 
             panel.border_title = Content(f"Next: {visible(lesson.title)}")
-            panel.update(lesson_detail.describe(lesson, course, standing))
+            panel.show(lesson_detail.describe(lesson, course, standing))
 
     def _rows(self) -> Iterator[Row]:
         course, standing = self._course, self._standing()
@@ -279,6 +281,10 @@ names the keys that you need most there, and `?` lists all of them.
         """Show the TPUs of Google Cloud; that asks Google."""
         self.tutor.go.to_tpus()
 
+    def action_read_on(self) -> None:
+        """Show the rest of what is said of the next lesson."""
+        self.query_one(Aside).read_on()
+
     def action_settings(self) -> None:
         """Show what can be chosen."""
         self.tutor.go.to_settings()
@@ -317,6 +323,8 @@ names the keys that you need most there, and `?` lists all of them.
         """There is nothing to go back to, and perhaps no other path."""
         if action == "back":
             return False
+        if action == "read_on":
+            return self.query_one(Aside).max_scroll_y > 0
         if action == "next_lesson":
             return self._next_lesson() is not None
         if action == "paths":

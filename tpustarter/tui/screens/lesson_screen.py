@@ -21,7 +21,7 @@ from tpustarter.tui.bookmark import Bookmark
 from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.messages import LOOK, Looked, PageReady
 from tpustarter.tui.opened import Opened
-from tpustarter.tui.outline import BESIDE, Outline
+from tpustarter.tui.outline import BESIDE, Margin
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Notice, Page
 
@@ -38,14 +38,14 @@ class LessonScreen(Page):
         self._page = LessonPage(id="page")
         """Here before the screen is composed: the footer asks what works now before that, too."""
         self._bookmark = Bookmark(self._page, self._keep_place)
-        self._outline = Outline()
+        self._margin = Margin()
         self._opened: Opened | None = None
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
         with Horizontal(id="reading"):
             yield self._page
-            yield self._outline
+            yield self._margin
 
     def on_mount(self) -> None:
         """Read the lesson in the background."""
@@ -69,7 +69,7 @@ class LessonScreen(Page):
         minutes = visible(str(opened_lesson.lesson.header.get("minutes", "?")))
         self.rename(f"{visible(opened_lesson.lesson.title)}  {minutes} min")
         await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
-        self._outline.show(self._page)
+        self._margin.show(self._page, opened_lesson.refers)
         if opened_lesson.lost:
             self.tutor.push_screen(Notice("What you had typed", opened_lesson.lost))
         self._page.call_after_refresh(self._go_to_place, opened_lesson.left_at)

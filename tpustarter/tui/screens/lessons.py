@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from tpustarter.learning import search
 from tpustarter.learning.search import Found, Library
@@ -25,7 +25,7 @@ from tpustarter.tui.reading import LessonText
 from tpustarter.tui.screens.page import Page, Sheet
 from tpustarter.tui.screens.words import Entry
 from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import Row, Rows, get_app
+from tpustarter.tui.widgets import Aside, Row, Rows, get_app
 
 if TYPE_CHECKING:
     from tpustarter.learning.standing import Standing
@@ -92,6 +92,7 @@ opens the marked one.
         Binding("f", "filter('open')", "only open ones", tooltip="tpustarter learn"),
         Binding("f", "filter('done')", "only done ones", tooltip="tpustarter learn"),
         Binding("f", "filter('all')", "all lessons", tooltip="tpustarter learn"),
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked lesson"),
     ]
 
     def __init__(self, *, find: bool = False) -> None:
@@ -112,9 +113,7 @@ opens the marked one.
         line.border_title = "search"
         line.cursor_blink = False
         line.display = self._find
-        detail = VerticalScroll(Static(id="about-lesson"), id="detail")
-        detail.can_focus = False
-        return (line, Horizontal(Rows(id="lessons"), detail, id="shelf"))
+        return (line, Horizontal(Rows(id="lessons"), Aside("detail"), id="shelf"))
 
     def on_mount(self) -> None:
         """Put the focus where the keys go."""
@@ -208,8 +207,14 @@ opens the marked one.
         self._show()
         self.refresh_bindings()
 
+    def action_read_on(self) -> None:
+        """Show the rest of what is said of the marked lesson."""
+        self.query_one(Aside).read_on()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the kind of lessons that comes after the one on show."""
+        if action == "read_on":
+            return self.query_one(Aside).max_scroll_y > 0
         if action == "filter":
             kinds = [*STATES]
             return parameters == (kinds[(kinds.index(self._filter) + 1) % len(kinds)],)
@@ -259,13 +264,13 @@ opens the marked one.
         """Say more about the marked lesson."""
         name = str(event.option_id).partition("#")[0]
         course = self._course
-        detail = self.query_one("#about-lesson", Static)
+        detail = self.query_one(Aside)
         if course and name in course.lessons:
             lesson = course.lessons[name]
-            detail.update(lesson_detail.describe(lesson, course, self._standing(course)))
+            detail.show(lesson_detail.describe(lesson, course, self._standing(course)))
             self.entitle("detail", lesson.title)
         else:
-            detail.update("")
+            detail.show("")
             self.entitle("detail", "")
 
     @on(Rows.OptionSelected)

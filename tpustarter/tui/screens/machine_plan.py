@@ -292,12 +292,12 @@ you do in another place, such as your own computer.
         yield from details(step, ended)
         if not step.file or self._setup is None:
             return
-        yield Hanging(Content.styled("writes   ", "$muted"),
+        yield Hanging(Content.styled("writes   ", "$label"),
                       f"to {visible(self._setup.short(Path(step.file)))}:")  # fmt: skip
         yield from (Hanging("| ", visible(line)) for line in step.writes)
         if step.command:
             command = visible(self._setup.pasted(step.command))
-            yield Hanging(Content.styled("command  ", "$muted"), command)
+            yield Hanging(Content.styled("command  ", "$label"), command)
 
     def _can_run_marked(self) -> bool:
         step = self._marked_step()

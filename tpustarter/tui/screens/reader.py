@@ -47,7 +47,7 @@ class Reader(LessonScreen):
         self._offer()
         self.show_status(self._page.place)
         if self.has_class("-beside"):
-            self._outline.follow(self._page)
+            self._margin.outline.follow(self._page)
 
     def _offer(self) -> None:
         """Offer what works now, where that is something else than before."""

@@ -10,7 +10,6 @@ from typing import ClassVar
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -19,7 +18,7 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import facts, settings
 from tpustarter.tui.facts import Facts
-from tpustarter.tui.lines import Hanging, prose, typed
+from tpustarter.tui.lines import Hanging, heading, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.settings import Settings
@@ -128,7 +127,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     def _rows(self) -> Iterator[Row]:
         choices = self.tutor.choices
-        yield Row(None, Content.styled("Python that runs lessons and checks", "bold"))
+        yield Row(None, heading("Python that runs lessons and checks"))
         yield _choice_row("python:", "automatic", chosen=choices.python is None)
         paths = [str(candidate.path) for candidate in self._facts.candidates] if self._facts else []
         by_path = (
@@ -143,13 +142,13 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
             text = f"{visible(shown)}  {names or 'no framework'}"
             yield _choice_row(f"python:{path}", text, chosen=choices.python == path)
         yield Row(None, "")
-        yield Row(None, Content.styled("Virtual CPU devices", "bold"))
+        yield Row(None, heading("Virtual CPU devices"))
         for number in DEVICES:
             text = "automatic: 8 on a machine without a TPU, none on a machine with one"
             text = text if number is None else f"{number}, also on a machine with a TPU"
             yield _choice_row(f"devices:{number or ''}", text, chosen=choices.devices == number)
         yield Row(None, "")
-        yield Row(None, Content.styled("Colours", "bold"))
+        yield Row(None, heading("Colours"))
         for name, text in COLOURS.items():
             chosen = not choices.plain and (choices.theme or "") == name
             yield _choice_row(f"theme:{name}", text, chosen=chosen)

@@ -343,4 +343,4 @@ def details(step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
         facts.append(("proof", f"the check {step.proof}"))
     for name, text in facts:
         if text:
-            yield Hanging(Content.styled(f"{name:<8} ", "$muted"), prose(text))
+            yield Hanging(Content.styled(f"{name:<8} ", "$label"), prose(text))

@@ -17,7 +17,7 @@ from tpustarter.setup.profiles import MACHINE, PROFILES, Profile
 from tpustarter.setup.run import Setup
 from tpustarter.terminal import visible
 from tpustarter.tui import known
-from tpustarter.tui.lines import Hanging, Lines, Stack, prose, typed, word
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed, word
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.setup import WORDS
 from tpustarter.tui.screens.split import Split
@@ -157,15 +157,15 @@ you have seen its commands and pressed `y`.
 
     def _rows(self) -> Iterator[Row]:
         width = max(map(len, self._setups)) + 2
-        heading = ""
+        group = ""
         for name, one in self._setups.items():
             wanted = "Environments for your path" if one.is_on_path else "Other environments"
             wanted = "This machine" if one.is_machine else wanted
-            if wanted != heading:
-                if heading:
+            if wanted != group:
+                if group:
                     yield Row(None, "")
-                heading = wanted
-                yield Row(None, Content.styled(heading, "bold"))
+                group = wanted
+                yield Row(None, heading(group))
             label = Content.styled(f"{name:<{width}}", "bold")
             state = word(STYLES.get(one.state, ""), one.state, 9)
             lines: list[Lines] = [Hanging(state + label, prose(one.profile.meaning))]

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from tpustarter.checking.selfcheck import Request
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, prose
+from tpustarter.tui.lines import Hanging, heading, prose
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
 from tpustarter.tui.references import Reference
@@ -67,7 +67,7 @@ This is what the lesson refers to, and Enter follows the marked line:
                 if kind:
                     yield Row(None, "")
                 kind = reference.kind
-                yield Row(None, Content.styled(kind, "bold"))
+                yield Row(None, heading(kind))
             target = visible(reference.target)
             label = Content.styled(f"  {target:<{widths[kind]}}  ", "bold")
             yield Row(number, Hanging(label, prose(" ".join(reference.text.split()))))
