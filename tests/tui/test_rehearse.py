@@ -124,7 +124,7 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
     """One key shows every TPU's memory for the marked program, and the same key the answer."""
 
     async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+        async with rehearsing(tmp_path, stub, "compiles", size=(120, 30)) as pilot:
             seen = await press(pilot, "r", "right", "c")
             assert re.search(r"> v3-8 +ok +\d.* +15.48 GiB", seen)
             assert re.search(r"  tpu7x-8 +ok +\d.* +94.74 GiB", seen)
@@ -132,6 +132,21 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
             seen = await press(pilot, "c")
             assert "> v3-8" not in seen
             assert "compiles: before for v3-8" in seen
+
+    run(journey)
+
+
+def test_with_room_the_other_generations_stand_below_the_answer(tmp_path: Path, stub: Path) -> None:
+    """No key is needed for them; on a lower terminal there is one."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+            seen = await press(pilot, "r", "right")
+            assert "compiles: before for v3-8" in seen
+            assert re.search(r"> v3-8 +ok +\d.* +15.48 GiB", seen)
+            await pilot.resize_terminal(120, 30)
+            await settle(pilot)
+            assert "> v3-8" not in on_screen(pilot.app)
 
     run(journey)
 

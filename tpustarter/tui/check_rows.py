@@ -16,7 +16,7 @@ from tpustarter.checking.results import Result, Status
 from tpustarter.checking.verdict import without_verdict
 from tpustarter.content import Check
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, prose, word
+from tpustarter.tui.lines import Columns, Hanging, Lines, prose, word
 from tpustarter.tui.widgets import Row
 
 BAR_WIDTH = 20
@@ -135,8 +135,8 @@ def row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
     status, text_of_all = _WORDS_OF_MANY[name]
     label = word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
     seconds = sum(one.seconds for one in group if isinstance(one, Result))
-    names = Content.styled("  ".join(visible(one.id) for one in group), "$muted")
-    more = (Hanging(" " * 8, names), Hanging("", "")) if has_names else ()
+    names = Columns([visible(one.id) for one in group], 8)
+    more = (names, Hanging("", "")) if has_names else ()
     right = f"{seconds:.1f} s" if name == PASSED else ""
     return Row(name, label, right, more, whole=Content(_LISTS))
 

@@ -24,7 +24,7 @@ STATUS_STYLES = {
     "warn": "bold $warn on $warn-ground",
     "skip": "$muted",
     "wait": "$muted",
-    "run": "bold $key",
+    "run": "bold $background on $key",
     "done": "$pass",
     "next": "bold $key",
     "stage": "bold",
@@ -35,6 +35,8 @@ MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
 WIDE = 98
 """Columns of a key line from which it names more than a few: those of a terminal of 100."""
+FEWEST_COLUMNS = 3
+"""Fewer than these are longer than a flow of the same texts, and no easier to read."""
 MIN_TITLE_WIDTH = 8
 """Narrower than this a title is cut beside its figure."""
 
@@ -206,6 +208,25 @@ class Flow(Lines):
         return lines or [Content("")]
 
 
+class Columns(Lines):
+    """Short texts in columns, to be read downwards; in one flow where there is no room for them."""
+
+    def __init__(self, texts: Sequence[str], indent: int) -> None:
+        self._texts, self._indent = texts, indent
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the texts, each column as wide as the longest of them."""
+        cell, room = max(map(len, self._texts), default=0) + 2, width - self._indent
+        count = (room + 2) // cell
+        if count < FEWEST_COLUMNS:
+            flow = Content.styled("  ".join(self._texts), "$muted")
+            return Hanging(Content(" " * self._indent), flow).lines(width)
+        height = -(-len(self._texts) // count)
+        rows = ("".join(f"{text:<{cell}}" for text in self._texts[row::height]).rstrip()
+                for row in range(height))  # fmt: skip
+        return [Content.styled(row, "$muted").pad_left(self._indent) for row in rows]
+
+
 class Shortened(Lines):
     """The longest of several ways to say something that fits a line; on the right of it."""
 
@@ -239,7 +260,7 @@ class KeyLine(Lines):
             room: How many lines there may be, by the width.
             few: The numbers of those that are shown on less than a wide screen; null for all.
             spare: How many of these, at their end, are shown only if one line holds all.
-            status: Stands at the right, where the keys leave room for it.
+            status: Stands at the right; on less than a wide screen where keys leave room for it.
         """
         self._keys, self._stay, self._room, self._few = keys, stay, room, few
         self._spare, self._status = spare, Content.styled(status, "$muted")
@@ -253,7 +274,7 @@ class KeyLine(Lines):
                 kept = self._named(self._few[: len(self._few) - self._spare])
         first = len(self._keys) - self._stay
         for number in (*range(first - 1, 0, -1), *range(first, len(self._keys))):
-            if len(Flow(kept).lines(width)) <= self._room(width):
+            if self._fits(kept, width):
                 break
             if self._keys[number] in kept:
                 kept.remove(self._keys[number])
@@ -261,6 +282,13 @@ class KeyLine(Lines):
         free = width - last.cell_length - self._status.cell_length
         has_room = self._status.plain and free > 1
         return [*above, last.pad_right(free) + self._status if has_room else last]
+
+    def _fits(self, kept: Sequence[Content], width: int) -> bool:
+        """Return whether there is room for these keys, and on a wide screen for the status too."""
+        lines = Flow(kept).lines(width)
+        free = width - lines[-1].cell_length - self._status.cell_length
+        has_status = free > 1 or width < WIDE or not self._status.plain
+        return len(lines) <= self._room(width) and has_status
 
     def _named(self, numbers: Sequence[int]) -> list[Content]:
         """Return the keys with these numbers, in order."""

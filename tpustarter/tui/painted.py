@@ -42,5 +42,5 @@ def bar(text: str | Content) -> Content:
     """Return a line with the bar of `checking.bars` that it may hold in its colours."""
     line = Content(text) if isinstance(text, str) else text
     for run in _BAR.finditer(line.plain):
-        line = line.stylize("$key" if run[0][0] == bars.FULL else "$muted", *run.span())
+        line = line.stylize("$key" if run[0][0] == bars.FULL else "$border-blurred", *run.span())
     return line

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from textual.content import Content
+
 from tpustarter.content import Check
 from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.rehearsal.progress import about
 from tpustarter.rehearsal.request import EVERY_GENERATION, Request
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, Lines, heading, prose
+from tpustarter.tui.lines import Hanging, Lines, heading, prose, word
 from tpustarter.tui.own_program import OWN, SCRIPT, TypedProgram
 from tpustarter.tui.widgets import Row
 
@@ -84,15 +86,17 @@ class Choice:
             return replace(request, python=python, script=(first, *rest))
         return replace(request, python=python, ids=(first,), arguments=tuple(rest))
 
-    def program_rows(self) -> Iterator[Row]:
-        """Yield the programs, each with a box."""
+    def program_rows(self, *, with_claims: bool) -> Iterator[Row]:
+        """Yield the programs, each with a box, and where there is room with its claim."""
         yield Row(None, heading("Programs"))
         for kind, (text, *_) in OWN.items():
             typed = " ".join(self.words.get(kind, ()))
             yield _box_row(kind, typed or text, chosen=self.own_kind == kind)
         chosen = {*self.chosen_checks}
+        width = max((len(check.id) for check in self.checks), default=0) + 2 if with_claims else 0
         for check in self.checks:
-            yield _box_row(check.id, check.id, chosen=check.id in chosen)
+            claim = visible(check.title) if with_claims else ""
+            yield _box_row(check.id, f"{check.id:<{width}}", claim, chosen=check.id in chosen)
 
     def tpu_rows(self) -> Iterator[Row]:
         """Yield the TPUs, each with a box."""
@@ -145,5 +149,6 @@ class Choice:
             yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
 
 
-def _box_row(name: str, text: str, *, chosen: bool) -> Row:
-    return Row(name, f"[{'x' if chosen else ' '}] {visible(text)}")
+def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:
+    box = word("done", "[x]") if chosen else Content("[ ]")
+    return Row(name, box + f" {visible(text)}" + Content.styled(claim, "$muted"))

@@ -240,6 +240,7 @@ class Heading(Horizontal):
         if running:
             ways = [*(f"{running}; {way}" for way in ways), running]
         self.set_class(bool(running), "-running")
+        self.set_class(place.startswith("TPU"), "-on-tpu")
         self.query_one("#heading-place", Static).update(Shortened(ways))
 
     def rename(self, title: str) -> None:

@@ -30,6 +30,8 @@ LATER = "To change it later, press p on the first screen."
 DIGITS = "123456789"
 HIGH = 34
 """Lines from which each stage of the marked path has its own."""
+HIGHEST = 48
+"""Lines from which the paths are set apart by blank ones."""
 LOW = 20
 """Lines below which nothing more is said of the marked path."""
 BESIDE = 120
@@ -100,6 +102,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         is_narrow = self.size.width < NARROW
         self.set_class(self.size.height < (LOW_AND_NARROW if is_narrow else LOW), "-low")
         self.set_class(self.size.width >= BESIDE, "-beside")
+        self._show()
         self._describe()
 
     def show(self, course: Course | None, facts: Facts | None) -> None:
@@ -144,11 +147,15 @@ done counts on every path that has the lesson, so you lose nothing when you chan
             digit = number if number < 10 else " "
             label = f" {digit} {mark} {visible(path.title)}"
             note: tuple[Lines, ...] = ()
+            if self.size.height >= HIGH:
+                note = (Hanging("     ", Content.styled(visible(path.who), "$muted")),)
             if path.id == self._own:
-                note = (Hanging("     ", Content.styled("You are on this path.", "dim")),)
+                note = (*note, Hanging("     ", word("done", "You are on this path.")))
             if self._facts and path.id == self._suggested:
                 text = f"Suits this machine: {self._facts.suggestion[1]}."
                 note = (*note, Hanging("     ", word("next", text)))
+            if self.size.height >= HIGHEST:
+                note = (*note, Hanging("", ""))
             yield Row(path.id, label, _amount(self._course.standing(path)), note, hang=5)
 
     @on(Rows.OptionHighlighted)

@@ -27,7 +27,9 @@ from tpustarter.tui.widgets import Rows
 
 NAME = "rehearse"
 """What the app keeps the screen under, so that its choices last as long as the app."""
-BESIDE = 150
+WITH_CLAIMS = 140
+"""Columns from which the claim of each program stands beside it."""
+BESIDE = 180
 """Columns from which more is said of what is marked, beside both lists."""
 
 
@@ -133,7 +135,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def _show(self, mark: str | None = None) -> None:
         choice = self._choice
-        self.query_one("#programs", Rows).show(choice.program_rows(), highlight=mark)
+        self.query_one("#programs", Rows).show(
+            choice.program_rows(with_claims=self.size.width >= WITH_CLAIMS), highlight=mark
+        )
         self.query_one("#tpus", Rows).show(choice.tpu_rows())
         count = 1 if choice.own_kind else len(choice.chosen_checks)
         self.entitle("programs", f"{count} chosen")
@@ -239,6 +243,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Put the lists beside each other where there is room."""
         self.set_class(self.size.width < NARROW, "-narrow")
         self.set_class(self.size.width >= BESIDE, "-beside")
+        self._show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""

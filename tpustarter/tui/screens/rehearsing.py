@@ -281,7 +281,15 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         elif self._view == "compare":
             self.show_details(Stack(details.comparison(self._answers, program, tpu)))
         else:
-            self.show_details(Stack(details.describe_cell(self._answers, program, tpu)))
+            pieces = [*details.describe_cell(self._answers, program, tpu)]
+            if self._has_room_to_compare:
+                pieces += [Content(""), *details.comparison(self._answers, program, tpu)]
+            self.show_details(Stack(pieces))
+
+    @property
+    def _has_room_to_compare(self) -> bool:
+        """Whether the other TPUs stand below the marked one without being asked for."""
+        return self.has_class("-airy") and len(self._answers.tpus) > 1 and not self._answers.busy
 
     def _words(self) -> str:
         table = self.query_one(Table)

@@ -25,6 +25,8 @@ from tpustarter.tui.widgets import DetailRows, Row, Rows
 
 STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "done": "pass"}
 """The states of a set-up that have a colour."""
+ONE_LINE = 116
+"""Columns from which each has one line."""
 LOOKING = "..."
 """What stands in the place of a state that is not known yet."""
 
@@ -93,6 +95,8 @@ you have seen its commands and pressed `y`.
   none is left.
 * **not here** means that it can't be done on this machine. The details say why.
 """
+    BESIDE = 150
+    """A line says what each is for; the details of one fit below them."""
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(self, marked: str = "") -> None:
@@ -146,6 +150,15 @@ you have seen its commands and pressed `y`.
     def on_looked(self, message: Looked) -> None:
         """Show what there is."""
         self._setups = {one.profile.name: one for one in message.what}
+        self._show()
+
+    def on_resize(self) -> None:
+        """Lay the rows out anew."""
+        super().on_resize()
+        if self._setups:
+            self._show()
+
+    def _show(self) -> None:
         rows = self.query_one(Rows)
         first = self._marked or next(iter(self._setups))
         rows.show([*self._rows()], highlight=rows.chosen or first)
@@ -168,7 +181,11 @@ you have seen its commands and pressed `y`.
                 yield Row(None, heading(group))
             label = Content.styled(f"{name:<{width}}", "bold")
             state = word(STYLES.get(one.state, ""), one.state, 9)
-            lines: list[Lines] = [Hanging(state + label, prose(one.profile.meaning))]
+            meaning = prose(one.profile.meaning)
+            if self.size.width >= ONE_LINE:  # why it can't be done stands in the details
+                yield Row(name, state + label + meaning)
+                continue
+            lines: list[Lines] = [Hanging(state + label, meaning)]
             if one.why_not:
                 lines.append(Hanging(" " * (9 + width), prose(one.why_not)))
             yield Row(name, Stack(lines))
@@ -190,6 +207,8 @@ def _details(one: SetUp) -> Iterator[Lines | Content]:
     if one.plan is None:
         yield Hanging("", prose(one.trouble or "looking at this machine ..."))
         return
+    yield prose(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}")
+    yield Content("")
     if not one.is_machine:
         yield Hanging("folder   ", visible(one.plan.short(one.plan.folder)))
     yield Hanging("command  ", typed(Content(f"tpustarter setup {one.profile.name}")))
