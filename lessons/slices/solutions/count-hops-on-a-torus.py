@@ -1,7 +1,8 @@
 """A link changes one coordinate. What does that say about the hops along
 several axes?
 
-They add up. Loop over the axes with `zip`, and take the distance of each.
+The hops of all axes add up. Loop over the axes with `zip`, and take the
+distance along each.
 
 On an axis with a wraparound link there are two ways, `direct` and
 `size - direct`. Take the shorter one.
