@@ -5,7 +5,7 @@ So `missing` is `-len(rows) % jax.device_count()`, which is 0 for a batch
 that divides already.
 
 Padding must not count in the mean. Rows of the batch have the weight 1, so
-what weight must a padded row have?
+give a padded row the weight 0, with `constant_values` in the second `np.pad`.
 
 Learned: A batch of any length can be sharded when you pad it to a multiple
 of the number of devices and give the padding the weight 0.

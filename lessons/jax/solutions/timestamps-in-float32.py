@@ -1,7 +1,7 @@
 """What is lost at `jnp.asarray(times)`, before anything is subtracted?
 
-The upper 32 bits of each time. Subtract while the numbers are still on the
-host, where NumPy has 64 bits.
+The upper 32 bits of each time are lost. Subtract while the numbers are still
+on the host, where NumPy has 64 bits.
 
 `(times - times[0]) / 1e9` in NumPy is a small float64 number. Convert it with
 `jnp.asarray(..., jnp.float32)`.

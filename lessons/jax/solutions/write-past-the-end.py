@@ -1,7 +1,7 @@
 """A scatter, `cache.at[...].set(rows)`, decides about each row on its own, so
 it can drop one and write the next. Which two indices does each row need?
 
-The number of its request and its position. `position[:, None] +
+A row needs the number of its request and its position. `position[:, None] +
 jnp.arange(t)` has the shape (b, t) and holds the positions.
 
 The numbers of the requests need the shape (b, 1), so that they broadcast:
