@@ -6,7 +6,7 @@ whole limit.
 After the last step, `faulthandler.cancel_dump_traceback_later()` stops the
 timer. Where do you call it, so that it also happens after an error?
 
-`try:` around the loop and `finally:` below it.
+Put `try:` around the loop, and the call below `finally:`.
 
 Learned: A timer that is set anew before each step writes the stack of a
 step that hangs, and nothing while all is well.
