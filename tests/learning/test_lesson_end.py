@@ -61,7 +61,7 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     )
     exercise = 'The exercise "Return the double" has not been judged'
     end = read_end(lesson)
-    assert (False, "Not done yet: 0 of 2 blocks, 0 of 1 task") == (end.is_done, end.headline)
+    assert (False, "Not done yet: 0 of 3 blocks") == (end.is_done, end.headline)
     assert ("No block has run yet", question, exercise) == end.still_open
     one, two, task = blocks.blocks_of(lesson)
     progress.block_ended(lesson, one, BlockResult("one", "pass"))
@@ -69,7 +69,7 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     progress.quiz_answered(lesson.id, "why", is_right=True)
     progress.exercise_judged(lesson.id, "double", is_right=False)
     end = read_end(lesson)
-    assert "Not done yet: 1 of 2 blocks, 0 of 1 task, question right" == end.headline
+    assert "Not done yet: 1 of 3 blocks, question right" == end.headline
     assert (
         'Block 2, below "Where it breaks", printed something else than the lesson says'
         == (end.still_open[0])
@@ -81,11 +81,12 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     progress.exercise_judged(lesson.id, "double", is_right=True)
     progress.quiz_answered(lesson.id, "why", is_right=False)
     end = read_end(lesson)
-    assert "Done: 2 of 2 blocks, 0 of 1 task, question right, exercise solved" == end.headline
+    counts = "2 of 3 blocks, question right, exercise solved"
+    assert f"Done, but 1 thing is open: {counts}" == end.headline
     assert (waits,) == end.still_open  # a task is no condition, and is told as long as it is open
     progress.block_ended(lesson, task, BlockResult(task.id, "pass"))
 
-    expected = "Done: 2 of 2 blocks, 1 of 1 task, question right, exercise solved"
+    expected = "Done: 3 of 3 blocks, question right, exercise solved"
     assert LessonEnd(is_done=True, headline=expected, still_open=()) == read_end(lesson)
 
 

@@ -57,7 +57,9 @@ def test_the_end_follows_blocks_and_answers_as_they_pass(tmp_path: Path) -> None
             await press(pilot, "1")
             assert 'The question "How many devices?" is not answered right yet.' in _end(pilot)
             await press(pilot, "r", "2")
-            assert "Done: 2 of 2 blocks, question right n, Enter Next" in _end(pilot)
+            assert "Done: 2 of 2 blocks, question right Today: 1 lesson. n, Enter Next" in _end(
+                pilot
+            )
             assert 'n, Enter Next on your path "I only have a laptop": Second, 2 min' in _end(pilot)
 
     run(journey)
@@ -175,6 +177,31 @@ def test_an_answer_scrolls_its_reason_into_sight(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_enter_opens_an_exercise_that_is_open_and_n_leaves_it(tmp_path: Path) -> None:
+    """Solved, Enter goes on from the lesson; the end and Home say how many are left."""
+    lessons = {"asks": LONG, "second": "# Second\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "end")
+            assert "p, Enter Exercise: Return the double n Next on your path" in _end(pilot)
+            assert "double must return twice its number." in await press(pilot, "enter")
+            await press(pilot, "escape")
+            assert "Second" in await press(pilot, "n")
+            seen = await press(pilot, "escape")
+            assert "0 of 1 exercise solved. Today: 1 lesson." in seen
+            assert re.search(r"done +Asks +1 exercise open", seen), seen
+            progress.exercise_judged("start/asks", "double", is_right=True)
+            pilot.app.go.to_lesson("start/asks")
+            await press(pilot, "end")
+            await until(pilot, lambda: "1 of 1 exercise solved." in on_screen(pilot.app))
+            assert "n, Enter Next on your path" in _end(pilot)
+            assert "Second  2 min" in await press(pilot, "enter")
+
+    run(journey)
+
+
 def test_exercises_share_one_key_that_opens_the_first_that_is_open(tmp_path: Path) -> None:
     """The end names them in the order in which `p` opens them."""
 
@@ -182,7 +209,7 @@ def test_exercises_share_one_key_that_opens_the_first_that_is_open(tmp_path: Pat
         async with tutor(tmp_path, lessons={"asks": ASKS}, size=(80, 50)) as pilot:
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "end")
-            assert "p Exercise: Return the double" in _end(pilot)
+            assert "p, Enter Exercise: Return the double" in _end(pilot)
             progress.exercise_judged("start/asks", "double", is_right=True)
             await press(pilot, "p", "escape")
             assert "p Exercise, solved: Return the double" in _end(pilot)

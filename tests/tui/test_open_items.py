@@ -49,17 +49,17 @@ def _keys(pilot: Pilot[None]) -> str:
 
 
 def test_a_task_that_was_not_changed_waits_for_that(tmp_path: Path) -> None:
-    """It can't run as it stands; the end counts the tasks."""
+    """It can't run as it stands; the end counts it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": HELLO + TASK}, size=(80, 60)) as pilot:
             await press(pilot, "enter", "r", "r", "tab", "r")
             await press(pilot, "end")
             seen = _words(on_screen(pilot.app))
-            assert "Done: 2 of 2 blocks, 0 of 1 task" in seen
+            assert "Done, but 1 thing is open: 2 of 3 blocks" in seen
             assert "Block 3 waits for your change." in seen
             await press(pilot, "e", "2", "ctrl+r", "escape")
-            assert "Done: 2 of 2 blocks, 1 of 1 task" in _words(on_screen(pilot.app))
+            assert "Done: 3 of 3 blocks" in _words(on_screen(pilot.app))
 
     run(journey)
 

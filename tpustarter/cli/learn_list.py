@@ -97,8 +97,13 @@ class _Shelf:
 
     def path_lines(self, standing: Standing, *, every: bool) -> Iterator[str]:
         """Yield a path: its stages, and the lessons of the one that the learner is in."""
+        from tpustarter.learning import solved
+
         yield visible(f"Your path: {standing.path.title}")
         yield f"{_bar(standing.whole)}  {standing.whole.words}"
+        on_path = [self._lessons[name] for name in standing.whole.lessons]
+        if achieved := solved.words(on_path, self._records):
+            yield achieved
         yield ""
         for number, stage in enumerate(standing.stages):
             is_here = number == standing.current
@@ -144,13 +149,15 @@ class _Shelf:
             yield from wrap(f"{text}other paths; `tpustarter learn --search TEXT` finds a topic.")
 
     def _lesson_line(self, name: str, following: str | None, indent: str) -> str:
-        from tpustarter.learning import progress
+        from tpustarter.learning import progress, solved
 
         lesson = self._lessons[name]
         state = progress.mark(lesson, self._records.get(name))
         mark = "done" if state == "done" else "next" if name == following else ""
         mark = "begun" if state.startswith("begun") and not mark else mark
         right = state if state.startswith("begun ") else ""
+        if state == "done":
+            right = solved.open_words(len(solved.still_open(lesson, self._records)))
         title = cut(visible(lesson.title), _TITLE - len(indent) - len(right) + 1)
         left = f"  {indent}{mark:<5} {visible(name):<{_ID}} {title}"
         return f"{left:<{72 - len(right)}}{right} {_minutes(lesson):>7}"

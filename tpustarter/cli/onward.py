@@ -31,11 +31,16 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
     from tpustarter.learning import blocks, exercises, lesson_end, progress
 
     known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
-    end = lesson_end.look(blocks.parse(lesson), known, exercises.read(lesson), by_id=True)
+    of_lesson = exercises.read(lesson)
+    end = lesson_end.look(blocks.parse(lesson), known, of_lesson, by_id=True)
     _say(end.headline)
     for sentence in end.still_open:
         say(wrap(visible(f"{sentence}."), "  "))
     if all_passed:
+        _say_achieved()
+        for exercise in of_lesson:
+            if exercises.state(exercise) != "pass":
+                _say_way(lesson_end.Way(f"Exercise: {exercise.title}", exercise=exercise.id))
         lessons = content.read_lessons()
         _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, progress.done()))
 
@@ -46,6 +51,7 @@ def after_right(exercise: Exercise) -> Way:
 
     if exercise.learned:
         _say(f"What you learned: {exercise.learned}")
+    _say_achieved()
     way = lesson_end.after_exercise(exercise, _path(), content.read_lessons(), progress.done())
     _say_way(way)
     return way
@@ -57,6 +63,16 @@ def _path() -> LessonPath | None:
         return path_here(read_paths())
     except Problem:
         return None
+
+
+def _say_achieved() -> None:
+    """Say how many exercises of the path are solved, and what was done today."""
+    from tpustarter.learning import progress, solved
+
+    path = _path()
+    on_path = [lesson for lesson in content.read_lessons() if path and lesson.id in path.lessons]
+    if achieved := solved.words(on_path, progress.read().lessons):
+        _say(achieved)
 
 
 def _say_way(way: Way) -> None:

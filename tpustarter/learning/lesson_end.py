@@ -1,7 +1,7 @@
 """The end of a lesson: what was done of it, what is still open, and where the course goes on.
 
 A lesson is done once its blocks have passed, one without blocks once its questions are right;
-tasks, which ask to change a block, and exercises are told beside that.
+tasks, which ask to change a block, and exercises are told as open beside that.
 """
 
 from __future__ import annotations
@@ -77,15 +77,21 @@ def look(
     solved = sum(_state(known, exercise) == "pass" for exercise in lesson_exercises)
     needed, achieved = (len(blocks), passed) if blocks else (len(questions), right)
     is_done = bool(known.done) or needed == achieved > 0
-    counts = [f"{passed} of {len(blocks)} block{'s' * (len(blocks) > 1)}"] if blocks else []
-    counts += [f"{tasks_right} of {len(tasks)} task{'s' * (len(tasks) > 1)}"] if tasks else []
+    count = len(blocks) + len(tasks)  # as they are numbered on the page
+    counts = [f"{passed + tasks_right} of {count} block{'s' * (count > 1)}"] if count else []
     counts += _counted("question", right, len(questions), "right")
     counts += _counted("exercise", solved, len(lesson_exercises), "solved")
     left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, lesson_exercises)]
-    headline = ": ".join(filter(None, ("Done" if is_done else "Not done yet", ", ".join(counts))))
+    state = _done_but(len(left)) if is_done else "Not done yet"
+    headline = ": ".join(filter(None, (state, ", ".join(counts))))
     if not needed and not counts:
         headline = "Done: you have read it" if is_done else "This lesson has no blocks to run"
     return LessonEnd(is_done, headline, _shortened(left))
+
+
+def _done_but(count: int) -> str:
+    """Return that a lesson is done, and of how much beside its blocks that is not said."""
+    return f"Done, but {count} thing{'s are' if count > 1 else ' is'} open" if count else "Done"
 
 
 def _counted(noun: str, right: int, count: int, how: str) -> list[str]:

@@ -8,7 +8,8 @@ from textual import work
 from textual.content import Content
 from textual.widgets import Static
 
-from tpustarter.learning import exercises, lesson_end, progress
+from tpustarter.learning import exercises, lesson_end, progress, solved
+from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd
 from tpustarter.problem import Problem
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
@@ -28,8 +29,10 @@ class Ending(Static):
         self.was_seen = False
         """Whether it was in sight since the lesson was opened."""
         self.is_done = False
+        self.has_open_exercise = False
+        """Whether an exercise is not solved."""
         self.border_title = "The end of this lesson"
-        self._show(opened.end)
+        self._show(opened.end, opened.achieved)
 
     def on_remembered(self) -> None:
         """Look how far the learner is now."""
@@ -39,41 +42,51 @@ class Ending(Static):
     def _look(self) -> None:
         lesson = self._opened.lesson
         try:
-            known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+            records = progress.read().lessons
+            known = records.get(lesson.id, progress.LessonProgress())
             end = lesson_end.look(self._opened.parts, known, self._opened.exercises)
-            self.post_message(Looked(end))
+            self.post_message(Looked((end, solved.words(self._opened.on_path, records))))
         except Problem as problem:
             self.post_message(Looked(problem))
 
     def on_looked(self, message: Looked) -> None:
         """Show what was found, or why nothing could be."""
-        if isinstance(message.what, LessonEnd):
-            self._show(message.what)
-        else:
+        if isinstance(message.what, Problem):
             self.update(prose(str(message.what)))
+        else:
+            self._show(*message.what)
+            self.screen.refresh_bindings()
 
-    def _show(self, end: LessonEnd) -> None:
+    def _show(self, end: LessonEnd, achieved: str) -> None:
         self.is_done = end.is_done
+        left = [one for one in self._opened.exercises if exercises.state(one) != "pass"]
+        self.has_open_exercise = bool(left)
         pieces: list[Lines | Content] = [
             Hanging(word("done" if end.is_done else "next", end.headline), "")
         ]
         pieces += [Hanging("· ", prose(f"{sentence}.")) for sentence in end.still_open]
-        pieces += [Content(""), *self._keys()]
+        if achieved:
+            pieces += [Content(""), prose(achieved)]
+        pieces += [Content(""), *self._keys(left)]
         self.update(Stack(pieces))
 
-    def _keys(self) -> Iterator[Lines]:
-        """Yield what one can do here, with its key."""
+    def _keys(self, left: list[Exercise]) -> Iterator[Lines]:
+        """Yield what one can do here, with its key: Enter does what stands first.
+
+        Args:
+            left: The exercises that are not solved.
+        """
         opened, way = self._opened, self._opened.way
-        if way.lesson:
-            yield Hanging(_key("n, Enter"), prose(way.text))
-        solved = [one for one in opened.exercises if exercises.state(one) == "pass"]
+        onward = [Hanging(_key("n" if left else "n, Enter"), prose(way.text))] if way.lesson else []
+        yield from onward if not left else ()
         first, *others = [
-            *(f"Exercise: {one.title}" for one in opened.exercises if one not in solved),
-            *(f"Exercise, solved: {one.title}" for one in solved),
+            *(f"Exercise: {one.title}" for one in left),
+            *(f"Exercise, solved: {one.title}" for one in opened.exercises if one not in left),
         ] or [""]
         if first:
-            yield Hanging(_key("p"), prose(first))
+            yield Hanging(_key("p, Enter" if left else "p"), prose(first))
         yield from (Hanging(_key(), prose(f"then {text}")) for text in others)
+        yield from onward if left else ()
         if opened.checks:
             text = f"Run the checks that prove it: {', '.join(opened.checks)}"
             yield Hanging(_key("c"), prose(text))

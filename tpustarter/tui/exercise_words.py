@@ -16,14 +16,21 @@ STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not rig
           "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
 
 
-def verdict(judged: Judged | None, state: State, *, is_typing: bool) -> Content:
-    """Return what the answer came to, or what is remembered of an earlier one."""
+def verdict(judged: Judged | None, state: State, *, is_typing: bool, achieved: str = "") -> Content:
+    """Return what the answer came to, or what is remembered of an earlier one.
+
+    Args:
+        judged: What the answer came to; null for one that was not judged yet.
+        state: How far the learner is.
+        is_typing: Whether keys are letters now.
+        achieved: How many exercises are solved, to be said of one that is right.
+    """
     if judged is None:
         edits = "Ctrl+R judges what you type, and Esc ends typing."
         how = edits if is_typing else "Press e to edit it here, and Ctrl+R to have it judged."
         return Content(f"{STATES[state]}. {how}")
     if judged.is_right:
-        return word("pass", "RIGHT")
+        return word("pass", "RIGHT") + f"  {achieved}"
     status = judged.result.status
     labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
     return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 
 from tpustarter.checking import bars
+from tpustarter.learning import solved
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui import painted
@@ -42,11 +43,22 @@ def next_rows(known: Course, facts: Facts | None, standing: Standing | None) -> 
         note = _note(visible(_place(known, standing, lesson.id)))
         yield Row("next", f"> {visible(lesson.title)}", minutes(lesson), note, hang=2)
     else:
-        text = "Every lesson of this path is done. p shows the other paths."
-        yield Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
+        yield _last_row(known, standing)
     yield from _tpu_rows(known)
     for line in known.trouble.splitlines():
         yield Row(None, Hanging("", prose(line)))
+
+
+def _last_row(known: Course, standing: Standing | None) -> Row:
+    """Return what is next where no lesson is: an exercise that is open, else a check."""
+    every = "Every lesson of this path is done."
+    if standing and (left := known.open_on(standing)):
+        name = left[0].partition("/")[2].replace("-", " ")
+        is_are = "are" if len(left) > 1 else "is"
+        text = f"{every} {solved.exercises(len(left))} of it {is_are} open."
+        return Row("next", f"> Exercise: {visible(name)}", "", _note(text), hang=2)
+    text = f"{every} p shows the other paths."
+    return Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
 
 
 def needs_setup(facts: Facts | None, lesson: Lesson | None) -> bool:
@@ -76,13 +88,15 @@ def path_title(standing: Standing) -> Content:
 def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> Iterator[Row]:
     """Yield how far one is on a path, and its stages, some of them with their lessons."""
     yield Row(None, Hanging(bar(standing.whole) + " ", standing.whole.words))
+    if achieved := known.achieved(standing):
+        yield Row(None, Hanging("", prose(achieved)))
     for number, stage in enumerate(standing.stages):
         if not stage.title:
             yield from _lesson_rows(known, standing, stage, "  ")
             continue
         is_open = number in unfolded
         label = Content(f"{'▼' if is_open else '▶'} ") + _stage_title(stage, standing)
-        yield Row(f"{STAGE}{number}", label, _stage_note(stage), hang=2)
+        yield Row(f"{STAGE}{number}", label, _stage_note(known, stage), hang=2)
         if is_open:
             yield from _lesson_rows(known, standing, stage, "    ")
 
@@ -100,9 +114,11 @@ def _stage_title(stage: Part, standing: Standing) -> Content:
     return word(style, text)
 
 
-def _stage_note(stage: Part) -> str:
+def _stage_note(known: Course, stage: Part) -> str:
     if stage.is_done:
-        return f"{len(stage.lessons)} lesson{'s' * (len(stage.lessons) > 1)}, done"
+        count, left = len(stage.lessons), sum(len(known.open_in(one)) for one in stage.lessons)
+        said = f"{count} lesson{'s' * (count > 1)}, done"
+        return ", ".join(filter(None, (said, solved.open_words(left))))
     if stage.done:
         left = duration(stage.left)
         return f"{stage.done} of {len(stage.lessons)} lessons done, {left} left"
@@ -134,7 +150,10 @@ def lesson_row(
     if lesson_id in known.begun:
         passed, count = known.begun[lesson_id]
         begun = f"begun {passed} of {count}  " if count else "begun  "
-    left = "" if state == "done" else begun + f"{minutes(lesson):>6}"
+    if state == "done":
+        left = solved.open_words(len(known.open_in(lesson_id)))
+    else:
+        left = begun + f"{minutes(lesson):>6}"
     return Row(lesson_id, label, left, hang=head.cell_length)
 
 

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tpustarter.learning import solved
 from tpustarter.learning.paths import read_paths
 from tpustarter.learning.standing import Standing, standing_on
 from tpustarter.problem import Problem
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from tpustarter.content import Lesson
     from tpustarter.learning.paths import LessonPath
+    from tpustarter.learning.progress import LessonProgress
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Course:
     """Lessons that were done."""
     begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """Of lessons that were begun and not done: blocks that passed, and blocks to pass."""
+    records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
+    """What was done of each lesson."""
     last: dict[str, Any] | None = None
     """The last check of this machine."""
     trouble: str = ""
@@ -35,6 +39,18 @@ class Course:
     """TPUs of Google Cloud that this program asked for and that may be billed."""
     unread: int = 0
     """Ledgers of such TPUs that could not be read."""
+
+    def open_in(self, lesson_id: str) -> list[str]:
+        """Return the ids of a lesson's exercises that are not solved."""
+        return solved.still_open(self.lessons[lesson_id], self.records)
+
+    def open_on(self, standing: Standing) -> list[str]:
+        """Return the ids of the exercises of a path that are not solved."""
+        return [one for lesson_id in standing.whole.lessons for one in self.open_in(lesson_id)]
+
+    def achieved(self, standing: Standing) -> str:
+        """Return what was achieved on a path, and today."""
+        return solved.words([self.lessons[one] for one in standing.whole.lessons], self.records)
 
     def standing(self, path: LessonPath) -> Standing:
         """Return where one is on a path."""
@@ -47,7 +63,7 @@ def read(folder: Path | None) -> Course:
     from tpustarter.cloud import ledger
     from tpustarter.learning import progress  # not needed for the first paint
 
-    known = Course({}, [], frozenset(), {}, progress.last_check())
+    known = Course({}, [], frozenset(), last=progress.last_check())
     known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.put_aside()))
     try:
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
@@ -61,4 +77,4 @@ def read(folder: Path | None) -> Course:
             with contextlib.suppress(Problem):  # the lesson's own page says what is wrong with it
                 begun[lesson_id] = progress.blocks_done(lessons[lesson_id], record)
     done = frozenset(lesson_id for lesson_id, record in records.items() if record.done)
-    return replace(known, lessons=lessons, paths=paths, done=done, begun=begun)
+    return replace(known, lessons=lessons, paths=paths, done=done, begun=begun, records=records)

@@ -212,6 +212,11 @@ class LessonPage(VerticalScroll):
         return was_seen and self.scroll_offset.y >= self.max_scroll_y
 
     @property
+    def has_open_exercise(self) -> bool:
+        """Whether an exercise of the lesson is not solved."""
+        return self._ending is not None and self._ending.has_open_exercise
+
+    @property
     def is_done(self) -> bool:
         """Whether the lesson is done."""
         return self._ending is not None and self._ending.is_done

@@ -17,6 +17,7 @@ from tpustarter.learning import (
     exercises,
     lesson_end,
     progress,
+    solved,
 )
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.drafts import Draft
@@ -53,6 +54,10 @@ class Opened:
     """How far the learner was when it was opened."""
     way: Way
     """Where the path goes on."""
+    on_path: list[Lesson]
+    """The lessons of the path that the learner follows."""
+    achieved: str
+    """How many of their exercises were solved when it was opened, in words."""
     left_at: str | None
     """The place at which it was left; None for its beginning."""
     drafts: dict[str, Draft]
@@ -122,14 +127,16 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     path, done = app.path_of(read_paths(app.lessons)), progress.done()
     way = lesson_end.after_lesson(lesson.id, path, lessons, done)
     following = next((item for item in lessons if item.id == way.lesson), None)
-    known = progress.read().lessons.get(lesson.id, progress.LessonProgress())
+    records = progress.read().lessons
+    known = records.get(lesson.id, progress.LessonProgress())
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
     end = lesson_end.look(parts, known, lesson_exercises)
+    on_path = [item for item in lessons if path and item.id in path.lessons]
     typed, lost = _read_drafts(app, lesson.id)
     return Opened(
-        lesson, parts, following, known, refers, lesson_exercises, end, way,
-        bookmarks.read(lesson.id), typed, lost,
+        lesson, parts, following, known, refers, lesson_exercises, end, way, on_path,
+        solved.words(on_path, records), bookmarks.read(lesson.id), typed, lost,
     )  # fmt: skip
 
 

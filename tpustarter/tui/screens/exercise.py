@@ -14,7 +14,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tpustarter import content
-from tpustarter.learning import exercises, lesson_end, progress
+from tpustarter.learning import exercises, lesson_end, progress, solved
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_end import Way
@@ -63,6 +63,8 @@ class ExercisePage(Page):
         """What one goes on with; null until an answer is right."""
         self._back = "the lesson of this exercise"
         """Where Esc leads."""
+        self._achieved = ""
+        """How many exercises are solved."""
 
     def body(self) -> Iterable[Widget]:
         """Return the page, empty at first."""
@@ -89,8 +91,10 @@ class ExercisePage(Page):
         """Look where a right answer leads."""
         path = self.tutor.path_of(read_paths(self.tutor.lessons))
         lessons = content.read_lessons(self.tutor.lessons)
-        lesson, done = exercise.lesson, progress.done()
-        mark = progress.mark(lesson, progress.read().lessons.get(lesson.id))
+        lesson, done, records = exercise.lesson, progress.done(), progress.read().lessons
+        mark = progress.mark(lesson, records.get(lesson.id))
+        on_path = [one for one in lessons if path and one.id in path.lessons]
+        self._achieved = solved.words(on_path, records)
         self._back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
         self.post_message(Looked(lesson_end.after_exercise(exercise, path, lessons, done)))
 
@@ -197,7 +201,10 @@ class ExercisePage(Page):
         if self._tail.text:
             pieces += [Content(""), Content(self._tail.text)]
         if self._judged and self._judged.is_right:
-            pieces += [Content(""), *exercise_words.end(exercise, self._way, self._back)]
+            pieces += [
+                Content(""),
+                *exercise_words.end(exercise, self._way, self._back),
+            ]
         self._view.show_answer(self._judged.result.status if self._judged else "", pieces)
         self._view.show_hints(self._hints, len(exercise.hints))
         self._view.show_solution(self._solution)
@@ -206,7 +213,9 @@ class ExercisePage(Page):
         if self._busy:
             return word("run", f"RUN  {time.monotonic() - self._began:.0f} s")
         is_typing = self._view.editor is not None
-        return exercise_words.verdict(self._judged, exercises.state(exercise), is_typing=is_typing)
+        return exercise_words.verdict(
+            self._judged, exercises.state(exercise), is_typing=is_typing, achieved=self._achieved
+        )
 
     async def action_edit(self) -> None:
         """Let the learner type here; what is typed goes into the file."""

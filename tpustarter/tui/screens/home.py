@@ -249,6 +249,8 @@ names the keys that you need most there, and `?` lists all of them.
             self.tutor.go.to_setup()
         elif lesson:
             self.tutor.go.to_lesson(lesson.id)
+        elif self._course and standing and (left := self._course.open_on(standing)):
+            self.tutor.go.to_exercise(left[0])
         else:
             self.action_check()
 

@@ -120,6 +120,9 @@ class Reader(LessonScreen):
             await self.action_edit()
         elif what == "read on":
             self._page.read_on(self._page.marked)
+        elif what == "next exercise":
+            self._note_read()
+            self.action_exercise()
         else:
             self.action_next()
 
@@ -251,11 +254,14 @@ class Reader(LessonScreen):
 
     def action_next(self) -> None:
         """Go to the next lesson."""
-        opened_lesson = self._opened
-        if opened_lesson and opened_lesson.following:
-            if not opened_lesson.has_blocks and self._page.end_was_seen:
-                self._remember_read(opened_lesson.lesson.id)
-            self.tutor.go.to_lesson_instead(opened_lesson.following.id)
+        if self._opened and self._opened.following:
+            self._note_read()
+            self.tutor.go.to_lesson_instead(self._opened.following.id)
+
+    def _note_read(self) -> None:
+        """Remember a lesson without blocks, once its end was seen."""
+        if self._opened and not self._opened.has_blocks and self._page.end_was_seen:
+            self._remember_read(self._opened.lesson.id)
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_read(self, lesson: str) -> None:

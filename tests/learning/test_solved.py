@@ -1,0 +1,55 @@
+"""What was achieved: exercises of a path that are solved, and what was done today."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_lessons import fence, make_lesson
+from tpustarter import content
+from tpustarter.content import Lesson
+from tpustarter.learning import blocks, progress, solved
+from tpustarter.learning.block_results import BlockResult
+
+TODAY = datetime.now(timezone.utc).astimezone().date()
+
+
+@pytest.fixture
+def lesson(tmp_path: Path) -> Lesson:
+    """Return a lesson of one block whose header names two exercises."""
+    path = make_lesson(tmp_path, fence("print(1)")).path
+    path.write_text(path.read_text().replace("minutes: 3", "minutes: 3\nexercises: [one, two]"))
+    return content.read_lesson(path)
+
+
+def said(lesson: Lesson, today: date = TODAY) -> str:
+    """Return what is said of a path of this one lesson."""
+    return solved.words([lesson], progress.read().lessons, today)
+
+
+def test_exercises_are_counted_on_the_path_and_today(lesson: Lesson) -> None:
+    """Nothing is said before anything was begun, and tomorrow today's are no longer told."""
+    assert not said(lesson)
+    progress.exercise_judged(lesson.id, "one", is_right=False)
+    assert "0 of 2 exercises solved." == said(lesson)
+    progress.exercise_judged(lesson.id, "one", is_right=True)
+    assert "1 of 2 exercises solved. Today: 1 exercise." == said(lesson)
+    block = blocks.blocks_of(lesson)[0]
+    progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
+    progress.exercise_judged(lesson.id, "two", is_right=True)
+
+    assert "2 of 2 exercises solved. Today: 1 lesson and 2 exercises." == said(lesson)
+    assert "2 of 2 exercises solved." == said(lesson, date(2001, 1, 1))
+
+
+def test_a_solution_that_was_looked_at_solves_nothing(lesson: Lesson) -> None:
+    """The exercise stays open, under the id with which it is opened."""
+    progress.solution_shown(lesson.id, "one")
+    progress.exercise_judged(lesson.id, "two", is_right=True)
+    track = lesson.id.partition("/")[0]
+
+    assert [f"{track}/one"] == solved.still_open(lesson, progress.read().lessons)
+    assert "1 exercise open" == solved.open_words(1)
+    assert not solved.open_words(0)

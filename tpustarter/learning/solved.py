@@ -1,0 +1,79 @@
+"""What was achieved: the exercises that are solved and still open, and what was done today."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tpustarter.content import Lesson
+    from tpustarter.learning.progress import LessonProgress
+
+    Records = Mapping[str, LessonProgress]
+    """What was done of each lesson, by its id."""
+
+
+def still_open(lesson: Lesson, records: Records) -> list[str]:
+    """Return the ids of a lesson's exercises that are not solved."""
+    record = records.get(lesson.id)
+    known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
+    return [f"{track}/{name}" for name in _names(lesson) if not _is_solved(known.get(name, {}))]
+
+
+def open_words(count: int) -> str:
+    """Return how many exercises are open, in words; empty where none is."""
+    return f"{exercises(count)} open" if count else ""
+
+
+def exercises(count: int) -> str:
+    """Return a number of exercises, in words."""
+    return f"{count} exercise{'s' * (count != 1)}"
+
+
+def words(lessons: Collection[Lesson], records: Records, today: date | None = None) -> str:
+    """Return what was achieved on a path; empty where nothing was begun.
+
+    `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
+
+    Args:
+        lessons: Those of the path.
+        records: What was done of every lesson: what counts today need not be on the path.
+        today: The date here; now's where nothing is given.
+    """
+    count = sum(len(_names(lesson)) for lesson in lessons)
+    solved = count - sum(len(still_open(lesson, records)) for lesson in lessons)
+    day = today or datetime.now().astimezone().date()
+    done_today = sum(_day(known.done) == day for known in records.values())
+    solved_today = sum(_day(entry.get("when")) == day for entry in _solved(records))
+    achieved = [*_counted(done_today, "lesson"), *_counted(solved_today, "exercise")]
+    if not achieved and not any(lesson.id in records for lesson in lessons):
+        return ""
+    of_path = f"{solved} of {exercises(count)} solved." if count else ""
+    of_today = f"Today: {' and '.join(achieved)}." if achieved else ""
+    return " ".join(filter(None, (of_path, of_today)))
+
+
+def _names(lesson: Lesson) -> list[str]:
+    return [str(name) for name in lesson.header.get("exercises") or ()]
+
+
+def _is_solved(entry: Mapping[str, Any]) -> bool:
+    return entry.get("status") == "pass"
+
+
+def _solved(records: Records) -> Iterator[Mapping[str, Any]]:
+    for known in records.values():
+        yield from filter(_is_solved, known.exercises.values())
+
+
+def _counted(count: int, noun: str) -> list[str]:
+    return [f"{count} {noun}{'s' * (count > 1)}"] if count else []
+
+
+def _day(when: Any) -> date | None:
+    """Return the day of a remembered time, as it was called here."""
+    try:
+        return datetime.fromisoformat(str(when)).astimezone().date()
+    except ValueError:
+        return None
