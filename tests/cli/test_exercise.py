@@ -127,6 +127,18 @@ def test_hints_solution_and_reset(lessons: Path) -> None:
     assert learner_file().with_name("double.py.old").read_text() == "my work"
 
 
+def test_a_lesson_can_be_named_beside_its_exercise(lessons: Path) -> None:
+    """One that belongs to another lesson is not found in it."""
+    named = subprocess.run(
+        command(lessons, "made/sample", "--exercise", "double"),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    listed = learn(lessons, "", "made/sample")
+
+    assert "Your file: ~/state/exercises/made/double.py" in named.stdout
+    assert "made/double  Return the double" in listed.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -98,7 +98,9 @@ def test_lines_are_written_between_marks_once(before: str | None, tmp_path: Path
     assert step.writes == tuple(path.read_text().removeprefix(before or "").split("\n"))[-5:-1]
     assert path.read_text().startswith(before or "# >>> tpustarter: tuning tmux >>>\n")
     assert before is None or 0o640 == path.stat().st_mode & 0o777
-    assert {} == run(MachineSetup("tuning", machine=here, lessons=lessons))
+    again = MachineSetup("tuning", machine=here, lessons=lessons)
+    assert {} == run(again)
+    assert "the lines are in `~/.tmux.conf`" == again.steps[0].note
 
 
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)

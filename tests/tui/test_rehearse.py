@@ -306,9 +306,11 @@ def test_nothing_is_chosen_at_first_and_ones_own_program_is_offered(
             seen = await press(pilot, "enter")
             assert "model.py:fine f32[1024,1024] " in seen
             assert "This was found in your folder" in seen
-            await press(pilot, *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
+            await press(pilot, "end", *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
             seen = await press(pilot, "space", "space")
             assert "model.py:fine f32[8,1024] " in seen  # one goes on where it was left
+            seen = await press(pilot, *"other.py")
+            assert " other.py " in seen  # what is typed first replaces it
 
     run(journey)
 

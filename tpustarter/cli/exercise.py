@@ -25,7 +25,10 @@ WORDS = {"new": "", "begun": "begun", "fail": "begun", "pass": "done", "shown": 
 def show_all(lessons: list[Lesson]) -> None:
     """List every exercise with how far the learner is."""
     known = [exercise for lesson in lessons for exercise in exercises.read(lesson)]
-    width = max((len(exercise.id) for exercise in known), default=0)
+    if not known:
+        say(f"The lesson `{visible(lessons[0].title)}` has no exercise.")
+        return
+    width = max(len(exercise.id) for exercise in known)
     for exercise in known:
         prefix = f"{WORDS[exercises.state(exercise)]:<6}{exercise.id:<{width}}  "
         for line in wrap(visible(exercise.title), prefix, " " * len(prefix)):

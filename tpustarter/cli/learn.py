@@ -235,7 +235,7 @@ def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
     actions = [action for is_given, action in standalone.values() if is_given]
     with_json = options.as_json and not (options.which or options.export)  # that is JSON anyway
     others = (options.running, options.every, options.verbose, with_json,
-              options.lesson is not None)  # fmt: skip
+              options.lesson is not None and options.exercise is None)  # fmt: skip
     if actions and len(actions) + sum(others) > 1:
         *names, last = standalone
         raise click.UsageError(
@@ -250,6 +250,8 @@ def _exercise(options: SimpleNamespace) -> None:
     from tpustarter.learning import exercises
 
     lessons = content.read_lessons()
+    if options.lesson:
+        lessons = [_find_lesson(options.lesson, lessons)]
     if not options.exercise:
         exercise.show_all(lessons)
         return

@@ -22,8 +22,10 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
+from tpustarter.checking import interpreters
 from tpustarter.machine import host
 from tpustarter.setup import dpkg, marked
 from tpustarter.setup.accounts import Member, Registry
@@ -115,7 +117,7 @@ class Marked(Kind):
         """Tell by what stands between the marks."""
         folder = self.path.rpartition("/")[0]
         if self.machine.status(folder or "/") is None:
-            return Look("blocked", f"there is no folder `{folder}`")
+            return Look("blocked", f"there is no folder `{_short(self.machine, folder)}`")
         try:
             parts = marked.read(self.machine.path(self.path), self.name)
         except marked.UnreadableError as error:
@@ -125,8 +127,12 @@ class Marked(Kind):
         if parts.ours is None:
             return Look("todo", "", parts.kind)
         if parts.ours != self.lines:
-            return Look("todo", f"other lines stand between its marks in `{self.path}`", parts.kind)
-        return Look("done", f"the lines are in `{self.path}`")
+            return Look(
+                "todo",
+                f"other lines stand between its marks in `{_short(self.machine, self.path)}`",
+                parts.kind,
+            )
+        return Look("done", f"the lines are in `{_short(self.machine, self.path)}`")
 
     def command(self) -> tuple[str, ...]:
         """Return the program that writes them."""
@@ -155,11 +161,14 @@ class OwnFile(Kind):
         if text is None:
             folder = self.path.rpartition("/")[0]
             if self.machine.status(folder) is None:
-                return Look("blocked", f"there is no folder `{folder}`")
+                return Look("blocked", f"there is no folder `{_short(self.machine, folder)}`")
             return Look("todo", "", marked.ABSENT)
         if text.strip() != marked.whole(self.lines).strip():
-            return Look("blocked", f"`{self.path}` says something else than set-up would write")
-        return Look("done", f"`{self.path}` is there", marked.ABSENT)
+            return Look(
+                "blocked",
+                f"`{_short(self.machine, self.path)}` says something else than set-up would write",
+            )
+        return Look("done", f"`{_short(self.machine, self.path)}` is there", marked.ABSENT)
 
     def command(self) -> tuple[str, ...]:
         """Return the program that makes it."""
@@ -181,10 +190,10 @@ class Folder(Kind):
     def look(self) -> Look:
         """Tell by whether it is there; one on which something is mounted is not looked into."""
         if _mounted_at(self.machine, self.path):
-            return Look("done", f"`{self.path}` is there")
+            return Look("done", f"`{_short(self.machine, self.path)}` is there")
         path = self.machine.path(self.path)
         if path.is_dir():
-            return Look("done", f"`{self.path}` is there")
+            return Look("done", f"`{_short(self.machine, self.path)}` is there")
         return Look("todo", "", [str(one) for one in (path, *path.parents) if not one.exists()])
 
     def command(self) -> tuple[str, ...]:
@@ -292,6 +301,11 @@ def _plain_kind(look: dict[str, Any], name: str, machine: host.Machine, home: st
     if kind == "registry":
         return Registry(machine, words[0], home)
     raise ValueError(f"no kind of look is called `{kind}`")
+
+
+def _short(machine: host.Machine, path: str) -> str:
+    """Return a path as a person would type it."""
+    return interpreters.shown(Path(path), machine.env)
 
 
 def _mounted_at(machine: host.Machine, folder: str) -> tuple[str, str] | None:

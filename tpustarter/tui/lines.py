@@ -13,7 +13,7 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
 from tpustarter.invocation import NAME, as_typed, command
-from tpustarter.terminal import glue, unglue, visible
+from tpustarter.terminal import GLUE, glue, unglue, visible
 from tpustarter.tui.plain import plain
 
 STATUS_STYLES = {
@@ -31,6 +31,8 @@ STATUS_STYLES = {
 }
 """Colours repeat what a word says; without them nothing is lost."""
 
+CODE = "bold"
+"""How code in a sentence is painted."""
 MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
 WIDE = 98
@@ -59,7 +61,7 @@ def prose(text: str) -> Content:
     if len(pieces) % 2 == 0:  # a backtick stands alone
         return Content(visible(text))
     return Content("").join(
-        Content.styled(piece, "bold" if number % 2 else "") for number, piece in enumerate(pieces)
+        Content.styled(piece, CODE if number % 2 else "") for number, piece in enumerate(pieces)
     )
 
 
@@ -69,8 +71,13 @@ def sentences(text: str) -> Content:
 
 
 def wrapped(text: Content, width: int) -> list[Content]:
-    """Return a text in lines; "12 min" stays on one of them."""
-    lines = Content(glue(text.plain), list(text.spans)).wrap(max(width, 1))
+    """Return a text in lines; "12 min" stays on one of them, and so does code that fits one."""
+    plain_text = glue(text.plain)
+    for span in text.spans:
+        if span.style == CODE and span.end - span.start <= width:
+            code = plain_text[span.start : span.end].replace(" ", GLUE)
+            plain_text = plain_text[: span.start] + code + plain_text[span.end :]
+    lines = Content(plain_text, list(text.spans)).wrap(max(width, 1))
     return [Content(unglue(line.plain), list(line.spans)) for line in lines]
 
 

@@ -48,7 +48,7 @@ class OwnLine(Input):
     ]
 
     def __init__(self) -> None:
-        super().__init__(id="search", select_on_focus=False)  # it goes on where it was left
+        super().__init__(id="search")  # what is typed first replaces what it holds
 
 
 def read_words(kind: str, typed: str) -> tuple[str, ...]:

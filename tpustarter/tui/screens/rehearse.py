@@ -195,7 +195,6 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         line.value = own_program.typed(words)
         line.display = True
         self.set_focus(line)
-        line.cursor_position = len(line.value)
         self._show()
 
     @on(Input.Submitted)
