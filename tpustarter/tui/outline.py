@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -22,8 +22,6 @@ from tpustarter.tui.widgets import Aside
 
 BESIDE = 150
 """Columns from which it stands beside a lesson."""
-WIDEST_WORD = 16
-"""Columns of a word, to which shorter ones are filled up."""
 
 
 @dataclass
@@ -94,12 +92,11 @@ class Outline(Static):
             yield Line(mark + title, "" if not tasks else _amount(count, tasks))
 
 
-def _meanings(words: Sequence[Reference]) -> Iterator[Lines]:
-    """Yield each word with what it means, in two columns."""
-    width = min(max((len(visible(one.target)) for one in words), default=0), WIDEST_WORD)
+def _meanings(words: Iterable[Reference]) -> Iterator[Lines | Content]:
+    """Yield each word, and below it what it means."""
     for one in words:
-        label = Content.styled(f"{visible(one.target):<{width}}  ", "bold")
-        yield Hanging(label, prose(" ".join(one.text.split())))
+        yield Content.styled(visible(one.target), "bold $label")
+        yield Hanging("  ", prose(" ".join(one.text.split())))
 
 
 def _amount(done: int, tasks: int) -> str:

@@ -118,7 +118,7 @@ def count(seen: Seen) -> str:
     tpus = len(seen.tpus) - requests
     words = [f"{tpus} TPU{'s' * (tpus > 1)}" if tpus else "",
              f"{requests} request{'s' * (requests > 1)}" if requests else ""]  # fmt: skip
-    return ", ".join(filter(None, words)) or "nothing yet"
+    return ", ".join(filter(None, words)) or "Nothing yet"
 
 
 def summary(seen: Seen) -> str:

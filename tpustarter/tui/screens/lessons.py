@@ -110,7 +110,7 @@ opens the marked one.
             id="search",
             select_on_focus=False,
         )
-        line.border_title = "search"
+        line.border_title = "Search"
         line.cursor_blink = False
         line.display = self._find
         return (line, Horizontal(Rows(id="lessons"), Aside("detail"), id="shelf"))
@@ -245,7 +245,7 @@ opens the marked one.
         kind = "" if self._filter == "all" else f", {self._filter}"
         self.rename(f"Lessons{kind}: {count} of {len(course.lessons)}")
         done = f"{len(course.done & course.lessons.keys())} of {len(course.lessons)} done"
-        self.entitle("lessons", f"found for {self._found.text}" if self._found else done)
+        self.entitle("lessons", f"Found for {self._found.text}" if self._found else done)
 
     def _rows(self, course: Course) -> Iterator[Row]:
         states = STATES[self._filter]

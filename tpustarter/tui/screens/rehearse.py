@@ -90,7 +90,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def body(self) -> Iterable[Widget]:
         """Return a line to type a file, both lists, what is marked, and what they come to."""
         line = OwnLine()
-        line.border_title = "your program"
+        line.border_title = "Your program"
         line.cursor_blink = False
         line.display = False
         yield line
@@ -229,7 +229,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def describe(self) -> None:
         """Say more about what is marked, where there is room for it."""
         name = self._marked_name()
-        self.entitle("marked", name if name not in OWN else "your program")
+        self.entitle("marked", name if name not in OWN else "Your program")
         self.query_one("#about-marked", Static).update(Stack(self._choice.about(name)))
 
     def on_descendant_focus(self) -> None:

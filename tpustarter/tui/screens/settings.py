@@ -78,7 +78,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 * **Colours**: {SEEN}
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "add", "another Python", tooltip="tpustarter check --python PATH"),
+        Binding("a", "add", "Another Python", tooltip="tpustarter check --python PATH"),
     ]
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     def _show(self) -> None:
         self.query_one(Rows).show(self._rows())
-        self.entitle("settings", "each choice is kept at once")
+        self.entitle("settings", "Each choice is kept at once")
 
     def _rows(self) -> Iterator[Row]:
         choices = self.tutor.choices

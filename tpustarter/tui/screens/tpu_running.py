@@ -215,7 +215,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         was_at_end = details.scroll_y >= details.max_scroll_y - 1
         self.show_details(Stack(self._output()))
         label = self.query_one(Rows).chosen
-        self.entitle("details", f"output of {label}" if label else "")
+        self.entitle("details", f"Output of {label}" if label else "")
         if was_at_end or not self.has_class("-details"):
             self.call_after_refresh(details.scroll_end, animate=False)
 

@@ -54,7 +54,7 @@ This is what the lesson refers to, and Enter follows the marked line:
         rows = self.query_one(Rows)
         self.set_focus(rows)
         rows.show(self._rows())
-        self.entitle("words", "what this lesson refers to")
+        self.entitle("words", "What this lesson refers to")
 
     def _rows(self) -> Iterator[Row]:
         kind, widths = "", dict[str, int]()
