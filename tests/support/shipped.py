@@ -16,7 +16,7 @@ from tpustarter.learning import exercises, lesson_run, progress
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
-from tpustarter.learning.practice import Practice
+from tpustarter.learning.practice import Began, Opened, Practice
 from tpustarter.machine import host
 
 SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
@@ -36,16 +36,26 @@ def shipped_exercises(*frameworks: str | None) -> list[Exercise]:
 
 
 def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 8) -> None:
-    """Run a lesson: all its blocks match, and it is said that no TPU was tested."""
+    """Run a lesson: all its blocks match, and it is said that no TPU was tested.
+
+    A block that asks to be changed runs twice, as shipped and then with its answer: what nobody
+    has changed must not pass.
+    """
     machine = host.Machine(env=dict(env))
     practice = Practice([lesson], python=sys.executable, machine=machine, devices=devices)
-    list(practice.events())
+    unchanged = {}
+    for event in practice.events():
+        if isinstance(event, Opened):
+            session = event.session
+        elif isinstance(event, Began) and event.block.is_try and not session.blocked:
+            unchanged[event.block.id] = run_block(session, event.block).status
     document = lesson_run.document(practice)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     [told] = document["lessons"]
     places = [block["ran_on"] for block in told["blocks"] if block["ran_on"]]
 
     assert [] == [block for block in told["blocks"] if block["status"] != "pass"]
+    assert [] == [name for name, status in unchanged.items() if status not in ("fail", "error")]
     assert 0 == document["exit_code"] or not told["blocks"]
     assert all((devices, True) == (one["count"], one["virtual"]) for one in places)
     assert ("virtual-cpu" if places else "none") == document["verified_on"]
