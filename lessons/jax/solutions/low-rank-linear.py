@@ -4,8 +4,10 @@ fewer multiplications for 5 rows?
 The rank is the number of columns of `a`, so the scale is
 `alpha / params["a"].shape[1]`.
 
-For `merge`, the product of `a` and `b` is what you want, with the same
-scale, added to `w`.
+`apply` adds two products, `x @ w` and the scaled one of the adapter, and
+never makes a matrix of the size of `w`.
+
+`merge` makes it once: `params["w"] + scale * (params["a"] @ params["b"])`.
 
 Learned: While training, the adapter is two thin products beside the frozen
 one, and for serving it is added to the weights once.

@@ -5,7 +5,10 @@ optimizer keeps averages?
 otherwise, and `optimizer.init` makes averages for the tree that it gets.
 
 So give both of them `adapters` alone. `weights` remains an argument of
-`loss_fn`.
+`loss_fn`, behind it.
+
+`optimizer.update` and `optax.apply_updates` also take trees like
+`adapters`: `optimizer.update(grads, opt, adapters)`.
 
 Learned: What is trained is decided by what you differentiate for and what
 the optimizer was initialised with, and everything else is frozen.

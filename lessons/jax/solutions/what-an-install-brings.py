@@ -7,6 +7,9 @@ put what it needs on the list.
 Looking whether you have seen it comes first, because two packages that need
 each other would otherwise keep you busy for ever.
 
+The loop runs while the list is not empty. `to_look_at.pop()` takes a name
+from it, and `to_look_at += needs.get(name, [])` adds what it needs.
+
 Learned: An install brings a whole graph of packages, and one old package in
 it can hold back the version of JAX.
 """

@@ -10,6 +10,8 @@ lesson. What is left at the end of a chapter is not read.
 through them one by one: `np.searchsorted` finds a number in a sorted array.
 """
 
+import sys
+
 import corpus
 import numpy as np
 
@@ -52,6 +54,30 @@ for sizes, length in [([9, 4, 13], 4), ([5, 5], 4), ([3, 1, 12, 2], 5)]:
         found = source[index].tolist()
         message = f"{case}, window {index}: found {found}, expected {window}"
         assert found == window, message
+
+
+def steps_of_python(function):
+    """Return how many lines and calls of Python a function takes."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+many = ChapterWindows([np.arange(9)] * 10_000, 4)
+steps = steps_of_python(lambda: many[19_998])
+message = f"window 19,998 of 10,000 chapters took {steps:,} steps of Python"
+assert steps < 1000, f"{message}, so it went through them one by one"
 
 text = corpus.FILE.read_text(encoding="ascii")
 chapters = [corpus.encode(part) for part in text.split("CHAPTER")[1:]]

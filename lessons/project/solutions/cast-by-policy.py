@@ -8,6 +8,9 @@ leaf. The last element of a path of dictionaries is a `DictKey`, and its
 `jnp.issubdtype(leaf.dtype, jnp.floating)` is true for float32 and for
 bfloat16, and false for integers.
 
+So the function returns the leaf as it is if `path[-1].key` ends with
+`norm`, or if its dtype is no floating-point one. Otherwise it casts it.
+
 Learned: A precision policy is one function between the stored parameters
 and the matmuls, and the gradient of its casts brings float32 back.
 """

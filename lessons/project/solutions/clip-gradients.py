@@ -1,10 +1,11 @@
 """Clipping each number changes the direction. Which one number decides for
 all arrays together?
 
-Add up `jnp.sum(g**2)` over `jax.tree.leaves(grads)` and take the root.
+The norm of all numbers, as if they were one long vector. Its square is the
+sum of `jnp.sum(g**2)` over `jax.tree.leaves(grads)`.
 
-The factor is `jnp.minimum(1.0, limit / norm)`. For a norm of 0 the quotient
-is infinite, and the minimum is 1 all the same.
+Multiply every array with the same factor, `jnp.minimum(1.0, limit / norm)`.
+For a norm of 0 the quotient is infinite, and the minimum is 1 all the same.
 
 Learned: Clipping by the global norm shortens a gradient and keeps its
 direction, and a minimum takes the place of an `if` under `jax.jit`.

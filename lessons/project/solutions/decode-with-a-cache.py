@@ -1,9 +1,11 @@
-"""The cache has `length` rows, and only position + 1 of them count. What
-became of the scores that a causal mask hides?
+"""The cache has `length` rows, but only those up to the position count. What
+did a causal mask do with the scores that a query must not see?
 
-`jnp.arange(len(keys)) <= position` is a mask over the rows.
+It set them to -inf before `softmax`. Here there is one query, so the mask
+is a row: one boolean for each row of the cache.
 
-Set the other scores to -inf with `jnp.where`, before `softmax`.
+`is_visible = jnp.arange(len(keys)) <= position` is that row. Use it in
+`jnp.where(is_visible, scores, -jnp.inf)`, and give `softmax` the result.
 
 Learned: A decode step has fixed shapes. It writes one row, and a mask takes
 the place of a slice whose length changes.

@@ -1,10 +1,10 @@
-"""When may a waiting request begin? What does the condition in the second
-`if` ask for?
+"""Play the gap with two slots and requests of 1, 3 and 1 tokens. In which
+step does a slot stand empty while somebody waits?
 
-A single free slot is enough, so the question is whether fewer requests run
-than there are slots.
+In step 2. A single free slot is enough to begin, so the question is not
+whether nobody runs, but whether fewer requests run than there are slots.
 
-The inner `while` asks exactly that. It needs no `if` around it.
+The inner `while` asks exactly that. Take away the `if` around it.
 
 Learned: With continuous batching a free slot is filled before the next step,
 so the time is that of the work and no longer that of the longest answers.

@@ -1,11 +1,15 @@
-"""The offsets count from the end of the header, which is at 8 + length. Check
-that the file is that long before you read it.
+"""Go through every number in the file that the program uses. Which of them
+does it believe without a look, and what is the worst value of each?
+
+Begin with the length. The offsets count from the end of the header, which
+is at 8 + length, so check that the file is that long before you read it.
 
 `end - start` must be the size of the dtype times `math.prod(shape)`, and
 the product of no sizes is 1.
 
-Sort the tensors by their start. Each must begin where the one before has
-ended, or later, and the first not below 0.
+Sort the tensors by their start, and remember where the last one ended. If
+`start < last or end > len(values)`, raise a `ValueError`; `last` is 0 at
+first, so this refuses a negative start as well.
 
 Learned: A format without code is safe only if the reader checks every
 number of it before using it.

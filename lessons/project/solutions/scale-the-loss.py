@@ -4,8 +4,11 @@ arrays there?
 `jnp.where(is_finite, a, b)` does. Count the good steps first: one more
 where the gradients are finite, and 0 where they are not.
 
-The scale doubles when the count reaches `GROWTH_STEPS`, and then the count
-is 0 again.
+There are three cases for the scale: half of it, twice of it, or as it was.
+Two calls of `jnp.where` are enough, one after the other.
+
+With `is_time = good_steps == GROWTH_STEPS`, the second one is
+`jnp.where(is_time, scale * 2, scale)`. The count becomes 0 there too.
 
 Learned: float16 needs a scale that follows the gradients, and bfloat16
 needs none, because its exponent is as wide as that of float32.

@@ -1,10 +1,11 @@
 r"""`"1" in "model.layers.10.mlp"` is true. What stands around the number of a
 layer in a name?
 
-`re.search(r"layers\.(\d+)\.", name)` finds the number, or nothing for the
-arrays that belong to no layer.
+There is `layers.` before it and a dot behind it. A pattern with `(\d+)`
+between the two finds the number, and nothing for arrays of no layer.
 
-Add the file if nothing was found, or if the number is among `layers`.
+With `found = re.search(r"layers\.(\d+)\.", name)`, add the file if
+`found is None`, or if `int(found[1])` is among `layers`.
 
 Learned: The index says which files a host needs, and the number of a layer in
 a name has to be read as a number.

@@ -1,10 +1,11 @@
-"""How far is a key behind its query? That is `query - key`, and it must not
-be negative.
+"""Write the rows for length 4 and window 2 by hand. In terms of the two
+indices, what do the visible pairs have in common?
 
-With a window of 1 the distance must be 0, with a window of 2 it may be 0
-or 1.
+The distance `query - key`. It is at least 0, which is what the gap asks
+for, and it may be at most 1 if the window is 2.
 
-Combine both conditions with `&`, which works on arrays; `and` does not.
+Both conditions have to hold. Combine them with `&`, which works on arrays,
+where `and` does not: `(key <= query) & (query - key < window)`.
 
 Learned: A mask is a condition on the distance between two positions, and
 layers stacked on each other see further than each of them alone.

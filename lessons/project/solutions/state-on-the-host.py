@@ -2,10 +2,13 @@
 you call it?
 
 The tree is a dictionary with the keys `params`, `mean` and `square`. Map
-over the last two with `jax.tree.map`.
+over the last two with `jax.tree.map`, and call the method with
+`"pinned_host"`.
 
-Inside the step, `jax.device_put(state["mean"], shardings["mean"])` brings
-the averages to the device. The `out_shardings` send the new ones back.
+The step computes on the device, so bring the averages there first:
+`jax.device_put(state["mean"], shardings["mean"])`, and `square` likewise.
+
+The way back is `out_shardings`. Give it what `offload` returns.
 
 Learned: Where an array lies is a part of its sharding, so offload is a
 device_put at the beginning of a step and an output sharding at its end.

@@ -1,11 +1,15 @@
-"""Sort the probabilities from the largest down with `jnp.sort`, and add them
-up with `jnp.cumsum`. What stands before a token is that sum without its own.
+"""Take the probabilities 0.5, 0.3 and 0.2, and p = 0.6. Which tokens are
+kept, and what decides it for the second one, the sum with or without it?
 
-The set ends at a smallest probability. It is the threshold: all tokens with
-at least this probability are kept.
+Sort them from the largest down, and add them up with `jnp.cumsum`. A token
+is kept if the sum before it is still below p, so subtract its own part.
 
-`before = jnp.cumsum(down, axis=-1) - down` is the sum before each token. The
-smallest one kept is the minimum of `jnp.where(before < p, down, jnp.inf)`.
+The set ends at a smallest probability, and every token with at least that
+much belongs to it. So you need no way back from the sorted order.
+
+With `before = jnp.cumsum(down, axis=-1) - down`, that smallest one is the
+minimum of `jnp.where(before < p, down, jnp.inf)` in each row. Set the
+logits of all tokens with less to -inf.
 
 Learned: Top-p sampling keeps few tokens where the model is sure and many
 where it is not, and a sort and a running sum are enough for it.

@@ -3,7 +3,11 @@
 The part is (step - warmup) / (steps - warmup), and it must not grow beyond
 1: `jnp.clip(..., 0, 1)`.
 
-`0.5 * (1 + jnp.cos(jnp.pi * part))` is 1 at the beginning and 0 at the end.
+`0.5 * (1 + jnp.cos(jnp.pi * part))` is 1 at the beginning of the fall and
+0 at its end. While the rate rises, it is `peak * step / warmup`.
+
+Under `jax.jit` there is no `if`. Compute both, and choose with
+`jnp.where(step < warmup, rising, falling)`.
 
 Learned: A schedule is a function of the step count, so it becomes a part of
 the compiled training step.

@@ -2,15 +2,19 @@
 first window of the third chapter?
 
 `np.cumsum` of the counts gives, for each chapter, the first index that lies
-behind it. `np.searchsorted(ends, index, side="right")` is then the chapter
-of an index, because chapters without a window are skipped.
+behind it. Compute it once, in `__init__`.
+
+`np.searchsorted(self.ends, index, side="right")` is then the chapter of an
+index, because chapters without a window are skipped.
 
 The window inside the chapter is `index` minus the end of the chapter
-before.
+before, and for the first chapter that end is 0.
 
 Learned: A data source can hide any layout of files, as long as it finds an
 element by its index in little time.
 """
+
+import sys
 
 import corpus
 import numpy as np
