@@ -110,8 +110,8 @@ class Choice:
         """Return what is typed for one of `OWN`, and that something stands there already."""
         is_found = self.found.get(kind) and kind not in self.words
         found = (
-            "This was found in your folder. Enter takes it, what you type replaces it, and End goes "
-            "to its end, to change it. "
+            "This was found in your folder. Enter takes it, what you type replaces it, and End "
+            "goes to its end, to change it. "
         )
         found = found if is_found else ""
         return f"{found}Type {OWN[kind][2]}."

@@ -1,5 +1,5 @@
-"""Ask six questions in a fixed order. The first one whose answer is bad returns
-a name, so each is an `if` with a `return`.
+"""Ask six questions in a fixed order. The first one whose answer is bad
+returns a name, so each is an `if` with a `return`.
 
 For the variables, go through `KEEPS_OFF_THE_TPU.items()` and compare each
 value with `machine["variables"].get(name)`.
