@@ -69,7 +69,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             seen = await press(pilot, "enter")
             assert "p, Enter  Exercise: Return the double" in seen
             seen = await press(pilot, "p")
-            assert "Begun, not judged yet. Press e to edit it here, and Ctrl+R to" in seen
+            assert "Not judged yet. Press Enter to edit it here, and Ctrl+R to have it" in seen
             assert "double must return twice its number." in seen
             seen = await press(pilot, "r")
             assert "NOT YET  found 4, expected 8" in seen

@@ -73,14 +73,14 @@ def read() -> Progress:
 
 
 def blocks_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
-    """Return how many blocks of a lesson have passed as they stand, and how many it is made of.
+    """Return how many blocks of a lesson have passed as they stand, and how many its page numbers.
 
-    Optional ones do not count: the lesson is done without them.
+    Those in a folded part do not count. A task does, although the lesson is done without it.
     """
     from tpustarter.learning.blocks import blocks_of
 
-    needed = [block for block in blocks_of(lesson) if not block.is_optional]
-    return sum(known.status(block) == "pass" for block in needed), len(needed)
+    numbered = [block for block in blocks_of(lesson) if block.is_try or not block.is_optional]
+    return sum(known.status(block) == "pass" for block in numbered), len(numbered)
 
 
 def mark(lesson: Lesson, known: LessonProgress | None) -> str:

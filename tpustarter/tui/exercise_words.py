@@ -12,7 +12,7 @@ from tpustarter.learning.lesson_end import Way
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, prose, word
 
-STATES = {"new": "Not begun", "begun": "Begun, not judged yet", "fail": "Not right yet",
+STATES = {"new": "Not begun", "begun": "Not judged yet", "fail": "Not right yet",
           "pass": "Solved", "shown": "You have seen the solution"}  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def verdict(judged: Judged | None, state: State, *, is_typing: bool, achieved: s
     """
     if judged is None:
         edits = "Ctrl+R judges what you type, and Esc ends typing."
-        how = edits if is_typing else "Press e to edit it here, and Ctrl+R to have it judged."
+        how = edits if is_typing else "Press Enter to edit it here, and Ctrl+R to have it judged."
         return Content(f"{STATES[state]}. {how}")
     if judged.is_right:
         return word("pass", "RIGHT") + f"  {achieved}"

@@ -12,7 +12,7 @@ def of_enter(page: LessonPage) -> str:
     """Return what comes next: the marked block, its gap, the text below it, or what follows."""
     view = page.marked
     if view is None or view.has_ended or view.was_left or not page.is_in_sight(view):
-        after = "next exercise" if page.has_open_exercise else "next lesson"
+        after = "exercise" if page.has_open_exercise else "next lesson"
         return after if page.is_at_end else "read on"
     return "fill the gap" if view.has_gap else "run"
 

@@ -112,8 +112,9 @@ class Choice:
         found = (
             "This was found in your folder. Enter takes it, what you type replaces it, and End "
             "goes to its end, to change it. "
+            if is_found
+            else ""
         )
-        found = found if is_found else ""
         return f"{found}Type {OWN[kind][2]}."
 
     def headline(self) -> str:

@@ -120,7 +120,7 @@ class Reader(LessonScreen):
             await self.action_edit()
         elif what == "read on":
             self._page.read_on(self._page.marked)
-        elif what == "next exercise":
+        elif what == "exercise":
             self._note_read()
             self.action_exercise()
         else:

@@ -39,7 +39,7 @@ ENTER = {
     "run": "run the marked block, after those above it that have not run",
     "fill the gap": "type what stands in its place",
     "read on": "to the next block, at most a screen further down",
-    "next exercise": "the first one of this lesson that is not solved; n leaves it for later",
+    "exercise": "the first one of this lesson that is not solved; n leaves it for later",
     "next lesson": "the one that is next on your path",
 }
 """What Enter does, in the state in which a lesson is, with what is said of it."""
