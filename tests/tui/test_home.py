@@ -312,6 +312,26 @@ def test_the_room_beside_the_path_is_used(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_space_reads_on_where_what_stands_beside_does_not_fit(tmp_path: Path) -> None:
+    """The frame says so, and what fits is not moved; the path stays where it is."""
+    lesson = "# Long\n\nFirst.\n\n" + "\n\n".join(f"## Section {n}" for n in range(30))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"long": lesson}, size=(120, 40)) as pilot:
+            seen = on_screen(pilot.app)
+            assert "Space reads on" in seen
+            assert "Section 29" not in seen
+            seen = await press(pilot, "space", "space")
+            assert "Section 29" in seen
+            assert "> Long" in seen
+            assert "First." in await press(pilot, "space")
+            await pilot.resize_terminal(120, 70)
+            await settle(pilot)
+            assert "Space reads on" not in await press(pilot, "space")
+
+    run(journey)
+
+
 def test_a_finished_path_leads_to_the_others(tmp_path: Path) -> None:
     """There is no next lesson; the check is offered, and the key for another path is named."""
     for name in ("hello", "hangs"):

@@ -46,6 +46,20 @@ def test_it_says_which_section_is_read_and_what_is_left_of_each(tmp_path: Path) 
     run(journey)
 
 
+def test_the_words_of_the_lesson_stand_below_it_with_what_they_mean(tmp_path: Path) -> None:
+    """Those that it links to the glossary; without any, the sections have all the room."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 40)) as pilot:
+            seen = await press(pilot, "enter")
+            assert seen.index("In this lesson") < seen.index("Words of this lesson")
+            assert "What is said at once." in seen
+        async with tutor(tmp_path / "b", lessons={"parts": LESSON}, size=(160, 40)) as pilot:
+            assert "Words of this lesson" not in await press(pilot, "enter")
+
+    run(journey)
+
+
 def test_it_gives_way_where_the_lesson_needs_the_room(tmp_path: Path) -> None:
     """Below 150 columns, also when the terminal is made smaller."""
 

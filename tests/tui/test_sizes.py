@@ -250,6 +250,18 @@ def test_keys_give_way_from_the_last_of_the_screen() -> None:
     assert ["Enter open  q quit"] == lines_of_keys(20, 1)
 
 
+def test_on_a_wide_screen_keys_leave_room_for_how_far_down_one_is() -> None:
+    """On less than that the keys are what one needs more."""
+    keys = [Content(f"{key} does something") for key in "abcdefghij"]
+
+    def line(width: int) -> str:
+        return KeyLine(keys, 2, lambda _: 1, status="14 % read").lines(width)[0].plain
+
+    assert line(120).endswith("  14 % read")
+    assert "i does something  j does something" in line(120)
+    assert "read" not in line(60)
+
+
 def test_a_heading_says_less_of_the_machine_rather_than_half_a_word() -> None:
     """The longest way that fits is taken, so the list goes from all of it to a word or two."""
     assert ["TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips, 1 host", "TPU v5e, 8 chips", "TPU v5e",

@@ -150,9 +150,9 @@ def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
 
 
 def _marked(parts: Parts) -> Content:
-    """Return a text in which what was found is bold and underlined."""
+    """Return a text in which what was found is bold, underlined and coloured."""
     return Content("").join(
-        Content.styled(visible(text), "bold underline" if is_found else "")
+        Content.styled(visible(text), "bold underline $key" if is_found else "")
         for text, is_found in parts
     )
 

@@ -78,7 +78,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 * **Colours**: {SEEN}
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "add", "Another Python", tooltip="tpustarter check --python PATH"),
+        Binding("a", "add", "another Python", tooltip="tpustarter check --python PATH"),
     ]
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         """Return the list, and a line to type a path."""
         path = PathLine(placeholder="the path of a Python, or of its environment", id="search")
         path.cursor_blink = False
-        path.border_title = "another Python"
+        path.border_title = "Another Python"
         path.display = False
         about = VerticalScroll(Static(id="about-setting"), id="detail")
         about.can_focus = False
