@@ -1,4 +1,9 @@
-"""The transformer with weights in int8: one scale for each output channel."""
+"""The transformer with weights in int8: one scale for each output channel.
+
+`tpustarter rehearse quantised.py` compiles layers of a real size.
+"""
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -79,3 +84,29 @@ def loss(config, params, batch):
     log_probs = jax.nn.log_softmax(logits)
     of_target = jnp.take_along_axis(log_probs, batch[:, 1:, None], axis=-1)
     return -jnp.mean(of_target)
+
+
+def programs(devices):
+    """Yield 32 layers of 4,096 by 4,096 and 8 rows, for `rehearse`."""
+
+    def bfloat16(x, w):
+        return x @ w, None
+
+    def int8_scaled_before(x, stored):
+        return x @ dequantise(stored, x.dtype), None
+
+    def int8_scaled_after(x, stored):
+        sums = x @ stored["numbers"].astype(x.dtype)
+        return (sums * stored["scale"]).astype(x.dtype), None
+
+    shape = (32, 4096, 4096)
+    x = jax.ShapeDtypeStruct((8, 4096), jnp.bfloat16)
+    stored = {
+        "numbers": jax.ShapeDtypeStruct(shape, jnp.int8),
+        "scale": jax.ShapeDtypeStruct((32, 1, 4096), jnp.float32),
+    }
+    for layer in (bfloat16, int8_scaled_before, int8_scaled_after):
+        weights = stored
+        if layer is bfloat16:
+            weights = jax.ShapeDtypeStruct(shape, jnp.bfloat16)
+        yield layer.__name__, partial(jax.lax.scan, layer), (x, weights)

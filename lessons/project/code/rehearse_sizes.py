@@ -44,6 +44,16 @@ def fsdp(devices):
             yield f"{size.__name__} FSDP remat", *step_of(config)
 
 
+def mixed_precision(devices):
+    """Yield steps that differ in the dtype of their matmuls."""
+    rules = configs.Rules(batch="data", embed="data")
+    mesh = jax.make_mesh((len(devices),), ("data",), devices=devices)
+    with jax.set_mesh(mesh):
+        for name in ("float32", "bfloat16"):
+            config = configs.base(rules=rules, dtype=jnp.dtype(name))
+            yield f"base FSDP {name}", *step_of(config)
+
+
 def tensor_parallel(devices):
     """Yield steps in which 4 devices compute each block together."""
     tensor = configs.Rules(

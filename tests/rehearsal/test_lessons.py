@@ -1,0 +1,23 @@
+"""What lessons of the project say that a TPU needs is what the TPU compiler says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import rehearsed
+
+
+@pytest.mark.parametrize("cell", rehearsed.CELLS, ids=lambda one: f"{one.program}, {one.tpu}")
+def test_each_number_stands_in_its_lesson(cell: rehearsed.Cell) -> None:
+    """So `python -m tests.support.rehearsed` compares what a reader sees."""
+    text = rehearsed.stated(cell)
+    number, unit = text.split()
+
+    assert text == rehearsed.as_stated(round(float(number) * rehearsed.UNITS[unit]), text)
+
+
+@pytest.mark.parametrize("source", [rehearsed.INT8, rehearsed.EXPERTS])
+def test_the_compiler_says_the_same(source: str) -> None:
+    """Of the two files that compile in less than a minute; the command asks it of all of them."""
+    assert [] == [(cell, text, found) for cell, text, found in rehearsed.compared(source)
+                  if text != found]  # fmt: skip
