@@ -1,7 +1,9 @@
-"""`place` needs three specs: `jax.P("data")` shards rows,
-`jax.P(None, "data")` shards columns, and `jax.P()` replicates.
+"""Decide for each of the four arrays which of its axes is sharded, if any.
 `jax.device_put` takes a tree of arrays and a tree of specs of the same
-form.
+form, so that one call can place all parameters.
+
+`jax.P("data")` shards rows, `jax.P(None, "data")` shards columns, and
+`jax.P()` replicates.
 
 In `step`, write the loss as a function of `params` first.
 `jax.value_and_grad(loss_fn)` then returns the loss and the gradients,
