@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -90,6 +92,20 @@ def test_a_dry_run_needs_neither_project_nor_credentials(
     assert "Nothing was sent." in result.stdout
     assert [] == [line for line in result.stdout.splitlines() if len(line) > WIDTH]
     assert [] == ledger.entries()
+
+
+@pytest.mark.usefixtures("nobody")
+def test_a_start_up_script_survives_the_shell_that_it_is_pasted_into(tmp_path: Path) -> None:
+    """Its lines, quotes, backslashes, and what a terminal would obey if it were printed."""
+    script = "#!/bin/bash\necho \"it's\" '$HOME' \\n\t`x`\nprintf '\x1b[31m'\n"
+    (tmp_path / "boot.sh").write_text(script)
+    result = run(*BERT, "--startup-script", str(tmp_path / "boot.sh"), "--dry-run")
+    shown = result.stdout.partition("$ gcloud ")[2].partition("\nNothing was sent.")[0]
+    typed = f"printf '%s\\0' {shown}"
+    words = subprocess.run(["bash", "-c", typed], capture_output=True, text=True, check=True).stdout
+
+    assert f"--metadata=startup-script={script}" in words.split("\0")
+    assert all(line.isprintable() for line in shown.splitlines())
 
 
 def test_what_google_offers(cloud: FakeCloud) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from tpustarter.cloud.places import Project
 from tpustarter.cloud.request import Request
+from tpustarter.terminal import visible
 
 _TPUS = ("gcloud", "compute", "tpus")
 _CREATE = (*_TPUS, "queued-resources", "create")
@@ -115,6 +116,13 @@ def _pairs(values: Mapping[str, str]) -> str:
     return f"^{separator}^" + separator.join(pairs)
 
 
-def pasted(command: tuple[str, ...]) -> str:
-    """Return a command as it is pasted into a shell."""
-    return shlex.join(command)
+def shell_word(text: str) -> str:
+    r"""Return a word as it is typed into bash or zsh.
+
+    The line feeds of a start-up script are spelt out, as in `$'one\ntwo'`, so that the command
+    stays in its lines wherever it is shown.
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    spelt = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{visible(spelt)}'"

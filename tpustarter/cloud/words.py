@@ -6,12 +6,12 @@ safe for a terminal.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
 from tpustarter.cloud import drawing, events, failures, states
 from tpustarter.cloud.clock import format_age
+from tpustarter.cloud.gcloud import shell_word
 from tpustarter.cloud.overview import Row
 from tpustarter.cloud.request import Request
 
@@ -130,7 +130,7 @@ def of_request(request: Request) -> Iterator[str]:
 def command_lines(command: tuple[str, ...], width: int = 80) -> Iterator[str]:
     """Yield a command as it is pasted into a shell, over as many lines as it needs."""
     line = "$"
-    for word in (shlex.quote(word) for word in command):
+    for word in map(shell_word, command):
         if len(line) + len(word) + 3 > width and line.strip() != "$":
             yield f"{line} \\"
             line = "" if len(word) + 6 > width else "   "
