@@ -86,7 +86,7 @@ PROFILES = {
         ),
         Profile(
             name="rehearse",
-            meaning="the TPU compiler, for `tpustarter rehearse`",
+            meaning="the TPU compiler, to rehearse your programs",
             folder="tpu-rehearse",
             command="rehearse",
             key=environments.COMPILES,

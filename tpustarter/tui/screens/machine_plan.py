@@ -255,9 +255,12 @@ you do in another place, such as your own computer.
             return f"Press `v` to fill in {names}. Nothing has run yet."
         if left:
             root = sum(as_root.NEED in step.needs for step in left)
-            as_whom = f", {'all' if root == len(left) else root} as root" if root else ""
+            who = "" if len(left) == 1 else "all " if root == len(left) else f"{root} "
+            as_whom = f", {who}as root" if root else ""
             said = "" if self._ended_steps else " Nothing has run yet."
-            return f"{len(left)} of {len(steps)} steps are left{as_whom}.{said} `y` runs them.{log}"
+            count = f"{len(left)} steps are" if len(left) > 1 else "1 step is"
+            them = "them" if len(left) > 1 else "it"
+            return f"{count} left{as_whom}.{said} `y` runs {them}.{log}"
         return f"{self._end(steps)}{log}"
 
     def _end(self, steps: Sequence[Step]) -> str:
