@@ -40,6 +40,30 @@ def _heading(pilot: Pilot[None]) -> str:
     return on_screen(pilot.app).splitlines()[0]  # type: ignore[arg-type]
 
 
+def test_how_far_one_has_read_is_told_once_the_page_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is being filled ends in sight, as if all of it had been read."""
+    told: list[str] = []
+    show_status = Reader.show_status
+
+    def show(screen: Reader, text: str) -> None:
+        told.append(text)
+        show_status(screen, text)
+
+    monkeypatch.setattr(Reader, "show_status", show)
+    blocks = "\n\n".join(fence(f"print({n})", name=f"n{n}") + f"\n\n{TEXT}" for n in range(10))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"far": f"# Far\n\n{blocks}"}) as pilot:
+            seen = await press(pilot, "enter")
+            assert re.search(r"\d+ % read", seen)
+
+    run(journey)
+    assert "100 % read" not in told
+    assert told
+
+
 def test_after_a_process_has_ended_the_blocks_above_run_first(tmp_path: Path) -> None:
     """`t` ends it and says so at the block; the next block has the names it needs."""
 

@@ -84,6 +84,7 @@ class LessonScreen(Page):
         """Follow the reader and act on keys: the page is what is seen."""
         self._bookmark.follow(peeks=bool(self._at))
         self._take_keys()
+        self.show_status(self._page.place)
 
     def _take_keys(self) -> None:
         self.is_ready = True

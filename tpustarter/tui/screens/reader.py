@@ -45,7 +45,8 @@ class Reader(LessonScreen):
     def on_marked(self) -> None:
         """Offer what the block that is marked now can do, and show beside it where that is."""
         self._offer()
-        self.show_status(self._page.place)
+        if self.is_ready:  # before that the page is not whole
+            self.show_status(self._page.place)
         if self.has_class("-beside"):
             self._margin.outline.follow(self._page)
 
