@@ -134,7 +134,9 @@ def test_a_lesson_can_be_named_beside_its_exercise(lessons: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     listed = learn(lessons, "", "made/sample")
+    missing = learn(lessons, "none", "made/sample")
 
+    assert "`tpustarter learn made/sample --exercise` lists them" in missing.stderr
     assert "Your file: ~/state/exercises/made/double.py" in named.stdout
     assert "made/double  Return the double" in listed.stdout
 

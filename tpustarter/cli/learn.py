@@ -249,14 +249,15 @@ def _exercise(options: SimpleNamespace) -> None:
     from tpustarter.cli import exercise
     from tpustarter.learning import exercises
 
-    lessons = content.read_lessons()
+    lessons, listed_by = content.read_lessons(), "tpustarter learn --exercise"
     if options.lesson:
         lessons = [_find_lesson(options.lesson, lessons)]
+        listed_by = f"tpustarter learn {lessons[0].id} --exercise"
     if not options.exercise:
         exercise.show_all(lessons)
         return
     exercise.work(
-        exercises.find(lessons, options.exercise),
+        exercises.find(lessons, options.exercise, listed_by),
         watch=options.watch, hint=options.hint, solution=options.solution, reset=options.reset,
         python=options.python, devices=options.devices,
     )  # fmt: skip

@@ -74,7 +74,7 @@ def _course() -> tuple[str, list[tuple[str, str]]]:
     """
     from tpustarter import content
     from tpustarter.cli import onward
-    from tpustarter.learning import progress, standing
+    from tpustarter.learning import progress, solved, standing
 
     try:
         lessons = {lesson.id: lesson for lesson in content.read_lessons()}
@@ -84,7 +84,9 @@ def _course() -> tuple[str, list[tuple[str, str]]]:
         place = standing.standing_on(path, lessons, progress.done())
     except Problem:
         return "", []
-    said = visible(f"{path.title}: {place.whole.words}")
+    on_path = [lessons[name] for name in place.whole.lessons]
+    achieved = solved.words(on_path, progress.read().lessons)
+    said = visible(". ".join(filter(None, (f"{path.title}: {place.whole.words}", achieved))))
     if place.next is None:
         return said, []
     lesson = lessons[place.next]

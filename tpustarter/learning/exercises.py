@@ -80,14 +80,23 @@ def read(lesson: Lesson) -> list[Exercise]:
     return [_read_exercise(lesson, str(name)) for name in lesson.header.get("exercises") or ()]
 
 
-def find(lessons: Sequence[Lesson], exercise_id: str) -> Exercise:
-    """Return the exercise whose id was typed, whole or in part; raises Problem otherwise."""
+def find(
+    lessons: Sequence[Lesson], exercise_id: str, listed_by: str = "tpustarter learn --exercise"
+) -> Exercise:
+    """Return the exercise of some lessons whose id was typed, whole or in part.
+
+    Args:
+        lessons: Where to look.
+        exercise_id: What was typed.
+        listed_by: The command that lists what there is.
+
+    Raises:
+        Problem: there is none, or there are several.
+    """
     by_id = {f"{lesson.id.partition('/')[0]}/{name}": lesson for lesson in lessons
              for name in lesson.header.get("exercises") or ()}  # fmt: skip
     titles = {name: f"of the lesson {lesson.title}" for name, lesson in by_id.items()}
-    found = short_ids.find(
-        exercise_id, titles, kind="exercise", listed_by="tpustarter learn --exercise"
-    )
+    found = short_ids.find(exercise_id, titles, kind="exercise", listed_by=listed_by)
     return next(exercise for exercise in read(by_id[found]) if exercise.id == found)
 
 
