@@ -52,7 +52,7 @@ def test_how_far_one_has_read_is_told_once_the_page_is_whole(
         show_status(screen, text)
 
     monkeypatch.setattr(Reader, "show_status", show)
-    blocks = "\n\n".join(fence(f"print({n})", name=f"n{n}") + f"\n\n{TEXT}" for n in range(10))
+    blocks = "\n\n".join(fence(f"print({n})", name=f"n{n}") + f"\n\n{TEXT}" for n in range(20))
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": f"# Far\n\n{blocks}"}) as pilot:
