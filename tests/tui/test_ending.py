@@ -52,6 +52,7 @@ def test_the_end_follows_blocks_and_answers_as_they_pass(tmp_path: Path) -> None
         async with tutor(tmp_path, size=(80, 60), lessons=LESSONS) as pilot:
             await press(pilot, "enter", "end")
             assert "Not done yet: 0 of 2 blocks · No block has run yet." in _end(pilot)
+            assert "j, Enter Go to what is open n Next on your path" in _end(pilot)
             await press(pilot, "r")
             assert "Not done yet: 1 of 2 blocks · Block 2 has not run." in _end(pilot)
             await press(pilot, "1")
@@ -209,7 +210,7 @@ def test_exercises_share_one_key_that_opens_the_first_that_is_open(tmp_path: Pat
         async with tutor(tmp_path, lessons={"asks": ASKS}, size=(80, 50)) as pilot:
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "end")
-            assert "p, Enter Exercise: Return the double" in _end(pilot)
+            assert "j, Enter Go to what is open p Exercise: Return the double" in _end(pilot)
             progress.exercise_judged("start/asks", "double", is_right=True)
             await press(pilot, "p", "escape")
             assert "p Exercise, solved: Return the double" in _end(pilot)

@@ -67,7 +67,7 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
             lessons_with_exercise(tmp_path)
             seen = await press(pilot, "enter")
-            assert "p, Enter  Exercise: Return the double" in seen
+            assert "p         Exercise: Return the double" in seen
             seen = await press(pilot, "p")
             assert "Not judged yet. Press Enter to edit it here, and Ctrl+R to have it" in seen
             assert "double must return twice its number." in seen

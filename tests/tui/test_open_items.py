@@ -273,3 +273,21 @@ def test_the_key_that_ends_a_process_takes_the_place_of_no_other(tmp_path: Path)
             assert "t end process" in _keys(pilot)
 
     run(journey)
+
+
+def test_enter_at_the_end_goes_to_what_is_open_and_n_leaves_it(tmp_path: Path) -> None:
+    """One key never leads past a block that has not run; once all is done it leads on."""
+    long = HELLO + "\n" + "\n\n".join(f"Line {number}." for number in range(40)) + "\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": long, "next": "# Next one\n"}) as pilot:
+            await press(pilot, "enter", "end")
+            assert _keys(pilot).startswith(" Enter next open")
+            await press(pilot, "enter")
+            assert _keys(pilot).startswith(" Enter run")
+            await press(pilot, "end")
+            assert "Next one" in await press(pilot, "n")
+            await press(pilot, "escape", "enter", "home", "a", "tab", "r", "end")
+            assert _keys(pilot).startswith(" Enter next lesson")
+
+    run(journey)

@@ -67,26 +67,29 @@ class Ending(Static):
         pieces += [Hanging("· ", prose(f"{sentence}.")) for sentence in end.still_open]
         if achieved:
             pieces += [Content(""), prose(achieved)]
-        pieces += [Content(""), *self._keys(left)]
+        is_begun = not end.is_done and len(end.still_open) > len(left)
+        pieces += [Content(""), *self._keys(left, is_begun=is_begun)]
         self.update(Stack(pieces))
 
-    def _keys(self, left: list[Exercise]) -> Iterator[Lines]:
+    def _keys(self, left: list[Exercise], *, is_begun: bool) -> Iterator[Lines]:
         """Yield what one can do here, with its key: Enter does what stands first.
 
         Args:
             left: The exercises that are not solved.
+            is_begun: Whether a block or a question is what comes first.
         """
         opened, way = self._opened, self._opened.way
-        onward = [Hanging(_key("n" if left else "n, Enter"), prose(way.text))] if way.lesson else []
-        yield from onward if not left else ()
-        first, *others = [
-            *(f"Exercise: {one.title}" for one in left),
-            *(f"Exercise, solved: {one.title}" for one in opened.exercises if one not in left),
-        ] or [""]
-        if first:
-            yield Hanging(_key("p, Enter" if left else "p"), prose(first))
-        yield from (Hanging(_key(), prose(f"then {text}")) for text in others)
-        yield from onward if left else ()
+        rows = [("j", "Go to what is open")] * is_begun
+        rows += [("p", f"Exercise: {left[0].title}")] if left else []
+        rows += [("", f"then Exercise: {one.title}") for one in left[1:]]
+        rows += [("n", way.text)] if way.lesson else []
+        for number, (key, text) in enumerate(rows):
+            yield Hanging(_key(key if number else f"{key}, Enter"), prose(text))
+        key = "" if left else "p"
+        for one in opened.exercises:
+            if one not in left:
+                yield Hanging(_key(key), prose(f"Exercise, solved: {one.title}"))
+                key = ""
         if opened.checks:
             text = f"Run the checks that prove it: {', '.join(opened.checks)}"
             yield Hanging(_key("c"), prose(text))

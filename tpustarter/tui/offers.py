@@ -12,8 +12,11 @@ def of_enter(page: LessonPage) -> str:
     """Return what comes next: the marked block, its gap, the text below it, or what follows."""
     view = page.marked
     if view is None or view.has_ended or view.was_left or not page.is_in_sight(view):
-        after = "exercise" if page.has_open_exercise else "next lesson"
-        return after if page.is_at_end else "read on"
+        if not page.is_at_end:
+            return "read on"
+        if page.has_open and not page.is_done:
+            return "next open"
+        return "exercise" if page.has_open_exercise else "next lesson"
     return "fill the gap" if view.has_gap else "run"
 
 

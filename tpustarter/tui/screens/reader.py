@@ -121,6 +121,8 @@ class Reader(LessonScreen):
             await self.action_edit()
         elif what == "read on":
             self._page.read_on(self._page.marked)
+        elif what == "next open":
+            self.action_jump()
         elif what == "exercise":
             self._note_read()
             self.action_exercise()

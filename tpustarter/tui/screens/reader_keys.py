@@ -12,10 +12,11 @@ marks the next one. **j** jumps to what is open next: a block that has not run, 
 its right answer, or a task.
 
 * **Running** is up to you, because nothing runs by being shown. `Enter` runs a block, and reads on
-  once it has run. At the end of a lesson it opens an exercise that is not solved, else the next
-  lesson, so you can follow the course with this key alone. `n` leaves the exercise for later. `r`
-  runs a block again. All blocks of a lesson share their variables, as in a notebook, so blocks
-  above that have not run yet run first. `a` starts anew and runs everything down to the block.
+  once it has run. At the end of a lesson it goes to what is open, then to an exercise that is not
+  solved, and then to the next lesson, so you can follow the course with this key alone. `n` leaves
+  what is open for later. `r` runs a block again. All blocks of a lesson share their variables, as
+  in a notebook, so blocks above that have not run yet run first. `a` starts anew and runs
+  everything down to the block.
 * **Ctrl+C** stops what runs, and so does Esc while you read. That ends the process, and the
   variables of the lesson go with it. `a` runs everything down to the block again. When nothing
   runs, Ctrl+C asks whether to quit.
@@ -39,6 +40,7 @@ ENTER = {
     "run": "run the marked block, after those above it that have not run",
     "fill the gap": "type what stands in its place",
     "read on": "to the next block, at most a screen further down",
+    "next open": "what is not done of this lesson; n leaves it for later",
     "exercise": "the first one of this lesson that is not solved; n leaves it for later",
     "next lesson": "the one that is next on your path",
 }
