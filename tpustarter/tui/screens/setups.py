@@ -26,7 +26,7 @@ from tpustarter.tui.widgets import DetailRows, Row, Rows
 STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "done": "pass"}
 """The states of a set-up that have a colour."""
 ONE_LINE = 116
-"""Columns from which each has one line."""
+"""Columns from which what each is for has one line, which the details repeat."""
 LOOKING = "..."
 """What stands in the place of a state that is not known yet."""
 
@@ -181,14 +181,11 @@ you have seen its commands and pressed `y`.
                 yield Row(None, heading(group))
             label = Content.styled(f"{name:<{width}}", "bold")
             state = word(STYLES.get(one.state, ""), one.state, 9)
-            meaning = prose(one.profile.meaning)
-            if self.size.width >= ONE_LINE:  # why it can't be done stands in the details
-                yield Row(name, state + label + meaning)
-                continue
-            lines: list[Lines] = [Hanging(state + label, meaning)]
-            if one.why_not:
-                lines.append(Hanging(" " * (9 + width), prose(one.why_not)))
-            yield Row(name, Stack(lines))
+            whole = state + label + typed(prose(one.profile.meaning))
+            why = prose(one.why_not).stylize("$muted")
+            below = (Hanging(" " * (9 + width), why),) if one.why_not else ()
+            hang = 0 if self.size.width >= ONE_LINE else 9 + width
+            yield Row(name, whole, more=below, hang=hang)
 
     @on(Rows.OptionHighlighted)
     def _show_details(self) -> None:
@@ -207,7 +204,7 @@ def _details(one: SetUp) -> Iterator[Lines | Content]:
     if one.plan is None:
         yield Hanging("", prose(one.trouble or "looking at this machine ..."))
         return
-    yield prose(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}")
+    yield typed(prose(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}"))
     yield Content("")
     if not one.is_machine:
         yield Hanging("folder   ", visible(one.plan.short(one.plan.folder)))
