@@ -3,7 +3,7 @@
     python -m tests.support.rehearsed [FILE.py[:FUNCTION] ...]
 
 Compiles the programs behind the tables, prints what each lesson says and what the compiler says,
-and ends with 1 where they differ. Without a name it compiles all of them, which takes an hour.
+and ends with 1 where they differ. Without a name it compiles all, some minutes for most files.
 """
 
 from __future__ import annotations
