@@ -164,7 +164,7 @@ def test_a_run_ends_with_what_was_done_and_the_next_lesson(tmp_path: Path) -> No
 
     assert 0 == done.returncode
     assert done.stdout.endswith(
-        "\n\nDone: 1 of 1 block\n\n"
+        "\n\nDone: 1 of 1 block\n\nToday: 1 lesson.\n\n"
         'Next on your path "Made": Sample, 3 min\n  tpustarter learn made/other\n'
     )
 

@@ -84,7 +84,7 @@ def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemComman
         title = f"{title} ({app.get_key_display(binding)})"
         yield SystemCommand(title, as_typed(binding.tooltip), run)
     for binding in cast("list[Binding]", Home.BINDINGS):
-        if binding.action not in listed:
+        if binding.action in _TITLES.keys() - listed:  # the others are of use there alone
             key = app.get_key_display(binding)
             title = f"{_TITLES[binding.action]} ({key} on the first screen)"
             run = partial(app.run_action, binding.action, home)
