@@ -168,7 +168,7 @@ def test_the_way_on_is_one_line_with_the_title_of_the_path(tmp_path: Path) -> No
 
 
 def test_an_exercise_leads_to_the_next_one_and_then_on(tmp_path: Path) -> None:
-    """As long as the lesson has one that is not done."""
+    """As long as the lesson has one that is not done; then back to it, where it is not done."""
     shipped(tmp_path, "first")
     shipped(tmp_path, "second")
     path = make_lesson(tmp_path, "").path
@@ -182,4 +182,6 @@ def test_an_exercise_leads_to_the_next_one_and_then_on(tmp_path: Path) -> None:
     progress.exercise_judged(lesson.id, "second", is_right=True)
 
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
+    assert Way("Its lesson is not done yet: Sample", lesson=lesson.id) == way
+    way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
     assert (None, None) == (way.exercise, way.lesson)

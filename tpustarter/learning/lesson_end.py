@@ -210,8 +210,11 @@ def after_lesson(
 def after_exercise(
     exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson], done: Container[str]
 ) -> Way:
-    """Return the way on from an exercise: the lesson's next one, else as from the lesson."""
+    """Return the way on from an exercise: the lesson's next one, what is left of it, or onward."""
     other = exercises.following(exercise)
     if other:
         return Way(f"Next exercise of this lesson: {other.title}", exercise=other.id)
+    if exercise.lesson.id not in done:
+        title = exercise.lesson.title
+        return Way(f"Its lesson is not done yet: {title}", lesson=exercise.lesson.id)
     return after_lesson(exercise.lesson.id, path, lessons, done)

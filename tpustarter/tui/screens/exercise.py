@@ -322,10 +322,10 @@ class ExercisePage(Page):
             self._show()
 
     def action_next(self) -> None:
-        """Go on: to the lesson's next exercise, or to the next lesson of the path."""
+        """Go on: to the lesson's next exercise, to what is left of it, or to the next lesson."""
         if self._way and self._way.exercise:
             self.tutor.go.to_exercise_instead(self._way.exercise)
-        elif self._way and self._way.lesson:
+        elif self._way and self._way.lesson and not self.tutor.go.back_to_lesson(self._way.lesson):
             self.tutor.go.to_lesson_instead(self._way.lesson)
 
     def action_page_down(self) -> None:
