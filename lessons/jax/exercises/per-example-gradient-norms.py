@@ -70,4 +70,4 @@ if np.allclose(found, np.sqrt(of_weights) + np.sqrt(of_bias), rtol=1e-2):
 if np.allclose(found, expected**2, rtol=1e-2, atol=1e-3):
     message += ": this is its square"
 assert close, message
-print(f"50 norms, loss traced {len(traced)} times")
+print(f"50 norms; traces of loss: {len(traced)}")
