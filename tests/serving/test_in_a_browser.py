@@ -66,7 +66,7 @@ def test_a_newcomer_reads_a_lesson_and_runs_its_block_in_the_browser() -> None:
         await page.press("3")
         await sent(page, "This machine")
         await page.press("Enter")
-        await sent(page, "Press r to run it")
+        await sent(page, "Press Enter to run")
         await page.press("r")
         await sent(page, "processor cores: ")
         await sent(page, "pass")

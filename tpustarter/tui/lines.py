@@ -31,8 +31,8 @@ STATUS_STYLES = {
 }
 """Colours repeat what a word says; without them nothing is lost."""
 
-CODE = "bold"
-"""How code in a sentence is painted."""
+CODE = "b"
+"""How code in a sentence is painted: as what is `bold`, such as a title, but kept in one line."""
 MIN_TEXT_WIDTH = 16
 """Narrower than this a text is not kept beside its label."""
 WIDE = 98
