@@ -313,7 +313,11 @@ def layers_compute_in_eight_bits(patch: pytest.MonkeyPatch, module: ModuleType) 
 def bfloat16_keeps_every_bit(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     """Leave a single number in float32, as a device does that lacks the type."""
     cast = tf.cast
-    patch.setattr(tf, "cast", lambda x, dtype: cast(x, dtype) if len(x.shape) else x)
+
+    def kept(x: Any, dtype: tf.DType) -> Any:
+        return x if tf.is_tensor(x) and x.shape.rank == 0 else cast(x, dtype)
+
+    patch.setattr(tf, "cast", kept)
     assert module.product
 
 
