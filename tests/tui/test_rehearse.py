@@ -128,7 +128,12 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
             seen = await press(pilot, "r", "right", "c")
             assert re.search(r"> v3-8 +ok +\d.* +15.48 GiB", seen)
             assert re.search(r"  tpu7x-8 +ok +\d.* +94.74 GiB", seen)
-            assert "not measured on a TPU" in seen
+            assert "estimate: the compiler's own model of a run, not measured on a TPU" in seen
+            await pilot.resize_terminal(80, 30)
+            await settle(pilot)
+            assert "estimate" not in on_screen(pilot.app)  # neither the column nor its note
+            await pilot.resize_terminal(120, 30)
+            await settle(pilot)
             seen = await press(pilot, "c")
             assert "> v3-8" not in seen
             assert "compiles: before for v3-8" in seen

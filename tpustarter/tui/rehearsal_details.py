@@ -94,9 +94,6 @@ def comparison(answers: Answers, program: Program, tpu: str) -> Iterator[Piece]:
     """Yield one program on every TPU, a line each; `tpu` is marked."""
     yield Compared(answers, program, tpu)
     yield Content.styled(f"{label(program)}, on one device of each TPU", "$muted")
-    yield Content.styled(
-        "estimate: the compiler's own model of a run, not measured on a TPU", "$muted"
-    )
 
 
 class Compared(Lines):
@@ -139,6 +136,8 @@ class Compared(Lines):
                 line += Content("  ") + self._bar(tpu)
             line += Content(f"  {rest}".rstrip())
             lines.append(line.truncate(max(width, 1), ellipsis=True))
+        if len(widths) > self._HEADS.index("estimate"):
+            lines.append(Content.styled(_ESTIMATE, "$muted").truncate(max(width, 1), ellipsis=True))
         return lines
 
     def _bar(self, tpu: str) -> Content:
@@ -164,6 +163,7 @@ class Compared(Lines):
         return [tpu, text, needs, limit, inside, model, *parts, compiled], status
 
 
+_ESTIMATE = "estimate: the compiler's own model of a run, not measured on a TPU"
 _PARTS = ("temporaries", "arguments", "code")
 
 
