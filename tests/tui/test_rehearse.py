@@ -141,6 +141,31 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
     run(journey)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+def test_of_many_programs_the_marked_one_is_in_sight(
+    size: tuple[int, int], tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table takes half of the room at most, and scrolls."""
+    many = tmp_path / "many" / "jax"
+    many.mkdir(parents=True)
+    names = [f"copy_{number:02}" for number in range(24)]
+    shutil.copy(CHECKS / "jax" / "_array.py", many)
+    for name in names:
+        shutil.copy(CHECKS / "jax" / "compiles.py", many / f"{name}.py")
+    monkeypatch.setattr(sys.modules[__name__], "CHECKS", many.parent)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path / "app", stub, *names, size=size) as pilot:
+            await press(pilot, "r", "x")
+            seen = await press(pilot, *["down"] * 20)
+            table, _, below = seen.partition("─ for v2-8 ")
+            marked = re.search(r"(copy_\d\d: \w+) for v2-8", below)
+            assert marked
+            assert marked[1] in table
+
+    run(journey)
+
+
 def test_with_room_the_other_generations_stand_below_the_answer(tmp_path: Path, stub: Path) -> None:
     """No key is needed for them; on a lower terminal there is one."""
 
