@@ -17,6 +17,7 @@ from tests.learning.test_exercises import SHIPPED, SOLVED, shipped
 from tests.support.made_lessons import make_lesson
 from tests.support.tutor import is_alive
 from tpustarter import locations
+from tpustarter.learning import progress
 
 PROGRAM = (
     "from pathlib import Path; import sys; from tpustarter import __main__, locations\n"
@@ -81,7 +82,7 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     )  # fmt: skip
     assert right.returncode == 0
     assert "\ndoubled\nRIGHT\n\nWhat you learned: a double is a sum.\n\n" in right.stdout
-    assert right.stdout.endswith("\nNo path leads on from here.\n")
+    assert "\nIts lesson is not done yet: Sample\n  tpustarter learn made/" in right.stdout
     assert learn(lessons, "").stdout.startswith("done  made/double")
 
 
@@ -241,6 +242,7 @@ def test_a_right_answer_in_a_terminal_leads_on_with_a_key(lessons: Path) -> None
     name = first.stem.partition("-")[2]
     order = f"- id: laptop\n  title: T\n  who: W.\n  lessons: [made/{name}, made/second]\n"
     (lessons / "paths.yml").write_text(order)
+    progress.lesson_done(f"made/{name}")
     process, terminal = watch_in_a_terminal(lessons, PAGER="cat")
     seen_until(terminal, "quit.")
     learner_file().write_text(SOLVED)
