@@ -1,0 +1,93 @@
+"""The table of a rehearsal by itself: its rows, what stands in a cell, and which columns fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpustarter.tui.rehearsal_table import LEAST_LABEL, Answers, cut, label, lay_out
+
+
+def test_the_marked_column_always_fits() -> None:
+    """Whatever the width, the marked TPU is shown, and nothing is wider than there is room."""
+    labels, widths = ["a_long_name_of_a_check: a_program", "short"], [5, 7, 5, 5, 9, 5, 7, 5, 7]
+    for width in range(LEAST_LABEL + 10, 140):
+        for at in range(len(widths)):
+            columns = lay_out(labels, widths, width, at)
+
+            assert at in columns.shown
+            assert columns.left(columns.last - 1) + widths[columns.last - 1] <= width
+            assert columns.label >= min(LEAST_LABEL, max(map(len, labels)))
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [(30, "matmul_precision: highest"), (20, "matmul_pre…: highest"), (8, "matmul_…")],
+)
+def test_a_label_that_is_cut_keeps_the_name_of_the_program(width: int, expected: str) -> None:
+    """Programs of one check differ in their end."""
+    assert expected == cut("matmul_precision: highest", width)
+
+
+def test_the_worst_answer_of_one_name_counts() -> None:
+    """A script may give two functions of one name and shape to `jax.jit`."""
+    known = Answers([(None, "")], ["v5e-8"])
+    for status in ("compiles", "refused", "compiles"):
+        known.answer({"check": None, "program": "f", "tpu": "v5e-8", "status": status})
+
+    assert [(None, "f")] == known.programs
+    assert ("refused", "fail") == known.cell((None, "f"), "v5e-8")
+
+
+def test_seconds_stand_in_the_cell_that_is_compiled() -> None:
+    """They go with the answer, and once it is stopped; a program gets its row when it begins."""
+    known = Answers([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
+    known.working("jax.b", "jax.b", "v5e-8", 2.0)
+
+    assert ("...2s", "run") == known.cell(("jax.b", ""), "v5e-8")
+    assert ("wait", "wait") == known.cell(("jax.a", ""), "v5e-8")
+
+    known.working("jax.b", "one", "v5e-8", 12.0)
+    assert [("jax.a", ""), ("jax.b", "one")] == known.programs
+    assert ("..12s", "run") == known.cell(("jax.b", "one"), "v5e-8")
+
+    known.answer({"check": "jax.b", "program": "one", "tpu": "v5e-8", "status": "compiles"})
+    assert ("ok", "pass") == known.cell(("jax.b", "one"), "v5e-8")
+
+    known.working("jax.a", "two", "v5e-8", 700.0)
+    known.busy = False
+    assert ("-", "wait") == known.cell(("jax.a", "two"), "v5e-8")
+
+
+def test_what_is_not_of_the_table_gets_no_row() -> None:
+    """The user's Python at work is no program, and neither is one whose check is not told."""
+    known = Answers([("jax.a", "")], ["v5e-8"])
+    known.working(None, "default", "v5e-8", 1.0)
+    known.working(None, "your code", "a TPU", 1.0)
+
+    assert [("jax.a", "")] == known.programs
+
+
+def test_a_check_that_cannot_list_its_programs_is_one_row() -> None:
+    """The answer about it stands behind its name, and no seconds go on."""
+    known = Answers([("jax.a", "")], ["v5e-8"])
+    known.working("jax.a", "one", "v5e-8", 1.0)
+    known.answer({"check": "jax.a", "program": "jax.a", "tpu": "v5e-8", "status": "error"})
+
+    assert ["a: one", "a"] == [label(one) for one in known.programs]
+    assert "wait" == known.cell(("jax.a", "one"), "v5e-8")[0]
+    assert ("ERROR", "error") == known.cell(("jax.a", "jax.a"), "v5e-8")
+
+
+def test_checks_of_torch_xla_that_nothing_can_lower_are_left_out() -> None:
+    """They are left out together, for all TPUs, and each of their cells says so."""
+    known = Answers([("jax.a", ""), ("torch_xla.b", ""), ("torch_xla.c", "")], ["v5e-8", "v6e-8"])
+    known.working("jax.a", "fine", "v5e-8", 1.0)
+    left_out = {"name": "torch_xla.* (2 checks)", "tpu": "v5e-8, v6e-8", "reason": "no torch here"}
+
+    known.skip([left_out])
+
+    assert [("jax.a", "fine"), ("torch_xla.b", ""), ("torch_xla.c", "")] == known.programs
+    for tpu in known.tpus:
+        assert ("skip", "skip") == known.cell(("torch_xla.b", ""), tpu)
+        assert "no torch here" == known.why_skipped(("torch_xla.c", ""), tpu)
+        assert known.why_skipped(("jax.a", "fine"), tpu) is None
