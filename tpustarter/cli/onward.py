@@ -9,7 +9,7 @@ import click
 from tpustarter import content
 from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
-from tpustarter.learning.paths import LessonPath, read_paths
+from tpustarter.learning.paths import LessonPath, lessons_on, read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible, wrap
 
@@ -69,8 +69,7 @@ def _say_achieved() -> None:
     """Say how many exercises of the path are solved, and what was done today."""
     from tpustarter.learning import progress, solved
 
-    path = _path()
-    on_path = [lesson for lesson in content.read_lessons() if path and lesson.id in path.lessons]
+    on_path = lessons_on(_path(), content.read_lessons())
     if achieved := solved.words(on_path, progress.read().lessons):
         _say(achieved)
 

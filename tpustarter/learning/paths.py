@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tpustarter import cache, content, locations
+from tpustarter.content import Lesson
 from tpustarter.problem import Problem
 
 
@@ -56,6 +57,11 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
     except (AttributeError, KeyError, TypeError) as error:
         keys = "`id`, `title`, `who` and `lessons`"
         raise Problem(f"the paths in `{file}` are not a list of entries with {keys}") from error
+
+
+def lessons_on(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
+    """Return those of some lessons that are on a path; none without one."""
+    return [lesson for lesson in lessons if path and lesson.id in path.lessons]
 
 
 def _stages(item: Any, earlier: dict[str, tuple[Stage, ...]]) -> Iterable[Stage]:

@@ -23,7 +23,7 @@ from tpustarter.learning.blocks import Part
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd, Way
-from tpustarter.learning.paths import read_paths
+from tpustarter.learning.paths import lessons_on, read_paths
 from tpustarter.problem import Problem
 from tpustarter.tui.references import Reference, references, texts
 from tpustarter.tui.tutor import Tutor
@@ -132,7 +132,7 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     refers = references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
     end = lesson_end.look(parts, known, lesson_exercises)
-    on_path = [item for item in lessons if path and item.id in path.lessons]
+    on_path = lessons_on(path, lessons)
     typed, lost = _read_drafts(app, lesson.id)
     return Opened(
         lesson, parts, following, known, refers, lesson_exercises, end, way, on_path,

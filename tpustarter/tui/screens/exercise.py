@@ -20,7 +20,7 @@ from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_end import Way
 from tpustarter.learning.lesson_process import LessonSession
 from tpustarter.learning.output import Output
-from tpustarter.learning.paths import read_paths
+from tpustarter.learning.paths import lessons_on, read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import exercise_words, external_editor
@@ -93,8 +93,7 @@ class ExercisePage(Page):
         lessons = content.read_lessons(self.tutor.lessons)
         lesson, done, records = exercise.lesson, progress.done(), progress.read().lessons
         mark = progress.mark(lesson, records.get(lesson.id))
-        on_path = [one for one in lessons if path and one.id in path.lessons]
-        self._achieved = solved.words(on_path, records)
+        self._achieved = solved.words(lessons_on(path, lessons), records)
         self._back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
         self.post_message(Looked(lesson_end.after_exercise(exercise, path, lessons, done)))
 
