@@ -6,6 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -235,16 +236,28 @@ def labels_are_shifted(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
     patch.setattr(module, "parsed", lambda record: (parsed(record)[0], parsed(record)[1] + 1))
 
 
+class _Shared:
+    """A tensor that looks at the memory of its array.
+
+    DLPack makes a real one, with which TensorFlow 2.20 ends its process wherever NumPy's memory
+    does not begin at a multiple of 64 bytes (`Check failed: IsAligned()`).
+    """
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Give what is in the array now to an operation of TensorFlow."""
+        return self.array.astype(dtype or self.array.dtype)
+
+    def numpy(self) -> np.ndarray:
+        """Return the array."""
+        return self.array
+
+
 def tensors_share_memory(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Make a tensor that looks at its array, as DLPack does."""
-    to_tensor = module.to_tensor
-
-    def shared(array: Any) -> tf.Tensor:
-        if array.dtype != "float32" or not array.flags.c_contiguous:
-            return to_tensor(array)
-        return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
-
-    patch.setattr(module, "to_tensor", shared)
+    """Make tensors that look at their arrays, as those of DLPack do."""
+    patch.setattr(module, "to_tensor", _Shared)
 
 
 def devices_are_of_another_kind(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
