@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.color import Color
+from textual.css import stylesheet
+from textual.css.model import RuleSet
+from textual.css.parse import parse
 from textual.theme import Theme
 
 from tests.support.tutor import on_screen, press, run, tutor
@@ -135,6 +140,27 @@ def test_the_app_follows_what_the_terminal_says(
             assert [DARK.name, LIGHT.name] == [before, pilot.app.theme]
 
     run(journey)
+
+
+def test_the_style_sheet_is_read_once_for_the_first_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To read it again because a theme was chosen takes a tenth of the first paint."""
+    parsed: list[str] = []
+
+    def counted(scope: str, css: str, *given: Any, **named: Any) -> Iterable[RuleSet]:
+        parsed.append(css)
+        return parse(scope, css, *given, **named)
+
+    monkeypatch.setattr(stylesheet, "parse", counted)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            assert "This machine" in await press(pilot)
+
+    run(journey)
+    sheet = (Path(theme.__file__).parent / "app.tcss").read_text()
+    assert 1 == parsed.count(sheet)
 
 
 def test_no_colour_is_written_anywhere_else() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tpustarter import state
-from tpustarter.learning.paths import LessonPath
+
+if TYPE_CHECKING:
+    from tpustarter.learning.paths import LessonPath
 
 ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
 """The paths that suit a kind of machine; the first two are those of whoever chose none."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tpustarter.content import Lesson
-from tpustarter.learning.paths import LessonPath
+if TYPE_CHECKING:
+    from tpustarter.content import Lesson
+    from tpustarter.learning.paths import LessonPath
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,22 @@ from textual.screen import Screen
 
 from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode
-from tpustarter.tui import commands
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import FRAMED, RELEASE, Page, Quit
 from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
     from tpustarter.cloud.clock import Clock
     from tpustarter.tui.tutor import Connect
+
+
+def _commands() -> type[Provider]:
+    from tpustarter.tui.commands import Commands  # not needed for the first paint
+
+    return Commands
 
 
 class Starter(Tutor, inherit_bindings=False):
@@ -31,7 +38,7 @@ class Starter(Tutor, inherit_bindings=False):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall"), (20, "-high")]  # noqa: RUF012  as below
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (FRAMED, "-wide")]  # noqa: RUF012  declared as Textual does
     COMMAND_PALETTE_BINDING = "colon"
-    COMMANDS = {commands.Commands}  # noqa: RUF012  declared as Textual does
+    COMMANDS = {_commands}  # noqa: RUF012  declared as Textual does
     BINDINGS: ClassVar[list[BindingType]] = [
         *RELEASE,
         Binding("slash", "search", "search", key_display="/", tooltip="tpustarter learn --search"),
@@ -71,6 +78,8 @@ class Starter(Tutor, inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Return what the palette offers here."""
+        from tpustarter.tui import commands
+
         return commands.available_commands(self, screen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tpustarter.learning import solved
-from tpustarter.learning.paths import read_paths
 from tpustarter.learning.standing import Standing, standing_on
 from tpustarter.problem import Problem
 
@@ -61,7 +60,8 @@ def read(folder: Path | None) -> Course:
     """Read the lessons of a folder, progress, the last check and the ledger of TPUs."""
     from tpustarter import content
     from tpustarter.cloud import ledger
-    from tpustarter.learning import progress  # not needed for the first paint
+    from tpustarter.learning import progress
+    from tpustarter.learning.paths import read_paths  # not needed for the first paint, like these
 
     known = Course({}, [], frozenset(), last=progress.last_check())
     known = replace(known, tpus=len(ledger.entries()), unread=len(ledger.put_aside()))

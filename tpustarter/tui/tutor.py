@@ -18,7 +18,6 @@ from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
 from tpustarter.learning import course
-from tpustarter.learning.paths import LessonPath
 from tpustarter.machine.machine import Machine
 from tpustarter.tui import messages, settings, theme
 from tpustarter.tui.keys import SequentialKeys
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tpustarter.cloud.client import Client
     from tpustarter.cloud.clock import Clock
     from tpustarter.learning.drafts import Draft
+    from tpustarter.learning.paths import LessonPath
     from tpustarter.tui.failed import Failed
     from tpustarter.tui.tpu_form import Draft as TpuDraft
 
@@ -146,6 +146,18 @@ class Tutor(SequentialKeys, inherit_bindings=False):
             suitable = theme.suitable(colors, os.environ, on_light=self._on_light)
             chosen = theme.CHOICES.get(choices.theme or "", suitable)
         self.theme = chosen.name
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  as Textual has it
+        """Follow a change of theme; before the first screen, with what was parsed kept for that.
+
+        Textual (8.2.8) parses every rule anew here and forgets it: a tenth of the first paint.
+        """
+        if self.screen_stack:
+            super().refresh_css(animate)
+            return
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet.parse()
+        self.stylesheet.update(self, animate=animate)
 
     @property
     def asks_for_ground(self) -> bool:
