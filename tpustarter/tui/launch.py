@@ -16,6 +16,9 @@ from tpustarter.tui.driver import TerminalDriver
 
 GIVE_UP_S = 15.0
 """After a signal the program is gone by then, even with a terminal that takes no more output."""
+RARELY = 100
+"""Collections of the middle generation before a full one, 30 to 80 ms of no answer to a key: after
+about 700,000 objects more, those of some ten lessons."""
 _CODES = {
     signal.SIGINT: ExitCode.INTERRUPTED,
     signal.SIGTERM: ExitCode.TERMINATED,
@@ -35,6 +38,7 @@ def run(app: TerminalApp | None = None, *, mouse: bool = False) -> int:
             signal.signal(number, app.leave_by_signal)
     threading.excepthook = lambda broken: app.end_as_bug(broken.exc_value or Exception("unknown"))
     gc.freeze()  # what was imported stays: else a full collection comes before the first lessons
+    gc.set_threshold(*gc.get_threshold()[:2], RARELY)
     try:
         app.run(mouse=mouse)
     finally:
