@@ -229,6 +229,26 @@ def test_what_a_block_prints_is_followed_and_its_verdict_is_shown_at_the_end(
     run(journey)
 
 
+def test_a_long_output_is_shown_whole_once_its_block_has_ended(tmp_path: Path) -> None:
+    """Until then its last lines, with how many are above, for each look lays the page out."""
+    text = "# T\n\n" + fence(LONG)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 90), lessons={"t": text}) as pilot:
+            await press(pilot, "enter")
+            await pilot.press("r")
+            await until(pilot, lambda: "line 45" in on_screen(pilot.app))
+            growing = on_screen(pilot.app)
+            assert "lines above" in growing
+            assert "line 5\n" not in growing
+            await until(pilot, lambda: "pass " in on_screen(pilot.app))
+            ended = on_screen(pilot.app)
+            assert all(f"line {n}" in ended for n in range(60))
+            assert "lines above" not in ended
+
+    run(journey)
+
+
 def until_there(path: Path) -> str:
     """Return a block that prints lines until a file is there."""
     return LONG.replace("range(60)", "range(10**9)") + (

@@ -227,7 +227,7 @@ class BlockView(Vertical, can_focus=True):
 
     def end(self, result: BlockResult) -> None:
         """Show how it ended."""
-        self._printed.show_rest()
+        self._printed.show_all()
         self.is_busy, self.result = False, result
         self.remove_class("-running")
         self.set_class(self.has_failed and not self.block.is_try, "-fail")

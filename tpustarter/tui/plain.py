@@ -55,8 +55,14 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """What is shown: a note on what is above, then the last lines."""
-        lines = [*self._lines, _clean_line(self._partial)] if self._partial else list(self._lines)
-        above = self._count - len(self._lines)
+        """What is kept: a note on what is above, then the last lines."""
+        return self.last(SHOWN_LINES)
+
+    def last(self, most: int) -> str:
+        """Return a note on what is above, then the last lines, at most so many and a begun one."""
+        above = max(self._count - most, 0)
+        lines = [*self._lines][-most:]
+        if self._partial:
+            lines.append(_clean_line(self._partial))
         note = [f"... {above} lines above"] if above else []
         return "\n".join([*note, *lines])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
@@ -11,7 +12,9 @@ from textual.widgets import Static
 from tpustarter.tui.plain import Tail
 
 PAUSE_S = 0.1
-"""Between two looks at it: each lays the page out anew, and keys wait for that."""
+"""Between two looks at it: most lay the page out anew, and keys wait for that."""
+GROWING_LINES = 30
+"""Of what still grows: with hundreds of them, each look would take longer than the pause."""
 
 
 class Printed(Static):
@@ -25,14 +28,15 @@ class Printed(Static):
         self._tail = Tail()
         self._has_more = False
         """Whether something came that is not shown yet."""
+        self._shown_height: int | None = None
+        """Lines of what is shown, as long as none of them is wrapped."""
         self._pause: Timer | None = None
         """Runs while what comes has to wait."""
 
     def begin(self) -> None:
         """Show nothing: its block runs anew."""
         self._tail, self._has_more = Tail(), False
-        self.update("")
-        self.display = False
+        self.show_all()
 
     @property
     def text(self) -> str:
@@ -47,19 +51,36 @@ class Printed(Static):
             self.show_rest()
 
     def show_rest(self) -> None:
-        """Show what is not shown yet, and no more for a moment."""
+        """Show the end of what is not shown yet, and no more for a moment."""
         self._pause = None
         if self._has_more:
             self._has_more = False
             self._pause = self.set_timer(PAUSE_S, self.show_rest)
             self._will_grow()
-            self.update(Content(self._tail.text))
-            self.display = True
+            self._show(self._tail.last(GROWING_LINES))
+
+    def show_all(self) -> None:
+        """Show all that is kept: no more comes."""
+        self._has_more = False
+        self._show(self._tail.text)
+
+    def _show(self, text: str) -> None:
+        height = self._height_of(text)
+        keeps_height = self.display and height is not None and height == self._shown_height
+        self._shown_height = height
+        self.update(Content(text), layout=not keeps_height)
+        self.display = bool(text)
+
+    def _height_of(self, text: str) -> int | None:
+        """Return the lines of a text none of which is wrapped; null where one is."""
+        lines = text.split("\n")
+        fit = all(cell_len(line) <= self.content_size.width for line in lines)
+        return len(lines) if fit else None
 
     def drop_last(self, line: str) -> None:
         """Leave out the last line where it is this one, because it is said elsewhere."""
         self._tail.drop_last(line)
-        self.update(Content(self._tail.text))
+        self.show_all()
 
     def entitle(self, title: str | None) -> None:
         """Say above it what it is; None where nothing needs to be said."""
