@@ -274,3 +274,13 @@ def test_the_diff_in_contributing_is_real() -> None:
 
             assert line[1:] in lines, line
     assert added > 30
+
+
+def test_a_step_of_a_setup_is_named_without_a_command() -> None:
+    """A command grows with the way that tpustarter is started: `python3 -m uv run tpustarter`."""
+    steps = [step for lesson in content.read_lessons()
+             for setup in lesson.header.get("setups", {}).values() for step in setup]  # fmt: skip
+    titles = [step["title"] for step in steps]
+
+    assert [] == [title for title in titles if "tpustarter" in title]
+    assert len(titles) > 50

@@ -59,7 +59,7 @@ def test_the_plan_brings_libtpu_on_every_machine(on_tpu: bool, tmp_path: Path) -
     assert ["rehearse", "jax.devices_visible", "--tpu", proof.TPU, *beside, "--compiler",
             str(setup.folder)] == list(prove.command[1:])  # fmt: skip
     assert "on a TPU machine, chips that no other program uses" in prove.needs
-    assert "`tpustarter rehearse`" in remember.title
+    assert "for rehearsals" in remember.title
     assert [] == calls(tmp_path / "tools")
     assert not setup.folder.exists()
 

@@ -45,7 +45,7 @@ def test_the_plan_shows_how_the_server_is_proved(
     assert [platform, "-", str(setup.folder / "bin/jupyter-notebook")] == rest[:3]
     assert {"--ServerApp.ip=127.0.0.1", "--ServerApp.allow_origin="} <= {*rest}
     assert not [word for word in rest if "token" in word.lower()]
-    assert "Remember it for `tpustarter serve jupyter`" == remember.title
+    assert "Remember it for the next start of Jupyter" == remember.title
     assert not setup.folder.exists()
 
 
