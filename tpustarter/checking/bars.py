@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 FULL, EMPTY = "━", "─"
 """What a bar is drawn with: the shapes differ, so that colour is not needed."""
+SHORTEST = 2
+"""Columns of a stage in a bar, at least: one that has begun shows both shapes."""
 _PLAIN = "#", "."
 """The same for a stream that cannot write them."""
 
@@ -24,6 +26,26 @@ def bar(share: float, width: int, encoding: str = "utf-8") -> str:
         filled = min(max(filled, 1), width - 1)
     full, empty = (FULL, EMPTY) if _can_write(FULL + EMPTY, encoding) else _PLAIN
     return full * filled + empty * (width - filled)
+
+
+def staged(stages: Sequence[tuple[int, float]], width: int) -> str:
+    """Return a bar with a piece for each stage, as long as the stage is beside the others.
+
+    Args:
+        stages: Of each its length, in any unit, and the share of it that is done.
+        width: Columns of the whole; one bar without pieces where they are too few.
+    """
+    total = max(sum(length for length, _ in stages), 1)
+    spare = width - len(stages) * (SHORTEST + 1) + 1
+    if spare < 0:
+        return bar(sum(length * share for length, share in stages) / total, width)
+    pieces, begin, behind = list[str](), 0, 0
+    for length, share in stages:
+        behind += length
+        end = round(spare * behind / total)
+        pieces.append(bar(share, SHORTEST + end - begin))
+        begin = end
+    return " ".join(pieces)
 
 
 def of_peak(finding: Mapping[str, Any], width: int = 40) -> str:

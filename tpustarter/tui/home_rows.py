@@ -13,7 +13,7 @@ from tpustarter.learning import solved
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui import painted
-from tpustarter.tui.lines import Hanging, Lines, heading, prose, word
+from tpustarter.tui.lines import Hanging, Lines, heading, prose, word, wrapped
 from tpustarter.tui.widgets import Row
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from tpustarter.tui.facts import Facts
     from tpustarter.tui.known import Course
 
-BAR_WIDTH = 24
+BAR_WIDTH = 12
+"""Columns that a bar has at least; without them the words stand alone."""
 STAGE = "stage:"
 """Before the number of a stage, in the id of its row."""
 
@@ -87,7 +88,7 @@ def path_title(standing: Standing) -> Content:
 
 def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> Iterator[Row]:
     """Yield how far one is on a path, and its stages, some of them with their lessons."""
-    yield Row(None, Hanging(bar(standing.whole) + " ", standing.whole.words))
+    yield Row(None, Progress(standing))
     if achieved := known.achieved(standing):
         yield Row(None, Hanging("", prose(achieved)))
     for number, stage in enumerate(standing.stages):
@@ -101,9 +102,19 @@ def path_rows(known: Course, standing: Standing, unfolded: Collection[int]) -> I
             yield from _lesson_rows(known, standing, stage, "    ")
 
 
-def bar(part: Part, width: int = BAR_WIDTH) -> Content:
-    """Return how much of the time is behind, as a bar; the words stand beside it."""
-    return painted.bar(bars.bar(part.share_behind, width))
+class Progress(Lines):
+    """How much of the time of a path is behind: a bar with a piece for each stage, and words."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._stages = [(stage.minutes, stage.share_behind) for stage in standing.stages]
+        self._words = standing.whole.words
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the bar with the words at its right, where there is room for both."""
+        room = width - len(self._words) - 2
+        if room < BAR_WIDTH:
+            return wrapped(Content(self._words), width)
+        return [painted.bar(bars.staged(self._stages, room)) + f"  {self._words}"]
 
 
 def _stage_title(stage: Part, standing: Standing) -> Content:

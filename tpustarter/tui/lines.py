@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from textual.content import Content, Span
 from textual.css.styles import RulesMap
@@ -247,56 +247,34 @@ class Shortened(Lines):
 
 
 class KeyLine(Lines):
-    """Keys in a few lines at most; those that are named last give way, help lists them all."""
+    """Keys in one line; those that matter least give way, and help lists them all."""
 
     def __init__(
-        self,
-        keys: Sequence[Content],
-        stay: int,
-        room: Callable[[int], int],
-        few: Sequence[int] | None = None,
-        *,
-        spare: int = 0,
-        status: str = "",
+        self, keys: Sequence[Content], ranked: Sequence[int], few: int, *, status: str = ""
     ) -> None:
         """Take the keys.
 
         Args:
-            keys: Each with what it does.
-            stay: How many at the end go last: those that lead on from any screen.
-            room: How many lines there may be, by the width.
-            few: The numbers of those that are shown on less than a wide screen; null for all.
-            spare: How many of these, at their end, are shown only if one line holds all.
+            keys: Each with what it does, in the order in which they are read.
+            ranked: Their numbers, those that matter most first.
+            few: How many are shown on less than a wide screen.
             status: Stands at the right; on less than a wide screen where keys leave room for it.
         """
-        self._keys, self._stay, self._room, self._few = keys, stay, room, few
-        self._spare, self._status = spare, Content.styled(status, "$muted")
+        self._keys, self._ranked, self._few = keys, ranked, few
+        self._status = Content.styled(status, "$muted")
 
     def lines(self, width: int) -> list[Content]:
         """Return as many keys as fit."""
-        kept = list(self._keys)
-        if self._few is not None and width < WIDE:
-            kept = self._named(self._few)
-            if self._spare and len(Flow(kept).lines(width)) > 1:
-                kept = self._named(self._few[: len(self._few) - self._spare])
-        first = len(self._keys) - self._stay
-        for number in (*range(first - 1, 0, -1), *range(first, len(self._keys))):
-            if self._fits(kept, width):
-                break
-            if self._keys[number] in kept:
-                kept.remove(self._keys[number])
-        *above, last = Flow(kept).lines(width)
-        free = width - last.cell_length - self._status.cell_length
-        has_room = self._status.plain and free > 1
-        return [*above, last.pad_right(free) + self._status if has_room else last]
+        is_wide, taken = width >= WIDE, self._status.cell_length
+        room = width - taken - 2 if is_wide and taken else width
+        count = len(self._ranked) if is_wide else self._few
+        while count > 1 and self._line(count).cell_length > room:
+            count -= 1
+        line = self._line(count)
+        free = width - line.cell_length - taken
+        return [line.pad_right(free) + self._status if taken and free > 1 else line]
 
-    def _fits(self, kept: Sequence[Content], width: int) -> bool:
-        """Return whether there is room for these keys, and on a wide screen for the status too."""
-        lines = Flow(kept).lines(width)
-        free = width - lines[-1].cell_length - self._status.cell_length
-        has_status = free > 1 or width < WIDE or not self._status.plain
-        return len(lines) <= self._room(width) and has_status
-
-    def _named(self, numbers: Sequence[int]) -> list[Content]:
-        """Return the keys with these numbers, in order."""
-        return [self._keys[number] for number in sorted(numbers)]
+    def _line(self, count: int) -> Content:
+        """Return so many keys, those that matter most, in their order."""
+        named = sorted(self._ranked[:count])
+        return Content("  ").join(self._keys[number] for number in named)

@@ -33,14 +33,8 @@ def get_app(node: MessagePump) -> App[Any]:
 
 
 REVERSE = RichStyle(reverse=True)
-WIDE = 76
-"""Columns of keys from which two lines are enough: those of a terminal of 80."""
-ONE_LINE = 150
-"""Columns of keys from which one line has to do; `?` lists the others."""
 FEW = 5
 """Keys that are shown on less than a wide screen; `?` lists all."""
-SHORT = 14
-"""Lines of a terminal below which keys have two, however narrow it is."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +252,7 @@ def ways_to_say(place: str) -> list[str]:
 
 
 class Keys(Static):
-    """The last lines: the keys that work now, in as many lines as a screen can spare."""
+    """The last line: the keys that work now, as many of them as it has room for."""
 
     def on_mount(self) -> None:
         """Follow the bindings of the screen."""
@@ -276,14 +270,12 @@ class Keys(Static):
                 for active in valid]  # fmt: skip
         if keys != self._displayed:
             self._displayed = keys
-            stay = sum(_key_rank(active.binding.key, active.node) > 0 for active in valid)
-            few = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
+            ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
             names_few = getattr(screen, "NAMES_FEW_KEYS", True)
             # The key that ends a process takes nobody's place where there is room for both.
-            spare = int(names_few and any(_action(active) == "release" for active in valid))
-            few = few[: FEW + spare] if names_few else few
-            labels = [_key_and_label(*key) for key in keys]
-            self._line = partial(KeyLine, labels, stay, self._room, few, spare=spare)
+            spare = any(_action(active) == "release" for active in valid)
+            few = FEW + spare if names_few else len(valid)
+            self._line = partial(KeyLine, [_key_and_label(*key) for key in keys], ranked, few)
             self.update(self._line(status=self._status))
 
     def show_status(self, text: str) -> None:
@@ -293,15 +285,9 @@ class Keys(Static):
             if self._displayed:
                 self.update(self._line(status=text), layout=False)
 
-    def _room(self, width: int) -> int:
-        """Return how many lines of keys there may be."""
-        if width >= ONE_LINE:
-            return 1
-        return 2 if width >= WIDE or self.screen.size.height < SHORT else 3
-
 
 def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
-    """Return how soon a key gives way where there is room for a few: what ends something stays."""
+    """Return how soon a key gives way where there is no room for all: what ends something stays."""
     action = _action(valid[number])
     has_way_back = any(active.binding.key == "escape" for active in valid)
     if action in ("stop", "release"):
