@@ -198,4 +198,3 @@ def test_a_script_that_imports_ones_own_model_is_offered_as_a_script(tmp_path: P
 
     assert ["model.py", "train.py"] == [one.path.name for one in sources]
     assert ["tpustarter rehearse --script train.py"] == suggestions.offers(sources[1], "train.py")
-    assert (("model.py:step", "f32[1024,1024]"), ("train.py",)) == suggestions.own_words(sources)

@@ -352,7 +352,7 @@ def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path
             pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
             await choose(pilot, "v5e-8", "v6e-8")
             seen = await press(pilot, "home", "enter")
-            assert "Type FILE.py:FUNCTION" in seen
+            assert "Type FILE.py to see its functions" in seen
             pilot.app.screen.query_one("#search").value = f"{tmp_path}/mine.py:too_big f32[8"
             seen = await press(pilot, "enter")
             assert "--arg f32[8 cannot be read" in seen
@@ -369,6 +369,67 @@ def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path
             seen = await press(pilot, "escape", "end", "space")
             assert "[x] jax.compiles" in seen
             assert "r compiles 1 check for 2 TPUs, in about 10 s." in seen
+
+    run(journey)
+
+
+JITS = "import jax\n\n\n@jax.jit\ndef step(weights, batch):\n    return batch @ weights\n\n\n"
+OFFERS = {
+    "train.py": ("is given without the function", "train.py:step f32[1024,1024] f32[1024,1024]"),
+    "train.py:stpe": ("has no function stpe", "train.py:step f32[1024,1024] f32[1024,1024]"),
+    "train.py:step f32[8,8]": ("needs the type of batch", "train.py:step f32[8,8] f32[8,8]"),
+    "train.py:other f32[8] f32[8]": ("takes 1 argument by position", "train.py:other f32[8]"),
+    "script.py": ("is given without the function", "script.py, as a script"),
+}
+
+
+@pytest.mark.parametrize("typed", OFFERS)
+def test_what_a_file_offers_is_shown_where_it_is_typed(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    """Enter takes one into the line with its shapes, Esc leaves the offers and keeps the line."""
+    (tmp_path / "train.py").write_text(f"{JITS}def other(x):\n    return x + 1\n")
+    (tmp_path / "script.py").write_text("import jax\n\nprint(jax.jit(lambda x: x)(1.0))\n")
+    monkeypatch.chdir(tmp_path)
+    said, offer = OFFERS[typed]
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            await press(pilot, "home", "enter")
+            pilot.app.screen.query_one("#search").value = typed
+            seen = await press(pilot, "enter")
+            assert said in " ".join(seen.split())
+            assert offer in seen
+            assert "--arg" not in seen
+            assert "Enter take it" in seen
+            await press(pilot, "escape")
+            assert typed == pilot.app.screen.query_one("#search").value
+            await press(pilot, "enter", "enter")
+            assert offer.partition(",  ")[0].startswith(pilot.app.screen.query_one("#search").value)
+            seen = await press(pilot, "enter")
+            assert re.search("r (compiles your own file|runs your script)", seen)
+            assert "Your program" not in seen
+
+    run(journey)
+
+
+def test_a_file_with_nothing_to_compile_is_told_where_it_is_typed(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a function nor a jit; as a script it is taken, and the line says what is missing."""
+    (tmp_path / "plain.py").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            await press(pilot, "home", "enter")
+            pilot.app.screen.query_one("#search").value = "plain.py"
+            seen = " ".join((await press(pilot, "enter")).split())
+            assert "plain.py defines no function, and has no jax.jit" in seen
+            seen = await press(pilot, "escape", "escape", "home", "down", "space")
+            pilot.app.screen.query_one("#search").value = "plain.py"
+            seen = " ".join((await press(pilot, "enter")).split())
+            assert "It has no jax.jit of its own" in seen
 
     run(journey)
 

@@ -17,6 +17,14 @@ from tpustarter.rehearsal.source import Listed, Source
 from tpustarter.rehearsal.suggestions import command
 
 
+class Unclear(Problem):
+    """What was named cannot be compiled as it stands; these commands are what it may mean."""
+
+    def __init__(self, what: str, commands: Sequence[str] = (), *, hint: str) -> None:
+        super().__init__(what, hint=hint, code=ExitCode.USAGE)
+        self.commands = tuple(commands)
+
+
 def checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
     """Return the checks that list programs, of those asked for; raises Problem.
 
@@ -60,13 +68,15 @@ def verify(code: Code, file: str, given: Sequence[str], tpus: Sequence[str]) -> 
 
 def _no_function(
     code: Code, read: Source, file: str, given: Sequence[str], tpus: Sequence[str]
-) -> Problem:
+) -> Unclear:
     """Return that a function isn't there, with the commands for those that are."""
+    offers: list[str] = []
     names = [one.name for one in read.functions]
     near = [] if code.function == ENTRY else get_close_matches(code.function, names, n=1)
     what = f"`{file}` has no function `{code.function}`"
     if near and (function := read.function(near[0])):
-        hint = f"did you mean `{command(file, function, given, tpus)}`?"
+        offers = [command(file, function, given, tpus)]
+        hint = f"did you mean `{offers[0]}`?"
     elif offers := suggestions.offers(read, file, tpus):
         lines = "\n".join(f"  {offer}" for offer in offers)
         hint = f"type one of these, with the shapes of your own arrays:\n{lines}"
@@ -80,10 +90,12 @@ def _no_function(
         what = f"`{file}` defines no function"
         run = command(file, None, tpus=tpus)
         hint = f"`{run}` runs the file and compiles what it jits"
-        if not read.jits:
+        if read.jits:
+            offers = [run]
+        else:
             what += ", and has no `jax.jit`"
             hint = f"put `@jax.jit` before a function that you call, and then type `{run}`"
-    return Problem(what, hint=hint, code=ExitCode.USAGE)
+    return Unclear(what, offers, hint=hint)
 
 
 def _verify_arguments(
@@ -97,21 +109,20 @@ def _verify_arguments(
     shown = suggestions.signature(function)
     if fixed:
         why = "is static" if fixed in function.static else "is given by name"
-        raise Problem(f"`{shown}` needs `{fixed}`, which {why}",
-                      hint=suggestions.programs_example(file, function),
-                      code=ExitCode.USAGE)  # fmt: skip
+        raise Unclear(f"`{shown}` needs `{fixed}`, which {why}",
+                      hint=suggestions.programs_example(file, function))  # fmt: skip
     if missing:
         *others, last = (f"`{name}`" for name in missing)
         names = f"{', '.join(others)} and {last}" if others else last
         trees = [name for name in missing if not suggestions.is_array(name)]
-        hint = "type this, with the shapes of your own arrays:\n  "
-        hint += command(file, function, given, tpus)
+        full = command(file, function, given, tpus)
+        hint = f"type this, with the shapes of your own arrays:\n  {full}"
         if trees:
             hint += f"\nIf `{trees[0]}` is a pytree, "
             hint += suggestions.programs_example(file, function)
-        raise Problem(f"`{shown}` needs an `--arg` for {names}", hint=hint, code=ExitCode.USAGE)
+        raise Unclear(f"`{shown}` needs an `--arg` for {names}", [full], hint=hint)
     if function.most is not None and len(given) > function.most:
         takes = f"{function.most} argument{'' if function.most == 1 else 's'}"
-        raise Problem(f"`{shown}` takes {takes} by position, and {len(given)} were given",
-                      hint=f"type `{command(file, function, given[: function.most], tpus)}`",
-                      code=ExitCode.USAGE)  # fmt: skip
+        fewer = command(file, function, given[: function.most], tpus)
+        raise Unclear(f"`{shown}` takes {takes} by position, and {len(given)} were given",
+                      [fewer], hint=f"type `{fewer}`")  # fmt: skip

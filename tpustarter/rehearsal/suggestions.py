@@ -85,18 +85,6 @@ def offers(source: Source, file: str, tpus: Sequence[str] = ()) -> list[str]:
     return commands
 
 
-def own_words(sources: Sequence[Source]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is typed in the app for the first function and the first script; empty for none.
-
-    It is what `offers` has, without the names of options.
-    """
-    typed = [shlex.split(line)[2:] for one in sources for line in offers(one, one.path.name)]
-    functions = [words for words in typed if words[0] != "--script"]
-    scripts = [words[1:] for words in typed if words[0] == "--script"]
-    function = (word for word in (functions or [[]])[0] if word != "--arg")
-    return tuple(function), tuple((scripts or [[]])[0])
-
-
 def programs_example(file: str, function: Listed) -> str:
     """Return the function to write where `--arg` cannot give what another one needs."""
     return (

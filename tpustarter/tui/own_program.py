@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +13,9 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import own_code, source, suggestions
+from tpustarter.rehearsal import asked, own_code, source, suggestions
+from tpustarter.terminal import visible
+from tpustarter.tui.widgets import Row, Rows
 
 FUNCTION, SCRIPT = "function", "script"
 _PLAIN = re.compile(r"[^\s'\"\\\\]+")
@@ -21,7 +23,7 @@ OWN = {
     FUNCTION: (
         "a function in a file of mine",
         "train.py:step f32[8192,8192] bf16[8192,512]",
-        "FILE.py:FUNCTION and the type of each argument; FILE.py alone calls its programs(devices)",
+        "FILE.py to see its functions, or FILE.py:FUNCTION and the type of each argument",
     ),
     SCRIPT: (
         "a script of mine, on CPU devices",
@@ -30,14 +32,26 @@ OWN = {
     ),
 }
 """What can be rehearsed besides checks: its name, an example, and what is typed for it."""
+NO_JIT = "It has no jax.jit of its own, so there may be nothing to compile."
+"""What is said of a script that seems to have nothing to compile."""
 
 
 @dataclass(frozen=True)
 class TypedProgram:
-    """What was typed for one of `OWN`, and names a file."""
+    """What was typed for one of `OWN`, or may have been meant, and names a file."""
 
     kind: str
     words: tuple[str, ...]
+    note: str = ""
+    """What is to be known of it before it is started."""
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What a file offers, where it is not clear what of it is meant."""
+
+    why: str
+    programs: tuple[TypedProgram, ...]
 
 
 class OwnLine(Input):
@@ -51,8 +65,49 @@ class OwnLine(Input):
         super().__init__(id="search")  # what is typed first replaces what it holds
 
 
-def read_words(kind: str, typed: str) -> tuple[str, ...]:
-    """Return the words typed for a function or a script; raises Problem where they name none."""
+class Offers(Rows):
+    """What a file offers; one is taken into the line, to change it there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "take it", key_display="Enter", tooltip="into the line above"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(id="offers")
+
+
+def read_typed(kind: str, typed: str) -> TypedProgram | Offered:
+    """Return what was typed for a function or a script, or what it may mean.
+
+    Raises Problem where it names no file, or one with nothing to compile.
+    """
+    words = _read_words(kind, typed)
+    if kind == SCRIPT:
+        file = Path(words[0]).expanduser()
+        beside = (one for one in source.programs_in(file.parent) if one.path == file)
+        read = next(beside, None) or source.read(file)
+        return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
+    name, *given = words
+    try:
+        asked.verify(own_code.read(name, tuple(given)), name.partition(":")[0], given, ())
+    except asked.Unclear as unclear:
+        if not unclear.commands:
+            raise
+        what = unclear.what.replace("an `--arg` for", "the type of")
+        return Offered(what, tuple(map(_program, unclear.commands)))
+    return TypedProgram(kind, words)
+
+
+def _program(command: str) -> TypedProgram:
+    """Return what a command line means, as it is typed here."""
+    words = [word for word in shlex.split(command)[2:] if word != "--arg"]
+    if words[0] == "--script":
+        return TypedProgram(SCRIPT, tuple(words[1:]))
+    return TypedProgram(FUNCTION, tuple(words))
+
+
+def _read_words(kind: str, typed: str) -> tuple[str, ...]:
+    """Return the words of what was typed; raises Problem where they name no file."""
     try:
         words = tuple(shlex.split(typed))
     except ValueError as error:
@@ -67,7 +122,6 @@ def read_words(kind: str, typed: str) -> tuple[str, ...]:
             raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
     elif own_code.is_code(words[0]):
         words = tuple(word for word in words if word != "--arg")  # as the command has it
-        own_code.read(words[0], words[1:])
     else:
         raise Problem(f"found `{words[0]}`, expected `FILE.py:FUNCTION`",
                       hint=f"for example `{example}`", code=ExitCode.USAGE)  # fmt: skip
@@ -79,7 +133,26 @@ def typed(words: Iterable[str]) -> str:
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 
+def offer_rows(offered: Offered) -> Iterator[Row]:
+    """Yield what a file offers, a line each."""
+    for number, program in enumerate(offered.programs):
+        how = ", as a script: what it passes to jax.jit" if program.kind == SCRIPT else ""
+        yield Row(str(number), visible(f"{typed(program.words)}{how}"))
+
+
+def how_to_choose(offered: Offered) -> str:
+    """Return why one of what a file offers is to be chosen, and how."""
+    one_of = "it" if len(offered.programs) == 1 else "one of these"
+    return (
+        f"{offered.why[:1].upper()}{offered.why[1:]}. Enter takes {one_of} into the line, where "
+        "you give the shapes of your own arrays."
+    )
+
+
 def found_in(folder: Path) -> dict[str, tuple[str, ...]]:
     """Return the words for the first function and the first script that a folder offers."""
-    function, script = suggestions.own_words(source.programs_in(folder))
-    return {FUNCTION: function, SCRIPT: script}
+    found: dict[str, tuple[str, ...]] = {FUNCTION: (), SCRIPT: ()}
+    for one in source.programs_in(folder):
+        for program in map(_program, suggestions.offers(one, one.path.name)):
+            found[program.kind] = found[program.kind] or program.words
+    return found

@@ -39,6 +39,8 @@ class Choice:
     """Which of `OWN` is wanted; empty where it is checks."""
     words: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """What was typed for each of `OWN`."""
+    note: str = ""
+    """What is to be known of the learner's own program before it is started."""
     found: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """What the files in this folder offer for each of `OWN`."""
 
@@ -56,7 +58,7 @@ class Choice:
 
     def take(self, program: TypedProgram) -> None:
         """Take a program of the learner's own."""
-        self.own_kind = program.kind
+        self.own_kind, self.note = program.kind, program.note
         self.words[program.kind] = program.words
 
     def turn(self, check: str) -> None:
@@ -134,7 +136,8 @@ class Choice:
             )
         tpus = f"{len(self.tpus)} TPU{'' if len(self.tpus) == 1 else 's'}"
         if self.own_kind == SCRIPT:
-            return f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
+            runs = f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
+            return f"{runs} {self.note}".strip()
         long = f", in {about(count * len(self.tpus) * CHECK_S)}" if count else ""
         return f"r compiles {programs} for {tpus}{long}. Nothing is run, no TPU is needed."
 

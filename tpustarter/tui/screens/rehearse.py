@@ -19,7 +19,7 @@ from tpustarter.rehearsal import compiler
 from tpustarter.tui import own_program
 from tpustarter.tui.lines import Stack, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
-from tpustarter.tui.own_program import FUNCTION, OWN, OwnLine, TypedProgram
+from tpustarter.tui.own_program import FUNCTION, OWN, Offered, Offers, OwnLine, TypedProgram
 from tpustarter.tui.rehearsal_choice import TPU_NAMES, Choice
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
@@ -62,10 +62,11 @@ whether it fits into the memory of that TPU. **Nothing is run**, so what compile
 * **Space** selects the marked line or takes it out again, and **a** selects a whole list or
   nothing. **Tab** goes to the other list.
 * **Enter** or **r** starts the rehearsal of what is selected.
-* **a function in a file of mine**: type `FILE.py:FUNCTION` and the type of each argument, such as
-  `train.py:step f32[8192,8192] bf16[8192,512]`. For `FILE.py` alone, its function
-  `programs(devices)` is called, which yields tuples of a name, a function and its arguments. The
-  arguments may be pytrees, and may have shardings.
+* **a function in a file of mine**: type `FILE.py` to choose one of its functions, or
+  `FILE.py:FUNCTION` and the type of each argument, such as
+  `train.py:step f32[8192,8192] bf16[8192,512]`. Where the file has a function `programs(devices)`,
+  that is called. It yields tuples of a name, a function and its arguments, which may be pytrees,
+  and may have shardings.
 * **a script of mine** runs unchanged on CPU devices. Each function that it passes to `jax.jit` is
   compiled for the TPUs as well.
 
@@ -86,6 +87,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._choice = Choice()
         self._typing = ""
         """Which of `OWN` is being typed."""
+        self._offered: Offered | None = None
+        """What the file that was typed offers, while one of it is to be chosen."""
 
     def body(self) -> Iterable[Widget]:
         """Return a line to type a file, both lists, what is marked, and what they come to."""
@@ -94,6 +97,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         line.cursor_blink = False
         line.display = False
         yield line
+        offers = Offers()
+        offers.display = False
+        yield offers
         with Container(id="choice"):
             yield ChoiceRows(id="programs")
             yield ChoiceRows(id="tpus")
@@ -125,13 +131,24 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             choice.checks, choice.has_compiler = message.what.checks, message.what.has_compiler
             choice.found = message.what.own
             self._show(FUNCTION if is_first else None)
+        elif not self.query_one(OwnLine).display:  # Esc came first
+            return
         elif isinstance(message.what, TypedProgram):
-            self._take(message.what)
-
-    def _take(self, program: TypedProgram) -> None:
-        if self.query_one(OwnLine).display:  # Esc may have come first
-            self._choice.take(program)
+            self._choice.take(message.what)
             self.action_back()
+        elif isinstance(message.what, Offered):
+            self._offer(message.what)
+
+    def _offer(self, offered: Offered | None) -> None:
+        """Let one be chosen of what a file offers; of nothing, show the lists again."""
+        self._offered = offered
+        offers = self.query_one(Offers)
+        offers.display = bool(offered)
+        self.query_one("#choice").display = not offered
+        if offered:
+            offers.show(own_program.offer_rows(offered))
+            self.set_focus(offers)
+        self._show()
 
     def _show(self, mark: str | None = None) -> None:
         choice = self._choice
@@ -142,8 +159,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         count = 1 if choice.own_kind else len(choice.chosen_checks)
         self.entitle("programs", f"{count} chosen")
         self.entitle("tpus", f"{len(choice.tpus)} of {len(TPU_NAMES)} chosen")
-        is_typed = self.query_one(OwnLine).display
-        line = choice.how_to_type(self._typing) if is_typed else choice.headline()
+        line = choice.headline()
+        if self._offered:
+            line = own_program.how_to_choose(self._offered)
+        elif self.query_one(OwnLine).display:
+            line = choice.how_to_type(self._typing)
         self.query_one("#headline", Static).update(typed(prose(line)))
         self.refresh_bindings()
 
@@ -177,7 +197,17 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Go to the other list."""
         self.set_focus(self.query_one("#programs" if self._on_tpus else "#tpus"))
 
-    @on(Rows.OptionSelected)
+    @on(Offers.OptionSelected, "#offers")
+    def taken(self, event: Offers.OptionSelected) -> None:
+        """Put what was chosen of a file into the line, to change it there."""
+        event.stop()
+        if self._offered:
+            program = self._offered.programs[event.option_index]
+            self._offer(None)
+            self._ask(program.kind, program.words)
+            self.query_one(OwnLine).action_end()
+
+    @on(Rows.OptionSelected, "#programs, #tpus")
     def selected(self) -> None:
         """Start; a file that is not typed yet is asked for."""
         name = self._marked_name()
@@ -186,13 +216,13 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         else:
             self.action_start()
 
-    def _ask(self, kind: str) -> None:
-        """Let a file be typed."""
+    def _ask(self, kind: str, words: tuple[str, ...] = ()) -> None:
+        """Let a file be typed; the line begins with these words, or those known for it."""
         self._typing = kind
         line = self.query_one(OwnLine)
         line.placeholder = OWN[kind][1]
-        words = self._choice.words.get(kind) or self._choice.found.get(kind, ())
-        line.value = own_program.typed(words)
+        known = self._choice.words.get(kind) or self._choice.found.get(kind, ())
+        line.value = own_program.typed(words or known)
         line.display = True
         self.set_focus(line)
         self._show()
@@ -204,7 +234,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
     def _read(self, kind: str, typed: str) -> None:
-        self.post_message(Looked(TypedProgram(kind, own_program.read_words(kind, typed))))
+        self.post_message(Looked(own_program.read_typed(kind, typed)))
 
     def action_start(self) -> None:
         """Compile what is chosen."""
@@ -216,16 +246,19 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.tutor.go.to_setup("rehearse")
 
     def action_back(self) -> None:
-        """Leave the line first, then the screen."""
+        """Leave what a file offers first, then the line, then the screen."""
         line = self.query_one(OwnLine)
-        if line.display:
+        if self._offered:
+            self._offer(None)
+            self.set_focus(line)
+        elif line.display:
             line.display = False
             self.set_focus(self.query_one("#programs"))
             self._show()
         else:
             self.dismiss()
 
-    @on(Rows.OptionHighlighted)
+    @on(Rows.OptionHighlighted, "#programs, #tpus")
     def describe(self) -> None:
         """Say more about what is marked, where there is room for it."""
         name = self._marked_name()
@@ -246,7 +279,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        typing = isinstance(self.focused, OwnLine)
+        typing = isinstance(self.focused, OwnLine | Offers)
         if action == "start":
             return self._choice.is_complete and self._choice.has_compiler and not typing
         if action == "setup":
