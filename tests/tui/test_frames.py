@@ -227,3 +227,22 @@ def test_there_is_air_in_the_areas_where_there_is_room(tmp_path: Path) -> None:
             assert "Next" in on_screen(pilot.app).splitlines()[2]
 
     run(journey)
+
+
+def test_every_screen_begins_with_the_mark_and_the_marked_row_has_an_edge(tmp_path: Path) -> None:
+    """The name stands in it on a wide screen; a list that takes no keys has no edge."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 35)) as pilot:
+            pilot.app.choose(replace(pilot.app.choices, theme="dark"))
+            await settle(pilot)
+            for keys in ([], ["l"], ["p"], ["comma"], ["slash"]):
+                seen = await press(pilot, *keys)
+                assert seen.splitlines()[0].lstrip().startswith("⠶⠶ tpustarter"), keys
+                assert ("▌" in seen) == (keys != ["slash"]), keys
+                await press(pilot, *["escape"] * len(keys))
+            await pilot.resize_terminal(80, 24)
+            seen = await press(pilot, "escape", "l")
+            assert seen.startswith(" ⠶⠶  Lessons")
+
+    run(journey)

@@ -303,7 +303,7 @@ def test_the_room_beside_the_path_is_used(tmp_path: Path) -> None:
                 await pilot.resize_terminal(width, 40)
                 await settle(pilot)
                 lines = on_screen(pilot.app).splitlines()
-                at = next(line for line in lines if "Devices" in line).index("Devices")
+                at = next(line for line in lines if "Python  " in line).index("Python")
                 assert at > 74 if width > 110 else at < 10
                 assert "Last check" in "\n".join(lines)
                 frame = next(line for line in lines if "─ Path: " in line)
@@ -343,5 +343,41 @@ def test_a_finished_path_leads_to_the_others(tmp_path: Path) -> None:
             assert "> Check this machine" in seen
             assert "p shows the other paths" in seen
             assert "all 2 lessons, 4 min done" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 35), (200, 50)])
+def test_how_far_one_is_takes_one_line(tmp_path: Path, size: tuple[int, int]) -> None:
+    """The bar gives way to the words; the longest ones of the shipped paths stand on one line."""
+
+    async def journey() -> None:
+        for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/jit-and-recompilation"):
+            progress.lesson_done(lesson)
+        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(size=size) as pilot:
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert re.search(r"3 of \d+ lessons done, [\dhmin ]+ of [\dhmin ]+ left", seen)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("generation", "chip"), [(None, "⠯⠽"), ("v5e", "⠿⠿")])
+def test_the_chips_of_a_machine_are_drawn(
+    tmp_path: Path, generation: str | None, chip: str
+) -> None:
+    """Full where they are there, and hollow where virtual devices stand in for them."""
+
+    async def journey() -> None:
+        app = staged(tmp_path)
+        (tmp_path / "root").mkdir()
+        env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        app.machine = lay_out(tmp_path / "root", generation, chips=8, env=env)
+        async with app.run_test(size=(160, 40)) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "1")
+            assert 2 == seen.count(" ".join([chip] * 4))
+            await pilot.resize_terminal(80, 24)
+            assert chip not in await press(pilot, "down")
 
     run(journey)

@@ -9,8 +9,8 @@ from typing import Any
 
 FULL, EMPTY = "━", "─"
 """What a bar is drawn with: the shapes differ, so that colour is not needed."""
-SHORTEST = 2
-"""Columns of a stage in a bar, at least: one that has begun shows both shapes."""
+SHORTEST = 1
+"""Columns of a stage in a bar, at least."""
 _PLAIN = "#", "."
 """The same for a stream that cannot write them."""
 
@@ -37,7 +37,7 @@ def staged(stages: Sequence[tuple[int, float]], width: int) -> str:
     """
     total = max(sum(length for length, _ in stages), 1)
     spare = width - len(stages) * (SHORTEST + 1) + 1
-    if spare < 0:
+    if len(stages) < 2 or spare < 0:
         return bar(sum(length * share for length, share in stages) / total, width)
     pieces, begin, behind = list[str](), 0, 0
     for length, share in stages:

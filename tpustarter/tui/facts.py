@@ -31,6 +31,8 @@ class Facts:
     """The id of the path that suits this machine, and why."""
     candidates: tuple[Interpreter, ...] = ()
     """The Python under test first, then the others that have a framework."""
+    chips: int = 0
+    """TPU chips of this machine, or the virtual devices that stand in for them."""
 
 
 def look(machine: host.Machine, settings: Settings) -> Facts:
@@ -67,6 +69,7 @@ def look(machine: host.Machine, settings: Settings) -> Facts:
         bool(chosen and chosen.frameworks),
         _suggestion(machine, chosen, on_tpu=on_tpu),
         tuple([chosen, *others] if chosen else others),
+        run_plan.chips if on_tpu else (run_plan.devices or 0) * run_plan.virtual,
     )
 
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 12
 """Columns that a bar has at least; without them the words stand alone."""
+CHIP, VIRTUAL_CHIP = "⠿⠿", "⠯⠽"
+"""A chip that is there, and a device that stands in for one: the first is full."""
+MOST_CHIPS = 16
+"""More than these are not drawn."""
 STAGE = "stage:"
 """Before the number of a stage, in the id of its row."""
 
@@ -171,6 +175,43 @@ def lesson_row(
 def minutes(lesson: Lesson) -> str:
     """Return how long a lesson takes, in words."""
     return f"{visible(str(lesson.header.get('minutes', '?')))} min"
+
+
+class Drawn(Lines):
+    """The chips of a machine, in two rows, and a text beside them."""
+
+    def __init__(self, chips: int, text: str, *, on_tpu: bool) -> None:
+        """Take their number, and whether they are there or virtual devices stand in for them."""
+        chip, style = (CHIP, "$pass") if on_tpu else (VIRTUAL_CHIP, "$muted")
+        columns = -(-chips // 2) if chips > 2 else chips
+        counts = [columns, chips - columns] if chips > columns else [columns]
+        self._rows = [Content.styled(" ".join([chip] * count), style) for count in counts]
+        self._text = Content(text)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the rows, each with a line of the text; the text alone where it is squeezed."""
+        indent = self._rows[0].cell_length + 3
+        if width < 3 * indent:
+            return wrapped(self._text, width)
+        said = wrapped(self._text, width - indent)
+        rows = [*self._rows, *[Content("")] * (len(said) - len(self._rows))]
+        said += [Content("")] * (len(rows) - len(said))
+        return [
+            row.pad_right(indent - row.cell_length) + line
+            for row, line in zip(rows, said, strict=True)
+        ]
+
+
+def panel_lines(facts: Facts | None) -> Iterator[Lines]:
+    """Yield what is known of the machine, with its chips drawn."""
+    if facts is None or not 0 < facts.chips <= MOST_CHIPS:
+        yield from machine_lines(facts)
+        return
+    (name, text), *_ = facts.rows
+    said = f"{name} {text}" if facts.on_tpu else text
+    yield Drawn(facts.chips, said, on_tpu=facts.on_tpu)
+    yield Hanging("", "")
+    yield from list(machine_lines(facts))[1:]
 
 
 def machine_lines(facts: Facts | None, indent: str = "") -> Iterator[Lines]:

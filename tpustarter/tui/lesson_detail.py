@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from tpustarter.tui.known import Course
 
 
+_SUMMARY = re.compile(r"^## What you learned$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+LEARNED = "What you learn"
+EVERYWHERE = ("Your turn", "What you learned", "If it fails", "In practice")
+"""Sections that tell lessons apart no more."""
+
+
 def describe(lesson: Lesson, course: Course, standing: Standing | None) -> Stack:
     """Return what is said of a lesson."""
     return Stack(_lines(lesson, course, standing))
@@ -31,8 +38,10 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
     yield Content("")
     yield typed(Content(visible(_opening(lines))))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
+    sections = [section for section in sections if section not in EVERYWHERE]
     exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]
     for name, items in (
+        (LEARNED, list(_learned(lesson))),
         ("Sections", sections),
         ("Exercises", exercises),
         ("Checks that prove it", texts(lesson, "checks")),
@@ -40,8 +49,9 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
         if items:
             yield Content("")
             yield heading(name)
+        mark = "  • " if name == LEARNED else "  "
         for item in items:
-            yield Hanging("  ", visible(item))
+            yield Hanging(mark, visible(item))
 
 
 def _state(lesson: Lesson, course: Course, standing: Standing | None) -> str:
@@ -51,6 +61,13 @@ def _state(lesson: Lesson, course: Course, standing: Standing | None) -> str:
         passed, count = course.begun[lesson.id]
         return f"begun, {passed} of {count} blocks have passed" if count else "begun"
     return "next on your path" if standing and standing.next == lesson.id else "not begun"
+
+
+def _learned(lesson: Lesson) -> Iterator[str]:
+    """Yield what a lesson sums up at its end."""
+    summary = _SUMMARY.search(lesson.text)
+    for item in re.split(r"^[*-] ", summary[1] if summary else "", flags=re.MULTILINE)[1:]:
+        yield markdown.plain(" ".join(item.split()))
 
 
 def _opening(lines: list[markdown.Line]) -> str:

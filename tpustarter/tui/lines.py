@@ -237,13 +237,14 @@ class Columns(Lines):
 class Shortened(Lines):
     """The longest of several ways to say something that fits a line; on the right of it."""
 
-    def __init__(self, ways: Sequence[str]) -> None:
-        self._ways = ways
+    def __init__(self, ways: Sequence[str], badge: str = "") -> None:
+        """Take the ways, the longest first, and the style of a badge that it is said on."""
+        self._ways = [Content.styled(f" {way} ", badge) if badge else Content(way) for way in ways]
 
     def lines(self, width: int) -> list[Content]:
         """Return what fits; an empty line where nothing does."""
-        way = next((way for way in self._ways if Content(way).cell_length <= width), "")
-        return [Content(way).pad_left(max(width - Content(way).cell_length, 0))]
+        way = next((way for way in self._ways if way.cell_length <= width), Content(""))
+        return [way.pad_left(max(width - way.cell_length, 0))]
 
 
 class KeyLine(Lines):

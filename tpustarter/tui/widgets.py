@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
+from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
@@ -23,6 +24,7 @@ from textual.visual import VisualType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tpustarter.invocation import NAME
 from tpustarter.tui.lines import KeyLine, Line, Lines, Shortened
 from tpustarter.tui.theme import TERMINAL
 
@@ -33,6 +35,8 @@ def get_app(node: MessagePump) -> App[Any]:
 
 
 REVERSE = RichStyle(reverse=True)
+EDGE = "▌"
+"""The first column of the marked row."""
 FEW = 5
 """Keys that are shown on less than a wide screen; `?` lists all."""
 
@@ -89,7 +93,7 @@ class Rows(OptionList):
 
     def render_line(self, y: int) -> Strip:
         """Paint the marked row so that it is seen without colours too."""
-        return reversed_if_marked(self, super().render_line(y), is_in_use=self.has_focus)
+        return with_mark(self, super().render_line(y), is_in_use=self.has_focus)
 
     @property
     def chosen(self) -> str | None:
@@ -110,17 +114,24 @@ class Rows(OptionList):
             self.scroll_home(animate=False)
 
 
-def reversed_if_marked(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
-    """Return a line of a list, reversed if it is the marked one and the theme has no ground.
+def with_mark(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
+    """Return a line of a list; the marked one with an edge, or reversed in a theme without ground.
 
     Textual's option lists leave `text-style: reverse` out (8.2.8, `get_visual_style`).
     """
-    if not is_in_use or get_app(rows).theme != TERMINAL.name:
+    first = next(iter(strip), None) if is_in_use else None
+    if first is None or first.style is None:
         return strip
-    first = next(iter(strip), None)
-    option = first.style.meta.get("option") if first and first.style else None
-    is_marked = option is not None and option == rows.highlighted
-    return strip.apply_style(REVERSE) if is_marked else strip
+    option = first.style.meta.get("option")
+    if option is None or option != rows.highlighted:
+        return strip
+    app = get_app(rows)
+    if app.theme == TERMINAL.name:
+        return strip.apply_style(REVERSE)
+    if not first.text.startswith(" "):  # there is no room for an edge
+        return strip
+    edge = Segment(EDGE, first.style + RichStyle(color=app.current_theme.variables["key"]))
+    return Strip([edge, *strip.crop(1)], strip.cell_length)
 
 
 class AwaitedRows(Rows):
@@ -206,8 +217,14 @@ class Aside(VerticalScroll, can_focus=False):
         self.border_subtitle = self._rest if shown else ""
 
 
+MARK = "⠶⠶"
+"""Eight chips, four by two: with it the first line of every screen begins."""
+TPU_BADGE = "bold $pass on $pass-ground"
+"""What a machine with a TPU is called on."""
+
+
 class Heading(Horizontal):
-    """The first line: where one is, and what the machine is or who holds it."""
+    """The first line: the mark, where one is, and what the machine is or who holds it."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -215,6 +232,8 @@ class Heading(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Yield both sides."""
+        yield Static(f" {MARK} ", id="heading-mark")
+        yield Static(f"{NAME} ", id="heading-name")
         yield Static(Content(self._title), id="heading-title")
         yield Static("", id="heading-place")
 
@@ -234,8 +253,8 @@ class Heading(Horizontal):
         if running:
             ways = [*(f"{running}; {way}" for way in ways), running]
         self.set_class(bool(running), "-running")
-        self.set_class(place.startswith("TPU"), "-on-tpu")
-        self.query_one("#heading-place", Static).update(Shortened(ways))
+        style = TPU_BADGE if place.startswith("TPU") and not running else ""
+        self.query_one("#heading-place", Static).update(Shortened(ways, style))
 
     def rename(self, title: str) -> None:
         """Show another title."""

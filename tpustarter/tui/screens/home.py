@@ -75,7 +75,7 @@ names the keys that you need most there, and `?` lists all of them.
     ]
 
     def __init__(self) -> None:
-        super().__init__("tpustarter")
+        super().__init__("")
         self._facts: Facts | None = None
         self._course: Course | None = None
         self._unfolded: set[int] | None = None
@@ -170,7 +170,7 @@ names the keys that you need most there, and `?` lists all of them.
             self.entitle("home", self._frame_title(standing))
             self._show_next_lesson(standing)
         last = self._course.last if self._course else None
-        for name, lines in (("machine", home_rows.machine_lines(self._facts)),
+        for name, lines in (("machine", home_rows.panel_lines(self._facts)),
                             ("last", home_rows.check_lines(last))):  # fmt: skip
             self.query_one(f"#{name}", Static).update(Stack(lines))
 

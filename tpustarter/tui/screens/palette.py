@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widgets import Input, LoadingIndicator
 
 from tpustarter.tui.screens.page import RELEASE
-from tpustarter.tui.widgets import Keys, reversed_if_marked
+from tpustarter.tui.widgets import Keys, with_mark
 
 
 class Actions(CommandList):
@@ -20,7 +20,7 @@ class Actions(CommandList):
 
     def render_line(self, y: int) -> Strip:
         """Paint the marked action so that it is seen without colours too."""
-        return reversed_if_marked(self, super().render_line(y), is_in_use=True)
+        return with_mark(self, super().render_line(y), is_in_use=True)
 
 
 class Palette(CommandPalette):
