@@ -169,6 +169,38 @@ def test_a_run_ends_with_what_was_done_and_the_next_lesson(tmp_path: Path) -> No
     )
 
 
+TASK = """```python try id=turn
+print(...)
+```
+
+```python answer of=turn
+print(3)
+```
+
+```quiz id=why
+Why?
+
+( ) No.
+    It is.
+(x) Yes.
+    It is so.
+```
+"""
+
+
+def test_a_run_reads_a_lesson_and_its_task_and_question_stay_open(tmp_path: Path) -> None:
+    """A run answers nothing for the learner; the list says so, and the path goes on."""
+    folder = make_two(tmp_path, fence("print(1)") + TASK)
+    done = learn("made/sample", "--run", lessons=folder)
+    assert "\n\nRead, but not done yet: 1 of 2 blocks\n  Block `turn` waits for" in done.stdout
+    assert "you answer questions and change blocks: " in done.stdout
+    listed = learn(lessons=folder).stdout
+
+    assert "0 of 2 lessons done, 1 more read, 3 min of 6 min left" in listed
+    assert re.search(r"read +made/sample +Sample +2 things open +3 min\n", listed), listed
+    assert re.search(r"next +made/other ", listed), listed
+
+
 def test_a_run_shows_output_as_it_comes_and_how_each_block_ended(tmp_path: Path) -> None:
     """Output is indented, results say where, the end is the truth, stderr the next step."""
     code = "print('a')\nprint('[b]\\x1b[31mred')"

@@ -66,7 +66,7 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     one, two, task = blocks.blocks_of(lesson)
     progress.block_ended(lesson, one, BlockResult("one", "pass"))
     progress.block_ended(lesson, two, BlockResult("two", "fail"))
-    progress.quiz_answered(lesson.id, "why", is_right=True)
+    progress.quiz_answered(lesson, "why", is_right=True)
     progress.exercise_judged(lesson.id, "double", is_right=False)
     end = read_end(lesson)
     assert "Not done yet: 1 of 3 blocks, question right" == end.headline
@@ -79,11 +79,11 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     assert read_end(lesson, by_id=True).still_open[0].startswith("Block `two` printed")
     progress.block_ended(lesson, two, BlockResult("two", "pass"))
     progress.exercise_judged(lesson.id, "double", is_right=True)
-    progress.quiz_answered(lesson.id, "why", is_right=False)
+    progress.quiz_answered(lesson, "why", is_right=False)
     end = read_end(lesson)
     counts = "2 of 3 blocks, question right, exercise solved"
-    assert f"Done, but 1 thing is open: {counts}" == end.headline
-    assert (waits,) == end.still_open  # a task is no condition, and is told as long as it is open
+    assert f"Read, but not done yet: {counts}" == end.headline
+    assert (False, (waits,)) == (end.is_done, end.still_open)
     progress.block_ended(lesson, task, BlockResult(task.id, "pass"))
 
     expected = "Done: 3 of 3 blocks, question right, exercise solved"
@@ -122,7 +122,7 @@ def test_blocks_of_one_heading_are_one_thing_to_do(tmp_path: Path) -> None:
 
 def test_a_wrong_answer_is_another_thing_than_none(lesson: Lesson) -> None:
     """Whoever answered is not told that the question waits."""
-    progress.quiz_answered(lesson.id, "why", is_right=False)
+    progress.quiz_answered(lesson, "why", is_right=False)
 
     assert any("is not answered right yet" in line for line in read_end(lesson).still_open)
 
@@ -133,7 +133,7 @@ def test_a_lesson_without_blocks_is_done_by_its_questions_or_by_reading_on(tmp_p
     asks = make_lesson(tmp_path, TEXT[TEXT.index("```quiz") :], name="02-asks")
     assert "This lesson has no blocks to run" == read_end(words).headline
     assert "Not done yet" == read_end(asks).headline
-    progress.quiz_answered(asks.id, "why", is_right=True)
+    progress.quiz_answered(asks, "why", is_right=True)
     progress.lesson_done(words.id)
 
     assert "Done: question right" == read_end(asks).headline

@@ -84,7 +84,7 @@ def test_the_gate_runs_the_answer_and_the_learner_keeps_the_task(tmp_path: Path)
         name: result.status for name, result in practice.results[lesson.id].items()
     }
     known = progress.read().lessons[lesson.id]
-    assert known.done
+    assert (None, 1) == (known.done, known.open)
     assert ["one"] == list(known.blocks)
 
     wrong = make_lesson(tmp_path, TRY.replace("print(42)", "print(41)"), name="02-wrong")
@@ -215,6 +215,8 @@ def test_what_comes_next_is_what_the_path_says() -> None:
     assert course.onward("a/two", laptop, ["a/one"]) == Onward(laptop, "end", None)
     assert course.onward("a/two", trouble, ()) == Onward(trouble, "next", "a/three")
     assert course.onward("a/three", laptop, ["a/one"]) == Onward(laptop, "back", "a/two")
+    assert course.onward("a/three", laptop, (), ["a/one"]) == Onward(laptop, "back", "a/two")
+    assert course.onward("a/two", laptop, (), ["a/one"]) == Onward(laptop, "left", "a/one")
     assert course.onward("a/three", laptop, ["a/one", "a/two"]) == Onward(laptop, "back", "a/one")
     assert course.onward("a/nope", None, ()) == Onward(None, "end", None)
     assert laptop == course.path_to_follow(PATHS, on_tpu=False)

@@ -33,6 +33,50 @@ def python(program: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", program], env=env, text=True)
 
 
+TASK = """```python try id=turn
+print(...)
+```
+
+```python answer of=turn
+print(3)
+```
+
+```quiz id=why
+Why?
+
+( ) No.
+    It is.
+(x) Yes.
+    It is so.
+```
+"""
+
+
+def test_a_lesson_is_read_by_its_blocks_and_done_by_its_tasks_and_questions(tmp_path: Path) -> None:
+    """What is open is counted; one that was done before such a task was there stays done."""
+    lesson = make_lesson(tmp_path, fence("print(1)") + TASK)
+    one, turn = blocks_of(lesson)
+
+    def known() -> progress.LessonProgress:
+        return progress.read().lessons[lesson.id]
+
+    progress.block_ended(lesson, one, BlockResult("one", "fail"))
+    assert (False, "begun 0 of 2") == (known().is_read, progress.mark(lesson, known()))
+    progress.block_ended(lesson, one, BlockResult("one", "pass"))
+    assert ("read", 2, None) == (progress.mark(lesson, known()), known().open, known().done)
+    assert {lesson.id} == progress.read_only()
+    progress.block_ended(lesson, turn, BlockResult("turn", "pass"))
+    progress.quiz_answered(lesson, "why", is_right=False)
+    assert (1, False) == (known().open, progress.is_done(lesson.id))
+    progress.quiz_answered(lesson, "why", is_right=True)
+    assert ("done", set()) == (progress.mark(lesson, known()), progress.read_only())
+
+    progress.lesson_done("made/earlier")
+    earlier = make_lesson(tmp_path, fence("print(1)") + TASK, name="02-earlier")
+    progress.block_ended(earlier, blocks_of(earlier)[0], BlockResult("one", "pass"))
+    assert progress.is_done("made/earlier")
+
+
 def test_a_lesson_is_done_once_all_its_blocks_have_passed(tmp_path: Path) -> None:
     """Each block counts as the lesson has it now; one that was not run changes nothing."""
     lesson = make_lesson(tmp_path, fence("print(1)") + fence("print(2)", name="two"))
@@ -71,7 +115,7 @@ def test_a_list_says_how_many_blocks_of_a_lesson_have_passed(tmp_path: Path) -> 
     assert "" == progress.mark(lesson, progress.read().lessons.get(lesson.id))
     for block, status in zip(blocks, ("pass", "fail", "pass", "pass"), strict=True):
         progress.block_ended(lesson, block, BlockResult(block.id, status))
-    progress.quiz_answered(lesson.id, "why", is_right=True)
+    progress.quiz_answered(lesson, "why", is_right=True)
     known = progress.read().lessons[lesson.id]
     assert (2, 3) == progress.blocks_done(lesson, known)
     assert "begun 2 of 3" == progress.mark(lesson, known)
@@ -81,16 +125,6 @@ def test_a_list_says_how_many_blocks_of_a_lesson_have_passed(tmp_path: Path) -> 
     assert "done" == progress.mark(lesson, progress.read().lessons[lesson.id])
     only_text = make_lesson(tmp_path, "Words.\n", name="02-words")
     assert "begun" == progress.mark(only_text, progress.LessonProgress())
-
-
-def test_the_next_lesson_is_the_first_that_is_not_done() -> None:
-    """A path is followed in its order; one that is done has no next lesson."""
-    progress.lesson_done("a/one")
-    progress.lesson_done("a/gone")
-
-    assert "a/two" == progress.next_lesson(["a/one", "a/two", "a/three"])
-    assert progress.next_lesson(["a/one"]) is None
-    assert not progress.started("a/two")
 
 
 def test_what_is_not_understood_is_kept() -> None:

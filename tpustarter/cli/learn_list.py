@@ -87,13 +87,13 @@ class _Shelf:
 
         self._lessons = {lesson.id: lesson for lesson in lessons}
         self._records = progress.read().lessons
-        self._done = progress.done()
+        self._done, self._read = progress.done(), progress.read_only()
 
     def standing(self, path: LessonPath) -> Standing:
         """Return where the learner is on a path."""
         from tpustarter.learning.standing import standing_on
 
-        return standing_on(path, self._lessons, self._done)
+        return standing_on(path, self._lessons, self._done, self._read)
 
     def path_lines(self, standing: Standing, *, every: bool) -> Iterator[str]:
         """Yield a path: its stages, and the lessons of the one that the learner is in."""
@@ -153,11 +153,13 @@ class _Shelf:
 
         lesson = self._lessons[name]
         state = progress.mark(lesson, self._records.get(name))
-        mark = "done" if state == "done" else "next" if name == following else ""
+        mark = "next" if name == following else state if state in ("done", "read") else ""
         mark = "begun" if state.startswith("begun") and not mark else mark
         right = state if state.startswith("begun ") else ""
         if state == "done":
             right = solved.open_words(len(solved.still_open(lesson, self._records)))
+        if known := self._records.get(name) if state == "read" else None:
+            right = solved.things_open(known.open)
         title = cut(visible(lesson.title), _TITLE - len(indent) - len(right) + 1)
         left = f"  {indent}{mark:<5} {visible(name):<{_ID}} {title}"
         return f"{left:<{72 - len(right)}}{right} {_minutes(lesson):>7}"
@@ -175,8 +177,9 @@ def _amount(stage: Part) -> str:
     """Return how much a stage is, or how much of it is left."""
     from tpustarter.learning.standing import duration
 
-    if stage.done and not stage.is_done:
-        return f"{stage.done} of {len(stage.lessons)} done, {duration(stage.left)} left"
+    if stage.is_begun and not stage.is_done:
+        read = f", {stage.read} more read" if stage.read else ""
+        return f"{stage.done} of {len(stage.lessons)} done{read}, {duration(stage.left)} left"
     return stage.amount
 
 

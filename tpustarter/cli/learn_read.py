@@ -27,13 +27,13 @@ def lines(lessons: list[Lesson]) -> Iterator[str]:
     """Yield lessons as plain text, with what was done of them."""
     from tpustarter.learning import course, lesson_text, progress
 
-    records, done = progress.read().lessons, progress.done()
+    records, done, read = progress.read().lessons, progress.done(), progress.read_only()
     path = onward.path_here(read_paths())
     for number, lesson in enumerate(lessons):
         if number:
             yield ""
         known = records.get(lesson.id, progress.LessonProgress())
-        following = course.onward(lesson.id, path, done).lesson
+        following = course.onward(lesson.id, path, done, read).lesson
         for line in lesson_text.render(lesson, known, following):
             yield as_typed(visible(line))
 

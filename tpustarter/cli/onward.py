@@ -37,12 +37,14 @@ def after_run(lesson: Lesson, *, all_passed: bool) -> None:
     for sentence in end.still_open:
         say(wrap(visible(f"{sentence}."), "  "))
     if all_passed:
+        if not end.is_done:  # a question or a task is open
+            say("  In the tutor you answer questions and change blocks: tpustarter")
         _say_achieved()
         for exercise in of_lesson:
             if exercises.state(exercise) != "pass":
                 _say_way(lesson_end.Way(f"Exercise: {exercise.title}", exercise=exercise.id))
-        lessons = content.read_lessons()
-        _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, progress.done()))
+        lessons, done, read = content.read_lessons(), progress.done(), progress.read_only()
+        _say_way(lesson_end.after_lesson(lesson.id, _path(), lessons, done, read))
 
 
 def after_right(exercise: Exercise) -> Way:
@@ -52,7 +54,8 @@ def after_right(exercise: Exercise) -> Way:
     if exercise.learned:
         _say(f"What you learned: {exercise.learned}")
     _say_achieved()
-    way = lesson_end.after_exercise(exercise, _path(), content.read_lessons(), progress.done())
+    lessons, done, read = content.read_lessons(), progress.done(), progress.read_only()
+    way = lesson_end.after_exercise(exercise, _path(), lessons, done, read)
     _say_way(way)
     return way
 

@@ -81,7 +81,7 @@ def _course() -> tuple[str, list[tuple[str, str]]]:
         path = onward.path_here(read_paths())
         if path is None:
             return "", []
-        place = standing.standing_on(path, lessons, progress.done())
+        place = standing.standing_on(path, lessons, progress.done(), progress.read_only())
     except Problem:
         return "", []
     on_path = [lessons[name] for name in place.whole.lessons]

@@ -72,10 +72,20 @@ class Onward:
     """The id of the lesson to go on with; None at the end."""
 
 
-def onward(lesson_id: str, path: LessonPath | None, done: Container[str]) -> Onward:
-    """Return where to go on after a lesson; `done` holds the ids of those that are done."""
+def first_left(
+    lessons: Iterable[str], done: Container[str], read: Container[str] = ()
+) -> str | None:
+    """Return the first lesson that is not read, else the first that is not done, by ids."""
+    left = [name for name in lessons if name not in done]
+    return next((name for name in left if name not in read), next(iter(left), None))
+
+
+def onward(
+    lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
+) -> Onward:
+    """Return where to go on after a lesson; `done` and `read` are as `first_left` takes them."""
     lessons = path.lessons if path else ()
-    left = next((name for name in lessons if name not in done and name != lesson_id), None)
+    left = first_left((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:
         following = left or next(iter(lessons), None)
         return Onward(path, "back" if following else "end", following)

@@ -1,7 +1,7 @@
 """The end of a lesson: what was done of it, what is still open, and where the course goes on.
 
-A lesson is done once its blocks have passed, one without blocks once its questions are right;
-tasks, which ask to change a block, and exercises are told as open beside that.
+A lesson is read once its own blocks have passed, and done once its tasks, which ask to change a
+block, have passed too, and its questions are answered right. Exercises are told beside that.
 """
 
 from __future__ import annotations
@@ -68,21 +68,26 @@ def look(
         lesson_exercises: Its exercises.
         by_id: Name blocks by id, as the command line does; else by number and heading.
     """
-    blocks = [part.block for part in parts if part.block and not part.block.is_optional]
+    blocks = [part.block for part in parts if part.block and not part.fold]
     passed = sum(known.status(block) == "pass" for block in blocks)
-    tasks = [part.block for part in parts if part.block and part.block.is_try]
-    tasks_right = sum(known.status(task) == "pass" for task in tasks)
     questions = [part.quiz.id for part in parts if part.quiz]
     right = sum(_is_right(known, name) for name in questions)
     solved = sum(_state(known, exercise) == "pass" for exercise in lesson_exercises)
-    needed, achieved = (len(blocks), passed) if blocks else (len(questions), right)
-    is_done = bool(known.done) or needed == achieved > 0
-    count = len(blocks) + len(tasks)  # as they are numbered on the page
-    counts = [f"{passed + tasks_right} of {count} block{'s' * (count > 1)}"] if count else []
+    needed = len(blocks) + len(questions)
+    is_done = bool(known.done) or needed == passed + right > 0
+    counts = [f"{passed} of {len(blocks)} block{'s' * (len(blocks) > 1)}"] if blocks else []
     counts += _counted("question", right, len(questions), "right")
     counts += _counted("exercise", solved, len(lesson_exercises), "solved")
-    left = [*_open_blocks(parts, known, by_id=by_id), *_open_rest(parts, known, lesson_exercises)]
-    state = _done_but(len(left)) if is_done else "Not done yet"
+    left = [
+        *_open_blocks(parts, known, by_id=by_id),
+        *_open_questions(parts, known),
+        *_open_exercises(known, lesson_exercises),
+    ]
+    is_read = bool(blocks) and all(
+        block.is_try or known.status(block) == "pass" for block in blocks
+    )
+    state = "Read, but not done yet" if is_read else "Not done yet"
+    state = _done_but(len(left)) if is_done else state
     headline = ": ".join(filter(None, (state, ", ".join(counts))))
     if not needed and not counts:
         headline = "Done: you have read it" if is_done else "This lesson has no blocks to run"
@@ -90,7 +95,7 @@ def look(
 
 
 def _done_but(count: int) -> str:
-    """Return that a lesson is done, and of how much beside its blocks that is not said."""
+    """Return that a lesson is done, and how much beside it is open."""
     return f"Done, but {count} thing{'s are' if count > 1 else ' is'} open" if count else "Done"
 
 
@@ -143,15 +148,17 @@ def _joined(names: list[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _open_rest(
-    parts: Sequence[Part], known: LessonProgress, lesson_exercises: Sequence[Exercise]
-) -> Iterator[str]:
-    """Yield the questions without a right answer, and the exercises that are not solved."""
+def _open_questions(parts: Sequence[Part], known: LessonProgress) -> Iterator[str]:
+    """Yield the questions without a right answer."""
     for quiz in (part.quiz for part in parts if part.quiz):
         if not _is_right(known, quiz.id):
             was_answered = quiz.id in known.quizzes
             how = "is not answered right yet" if was_answered else "waits for your answer"
             yield f'The question "{_short(quiz.question)}" {how}'
+
+
+def _open_exercises(known: LessonProgress, lesson_exercises: Sequence[Exercise]) -> Iterator[str]:
+    """Yield the exercises that are not solved."""
     for exercise in lesson_exercises:
         status = _state(known, exercise)
         if status != "pass":
@@ -190,10 +197,22 @@ class Way:
 
 
 def after_lesson(
-    lesson_id: str, path: LessonPath | None, lessons: Sequence[Lesson], done: Container[str]
+    lesson_id: str,
+    path: LessonPath | None,
+    lessons: Sequence[Lesson],
+    done: Container[str],
+    read: Container[str] = (),
 ) -> Way:
-    """Return the way on from a lesson: along the path that the learner follows, or back to it."""
-    onward = course.onward(lesson_id, path, done)
+    """Return the way on from a lesson: along the path that the learner follows, or back to it.
+
+    Args:
+        lesson_id: The lesson.
+        path: The path.
+        lessons: What there is.
+        done: Ids of those that are done.
+        read: Ids of those that are read and not done.
+    """
+    onward = course.onward(lesson_id, path, done, read)
     following = next((lesson for lesson in lessons if lesson.id == onward.lesson), None)
     name = f'your path "{path.title}"' if path else ""
     if following is None:
@@ -208,7 +227,11 @@ def after_lesson(
 
 
 def after_exercise(
-    exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson], done: Container[str]
+    exercise: Exercise,
+    path: LessonPath | None,
+    lessons: Sequence[Lesson],
+    done: Container[str],
+    read: Container[str] = (),
 ) -> Way:
     """Return the way on from an exercise: the lesson's next one, what is left of it, or onward."""
     other = exercises.following(exercise)
@@ -217,4 +240,4 @@ def after_exercise(
     if exercise.lesson.id not in done:
         title = exercise.lesson.title
         return Way(f"Its lesson is not done yet: {title}", lesson=exercise.lesson.id)
-    return after_lesson(exercise.lesson.id, path, lessons, done)
+    return after_lesson(exercise.lesson.id, path, lessons, done, read)

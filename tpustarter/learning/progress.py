@@ -35,13 +35,20 @@ class LessonProgress:
     """What was done of one lesson."""
 
     done: str | None = None
-    """ISO date and time at which it was first done."""
+    """ISO date and time at which it was first done: blocks, tasks and questions."""
     blocks: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By block: `status`, `ran_on`, `when` and the `hash` of the code as the lesson had it."""
     quizzes: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By question: whether it was answered `right`, the `answers` by their text, and `when`."""
     exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By name: `status`, `hints` and `when`."""
+    open: int | None = None
+    """How many of its tasks and questions are open, once its own blocks have passed."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its own blocks have passed, and tasks or questions are open."""
+        return self.done is None and self.open is not None
 
     def status(self, block: Block) -> str | None:
         """Return how the block last ended, `changed` if the lesson's code is another since."""
@@ -65,7 +72,10 @@ def read() -> Progress:
         {
             name: LessonProgress(
                 _date(fields.get("done")),
-                *(_dicts(fields.get(kind)) for kind in ("blocks", "quizzes", "exercises")),
+                _dicts(fields.get("blocks")),
+                _dicts(fields.get("quizzes")),
+                _dicts(fields.get("exercises")),
+                _count(fields.get("open")),
             )
             for name, fields in lessons.items()
         }
@@ -75,7 +85,7 @@ def read() -> Progress:
 def blocks_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
     """Return how many blocks of a lesson have passed as they stand, and how many its page numbers.
 
-    Those in a folded part do not count. A task does, although the lesson is done without it.
+    Those in a folded part do not count.
     """
     from tpustarter.learning.blocks import blocks_of
 
@@ -84,9 +94,11 @@ def blocks_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
 
 
 def mark(lesson: Lesson, known: LessonProgress | None) -> str:
-    """Return what a list says of a lesson: `done`, `begun 3 of 5`, or nothing."""
+    """Return what a list says of a lesson: `done`, `read`, `begun 3 of 5`, or nothing."""
     if known is None or known.done:
         return "done" if known else ""
+    if known.is_read:
+        return "read"
     passed, count = blocks_done(lesson, known)
     return f"begun {passed} of {count}" if count else "begun"
 
@@ -99,12 +111,7 @@ def code_hash(block: Block) -> str:
 
 
 def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
-    """Remember how a block ended; the lesson is done once all but its optional ones have passed.
-
-    A block that was not run to its end changes nothing.
-    """
-    from tpustarter.learning.blocks import blocks_of
-
+    """Remember how a block ended; one that was not run to its end changes nothing."""
     if result.status in ("skip", "notrun"):
         return
     entry = {
@@ -118,15 +125,31 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
-        blocks = fields["blocks"] = {**_dicts(fields.get("blocks")), block.id: entry}
-        progress = LessonProgress(None, blocks)
-        if all(
-            lesson_block.is_optional or progress.status(lesson_block) == "pass"
-            for lesson_block in blocks_of(lesson)
-        ):
-            fields["done"] = _date(fields.get("done")) or _now()
+        fields["blocks"] = {**_dicts(fields.get("blocks")), block.id: entry}
+        _settle(lesson, fields)
 
     _update(change)
+
+
+def _settle(lesson: Lesson, fields: Fields) -> None:
+    """Say of a lesson whether it is read, once its own blocks have passed, or done.
+
+    It is done once its tasks have passed and its questions are answered right as well, what is
+    folded away left out. One that was done once stays so.
+    """
+    from tpustarter.learning.blocks import parse
+
+    known = LessonProgress(None, _dicts(fields.get("blocks")), _dicts(fields.get("quizzes")))
+    parts = [part for part in parse(lesson) if not part.fold]
+    blocks = [part.block for part in parts if part.block]
+    if any(known.status(block) != "pass" for block in blocks if not block.is_try):
+        return
+    tasks = [known.status(block) == "pass" for block in blocks if block.is_try]
+    asked = [bool(known.quizzes.get(part.quiz.id, {}).get("right")) for part in parts if part.quiz]
+    if blocks or asked:
+        fields["open"] = (tasks + asked).count(False)
+        if not fields["open"]:
+            fields["done"] = _date(fields.get("done")) or _now()
 
 
 def lesson_done(lesson_id: str) -> None:
@@ -137,6 +160,11 @@ def lesson_done(lesson_id: str) -> None:
         fields["done"] = _date(fields.get("done")) or _now()
 
     _update(change)
+
+
+def read_only() -> set[str]:
+    """Return the ids of the lessons that are read and not done."""
+    return {lesson_id for lesson_id, known in read().lessons.items() if known.is_read}
 
 
 def is_done(lesson_id: str) -> bool:
@@ -177,11 +205,11 @@ def record_hint(lesson_id: str, name: str, count: int) -> None:
     _change_exercise(lesson_id, name, hints=count)
 
 
-def quiz_answered(lesson_id: str, name: str, *, is_right: bool, answer: str = "") -> None:
+def quiz_answered(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
     """Remember an answer to a question; one that was right once stays right."""
 
     def change(lessons: dict[str, Fields]) -> None:
-        fields = lessons.setdefault(lesson_id, {})
+        fields = lessons.setdefault(lesson.id, {})
         entries = _dicts(fields.get("quizzes"))
         known = entries.get(name, {})
         answers = [text for text in answers_given(known) if text != answer]
@@ -191,6 +219,7 @@ def quiz_answered(lesson_id: str, name: str, *, is_right: bool, answer: str = ""
             "when": _now(),
         }
         fields["quizzes"] = {**entries, name: entry}
+        _settle(lesson, fields)
 
     _update(change)
 
@@ -210,15 +239,6 @@ def _change_exercise(lesson_id: str, name: str, **changes: Any) -> None:
         fields["exercises"] = {**entries, name: entry}
 
     _update(change)
-
-
-def next_lesson(path: Sequence[str]) -> str | None:
-    """Return the first lesson of a path that is not done; None when all are."""
-    lessons = read().lessons
-    return next(
-        (lesson_id for lesson_id in path if lessons.get(lesson_id, LessonProgress()).done is None),
-        None,
-    )
 
 
 def export() -> dict[str, Any]:
@@ -256,6 +276,8 @@ def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
         combined = {key: value for fields in pair for key, value in fields.items()}
         newest = {kind: _newest(pair, kind) for kind in ("blocks", "exercises", "quizzes")
                   if kind == "blocks" or kind in combined}  # fmt: skip
+        left = [count for fields in pair if (count := _count(fields.get("open"))) is not None]
+        newest |= {"open": min(left)} if left else {}
         lessons[name] = {**combined, "done": min(dates, default=None), **newest}
     return {"schema": SCHEMA, "lessons": lessons}
 
@@ -324,6 +346,10 @@ def _now() -> str:
 
 def _date(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
 
 
 def _sort_key(entry: Fields) -> tuple[str, str]:

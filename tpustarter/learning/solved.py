@@ -26,6 +26,11 @@ def open_words(count: int) -> str:
     return f"{exercises(count)} open" if count else ""
 
 
+def things_open(count: int | None) -> str:
+    """Return how many tasks and questions of a lesson are open, in words."""
+    return f"{count} thing{'s' * (count > 1)} open" if count else ""
+
+
 def exercises(count: int) -> str:
     """Return a number of exercises, in words."""
     return f"{count} exercise{'s' * (count != 1)}"

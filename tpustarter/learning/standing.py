@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tpustarter.learning import course
+
 if TYPE_CHECKING:
     from tpustarter.content import Lesson
     from tpustarter.learning.paths import LessonPath
@@ -21,7 +23,9 @@ class Part:
     """How many of its lessons are done."""
     minutes: int
     left: int
-    """Minutes of the lessons that are not done."""
+    """Minutes of the lessons that are neither done nor read."""
+    read: int = 0
+    """How many of its lessons are read and not done."""
 
     @property
     def is_done(self) -> bool:
@@ -41,13 +45,23 @@ class Part:
 
     @property
     def words(self) -> str:
-        """How far one is: `4 of 12 lessons done, 35 min of 2 h 10 min left`."""
-        if not self.done:
+        """How far one is: `4 of 12 lessons done, 2 more read, 35 min of 2 h 10 min left`."""
+        if not self.is_begun:
             return f"0 of {self.amount}"
         if self.is_done:
             return f"all {self.amount} done"
-        left = f"{duration(self.left)} of {duration(self.minutes)} left"
-        return f"{self.done} of {len(self.lessons)} lessons done, {left}"
+        return f"{self.counted}, {duration(self.left)} of {duration(self.minutes)} left"
+
+    @property
+    def counted(self) -> str:
+        """How many lessons are done and read: `4 of 12 lessons done, 2 more read`."""
+        read = f", {self.read} more read" if self.read else ""
+        return f"{self.done} of {len(self.lessons)} lessons done{read}"
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether any of its lessons is done or read."""
+        return self.done + self.read > 0
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,7 @@ class Standing:
     whole: Part
     stages: tuple[Part, ...]
     next: str | None
-    """The first lesson that is not done; None at the end of the path."""
+    """The first lesson that is not read, else the first that is not done; None at the end."""
 
     @property
     def current(self) -> int | None:
@@ -66,25 +80,32 @@ class Standing:
         return next((n for n, stage in enumerate(self.stages) if self.next in stage.lessons), None)
 
 
-def standing_on(path: LessonPath, lessons: Mapping[str, Lesson], done: Collection[str]) -> Standing:
+def standing_on(
+    path: LessonPath,
+    lessons: Mapping[str, Lesson],
+    done: Collection[str],
+    read: Collection[str] = (),
+) -> Standing:
     """Return where one is on a path; lessons that are not there count for nothing.
 
     Args:
         path: The path.
         lessons: What there is, by id.
         done: Ids of the lessons that were done.
+        read: Ids of those that were read and are not done.
     """
 
     def part(title: str, ids: Iterable[str]) -> Part:
         known = tuple(lesson_id for lesson_id in ids if lesson_id in lessons)
         open_ids = [lesson_id for lesson_id in known if lesson_id not in done]
-        total, left = (sum(minutes_of(lessons[one]) for one in some) for some in (known, open_ids))
-        return Part(title, known, len(known) - len(open_ids), total, left)
+        unread = [lesson_id for lesson_id in open_ids if lesson_id not in read]
+        total, left = (sum(minutes_of(lessons[one]) for one in some) for some in (known, unread))
+        count = len(open_ids) - len(unread)
+        return Part(title, known, len(known) - len(open_ids), total, left, count)
 
     whole = part(path.title, path.lessons)
     stages = tuple(stage for one in path.stages if (stage := part(one.title, one.lessons)).lessons)
-    following = next((lesson_id for lesson_id in whole.lessons if lesson_id not in done), None)
-    return Standing(path, whole, stages, following)
+    return Standing(path, whole, stages, course.first_left(whole.lessons, done, read))
 
 
 def minutes_of(lesson: Lesson) -> int:

@@ -78,7 +78,9 @@ def _place(known: Course, standing: Standing, lesson_id: str) -> str:
         passed, count = known.begun[lesson_id]
         of = f": {passed} of {count} blocks have passed" if count else ""
         return f"You have begun it{of}."
-    if not standing.whole.done:
+    if lesson_id in known.read:
+        return f"You have read it: {known.left_of(lesson_id)}."
+    if not standing.whole.is_begun:
         return standing.path.who
     stage = standing.stages[standing.current or 0]
     number = stage.lessons.index(lesson_id) + 1
@@ -134,9 +136,8 @@ def _stage_note(known: Course, stage: Part) -> str:
         count, left = len(stage.lessons), sum(len(known.open_in(one)) for one in stage.lessons)
         said = f"{count} lesson{'s' * (count > 1)}, done"
         return ", ".join(filter(None, (said, solved.open_words(left))))
-    if stage.done:
-        left = duration(stage.left)
-        return f"{stage.done} of {len(stage.lessons)} lessons done, {left} left"
+    if stage.is_begun:
+        return f"{stage.counted}, {duration(stage.left)} left"
     return stage.amount
 
 
@@ -158,7 +159,8 @@ def lesson_row(
         name: Its title as it is painted; its own where nothing is given.
     """
     lesson = known.lessons[lesson_id]
-    state = "done" if lesson_id in known.done else "next" if lesson_id == following else ""
+    state = "next" if lesson_id == following else "read" if lesson_id in known.read else ""
+    state = "done" if lesson_id in known.done else state
     head = Content(indent) + word(state, state, 6)
     label = head + (name or visible(lesson.title))
     begun = ""
@@ -167,6 +169,8 @@ def lesson_row(
         begun = f"begun {passed} of {count}  " if count else "begun  "
     if state == "done":
         left = solved.open_words(len(known.open_in(lesson_id)))
+    elif lesson_id in known.read:
+        left = known.left_of(lesson_id)
     else:
         left = begun + f"{minutes(lesson):>6}"
     return Row(lesson_id, label, left, hang=head.cell_length)

@@ -26,8 +26,10 @@ class Course:
     paths: list[LessonPath]
     done: frozenset[str]
     """Lessons that were done."""
+    read: frozenset[str] = frozenset()
+    """Lessons that were read and are not done: a task or a question is open."""
     begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """Of lessons that were begun and not done: blocks that passed, and blocks to pass."""
+    """Of lessons that were begun and not read: blocks that passed, and blocks to pass."""
     records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
     """What was done of each lesson."""
     last: dict[str, Any] | None = None
@@ -38,6 +40,10 @@ class Course:
     """TPUs of Google Cloud that this program asked for and that may be billed."""
     unread: int = 0
     """Ledgers of such TPUs that could not be read."""
+
+    def left_of(self, lesson_id: str) -> str:
+        """Return how many things are open in a lesson that is read, in words."""
+        return solved.things_open(self.records[lesson_id].open)
 
     def open_in(self, lesson_id: str) -> list[str]:
         """Return the ids of a lesson's exercises that are not solved."""
@@ -53,7 +59,7 @@ class Course:
 
     def standing(self, path: LessonPath) -> Standing:
         """Return where one is on a path."""
-        return standing_on(path, self.lessons, self.done)
+        return standing_on(path, self.lessons, self.done, self.read)
 
 
 def read(folder: Path | None) -> Course:
@@ -73,8 +79,10 @@ def read(folder: Path | None) -> Course:
         return replace(known, trouble=str(problem))
     begun: dict[str, tuple[int, int]] = {}
     for lesson_id, record in records.items():
-        if record.done is None and lesson_id in lessons:
+        if not (record.done or record.is_read) and lesson_id in lessons:
             with contextlib.suppress(Problem):  # the lesson's own page says what is wrong with it
                 begun[lesson_id] = progress.blocks_done(lessons[lesson_id], record)
     done = frozenset(lesson_id for lesson_id, record in records.items() if record.done)
-    return replace(known, lessons=lessons, paths=paths, done=done, begun=begun, records=records)
+    read_only = frozenset(lesson_id for lesson_id, record in records.items() if record.is_read)
+    known = replace(known, lessons=lessons, paths=paths, done=done, read=read_only)
+    return replace(known, begun=begun, records=records)

@@ -57,6 +57,8 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
 def _state(lesson: Lesson, course: Course, standing: Standing | None) -> str:
     if lesson.id in course.done:
         return "done"
+    if lesson.id in course.read:
+        return f"read, {course.left_of(lesson.id)}"
     if lesson.id in course.begun:
         passed, count = course.begun[lesson.id]
         return f"begun, {passed} of {count} blocks have passed" if count else "begun"

@@ -124,8 +124,8 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
     if lesson is None:
         raise Problem(f"there is no lesson `{lesson_id}`", hint="`tpustarter learn` lists them")
-    path, done = app.path_of(read_paths(app.lessons)), progress.done()
-    way = lesson_end.after_lesson(lesson.id, path, lessons, done)
+    path = app.path_of(read_paths(app.lessons))
+    way = lesson_end.after_lesson(lesson.id, path, lessons, progress.done(), progress.read_only())
     following = next((item for item in lessons if item.id == way.lesson), None)
     records = progress.read().lessons
     known = records.get(lesson.id, progress.LessonProgress())

@@ -91,11 +91,12 @@ class ExercisePage(Page):
         """Look where a right answer leads."""
         path = self.tutor.path_of(read_paths(self.tutor.lessons))
         lessons = content.read_lessons(self.tutor.lessons)
-        lesson, done, records = exercise.lesson, progress.done(), progress.read().lessons
+        lesson, records = exercise.lesson, progress.read().lessons
+        done, read = progress.done(), progress.read_only()
         mark = progress.mark(lesson, records.get(lesson.id))
         self._achieved = solved.words(lessons_on(path, lessons), records)
         self._back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
-        self.post_message(Looked(lesson_end.after_exercise(exercise, path, lessons, done)))
+        self.post_message(Looked(lesson_end.after_exercise(exercise, path, lessons, done, read)))
 
     def on_looked(self, message: Looked) -> None:
         """Show the task, or why there is none; after a right answer, where it leads."""

@@ -216,5 +216,5 @@ done counts on every path that has the lesson, so you lose nothing when you chan
 def _amount(standing: Standing) -> str:
     """Return how many lessons a path has, or how many are done, and how long it takes."""
     part = standing.whole
-    done = f"{part.done} of " if part.done else ""
+    done = f"{part.done} of " if part.is_begun else ""
     return f"{done}{len(part.lessons):>2} lessons  {duration(part.minutes):>11}"

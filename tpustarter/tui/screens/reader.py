@@ -263,7 +263,8 @@ class Reader(LessonScreen):
 
     def _note_read(self) -> None:
         """Remember a lesson without blocks, once its end was seen."""
-        if self._opened and not self._opened.has_blocks and self._page.end_was_seen:
+        is_whole = self._page.end_was_seen and not self._page.has_open
+        if self._opened and not self._opened.has_blocks and is_whole:
             self._remember_read(self._opened.lesson.id)
 
     @work(thread=True, exit_on_error=False, group="remember")
@@ -291,7 +292,9 @@ class Reader(LessonScreen):
 
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
-        progress.quiz_answered(self.lesson, quiz, is_right=is_right, answer=answer)
+        if self._opened:
+            lesson = self._opened.lesson
+            progress.quiz_answered(lesson, quiz, is_right=is_right, answer=answer)
         self._page.look_at_end()
 
     def action_fold(self) -> None:
