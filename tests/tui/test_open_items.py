@@ -292,3 +292,24 @@ def test_enter_at_the_end_goes_to_what_is_open_and_n_leaves_it(tmp_path: Path) -
             assert _keys(pilot).startswith(" Enter next lesson")
 
     run(journey)
+
+
+def test_enter_stops_once_at_a_question_and_says_how_to_answer_it(tmp_path: Path) -> None:
+    """Also where the block below it is next; the second Enter reads on, and runs that block."""
+    asks = f"# Asks\n\n{LONG}\n{QUIZ}\n\n```python run id=below\nprint('ran', 7)\n```\n\n{LONG}\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": asks}) as pilot:
+            seen = await press(pilot, "enter", "enter")
+            assert "or Enter to read on" not in _words(seen)
+            while "or Enter to read on" not in _words(seen):
+                assert "ran 7" not in seen
+                seen = await press(pilot, "enter")
+            assert "Press 1 or 2 to answer, or Enter to read on." in _words(seen)
+            assert "How many devices?" in seen
+            assert "2  4" in seen
+            for _ in range(2):  # into sight, then run
+                seen = seen if "ran 7" in seen else await press(pilot, "enter")
+            assert "ran 7" in seen
+
+    run(journey)

@@ -123,6 +123,17 @@ class LessonPage(VerticalScroll):
                  if self.region.overlaps(view.region) and not _is_folded(view)]  # fmt: skip
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
+    @property
+    def passed_over(self) -> QuestionView | None:
+        """The question in sight that reading on, or running the block below it, would pass over."""
+        view = self.asked
+        if view is None or view.is_done or view.was_left:
+            return None
+        block = self.marked
+        is_first = block and self.is_in_sight(block) and block.region.y < view.region.y
+        runs_first = is_first and block and not (block.has_ended or block.was_left)
+        return None if runs_first else view
+
     def neighbour(self, step: int) -> BlockView | None:
         """Return the block after the marked one, or the one before it; None where none is."""
         views, marked = self.views, self.marked
@@ -164,7 +175,7 @@ class LessonPage(VerticalScroll):
     def show_question(self, view: QuestionView) -> None:
         """Bring a question into sight, with all of its answers where they fit."""
         self.screen.set_focus(self)
-        self.scroll_to_widget(view, animate=False)
+        self.call_after_refresh(self.scroll_to_widget, view, animate=False)
 
     def use(self, view: BlockView) -> None:
         """Remember that a block is worked on."""

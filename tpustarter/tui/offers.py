@@ -9,8 +9,10 @@ from tpustarter.tui.opened import Opened
 
 
 def of_enter(page: LessonPage) -> str:
-    """Return what comes next: the marked block, its gap, the text below it, or what follows."""
+    """Return what comes next: a question, the marked block, its gap, the text, or what follows."""
     view = page.marked
+    if page.passed_over:
+        return "question"
     if view is None or view.has_ended or view.was_left or not page.is_in_sight(view):
         if not page.is_at_end:
             return "read on"

@@ -18,6 +18,8 @@ class QuestionView(Static):
         """Take a question, and what is remembered of it from earlier sessions."""
         super().__init__(classes="question")
         self.quiz = quiz
+        self.was_left = False
+        """Whether the reader was told how to answer it: after that Enter reads on."""
         given = progress.answers_given(known)
         numbered = list(enumerate(quiz.answers, 1))
         self._chosen = {number for number, answer in numbered if answer.text in given}
@@ -44,6 +46,11 @@ class QuestionView(Static):
         self._show()
         return number == self.quiz.right
 
+    def say_how(self) -> None:
+        """Say below the answers how one is given, to whoever would read on past it."""
+        self.was_left = True
+        self._show()
+
     def _show(self) -> None:
         if self.is_done:
             state = word("pass", "answered right")
@@ -55,8 +62,12 @@ class QuestionView(Static):
     @property
     def _invitation(self) -> str:
         """What is said before an answer: `press 1, 2 or 3`."""
+        return f"press {self._numbers}"
+
+    @property
+    def _numbers(self) -> str:
         *others, last = (str(number + 1) for number in range(len(self.quiz.answers)))
-        return f"press {', '.join(others)} or {last}"
+        return f"{', '.join(others)} or {last}"
 
     def _lines(self) -> list[Lines]:
         lines: list[Lines] = [Hanging("", prose(self.quiz.question))]
@@ -65,4 +76,7 @@ class QuestionView(Static):
             if number in self._chosen:
                 verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
                 lines.append(Hanging(verdict.pad_left(5), prose(answer.why)))
+        if self.was_left and not self.is_done:
+            how = f"Press {self._numbers} to answer, or Enter to read on."
+            lines.append(Hanging("", word("next", how)))
         return lines

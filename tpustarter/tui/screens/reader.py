@@ -16,6 +16,7 @@ from tpustarter.tui import failed, offers
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.messages import Arrived
 from tpustarter.tui.playing import Player
+from tpustarter.tui.question import QuestionView
 from tpustarter.tui.screens import reader_keys
 from tpustarter.tui.screens.lesson_screen import LessonScreen
 from tpustarter.tui.screens.words import Words
@@ -90,7 +91,14 @@ class Reader(LessonScreen):
         if isinstance(found.view, BlockView):
             self._go_to(found.view)
         else:
-            self._page.show_question(found.view)
+            self._show_question(found.view)
+
+    def _show_question(self, view: QuestionView | None) -> None:
+        """Show a question and how to answer it; after that Enter reads on."""
+        if view:
+            view.say_how()
+            self._page.show_question(view)
+            self._offer()
 
     def action_to_end(self) -> None:
         """Say that nothing is open, and go where the course goes on."""
@@ -115,7 +123,9 @@ class Reader(LessonScreen):
 
     async def action_run_on(self, what: str) -> None:
         """Do what comes next, see `reader_keys.ENTER`."""
-        if what == "run":
+        if what == "question":
+            self._show_question(self._page.passed_over)
+        elif what == "run":
             self._run(goes_on=True)
         elif what == "fill the gap":
             await self.action_edit()
