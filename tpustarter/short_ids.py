@@ -63,6 +63,11 @@ def find(
     raise Problem(f"there is no {kind} `{typed}`", hint=hint, code=ExitCode.USAGE)
 
 
+def names(typed: str, name: str) -> bool:
+    """Return whether a text is an id or the last part of it, and no mere piece."""
+    return _spelt(typed) in (_spelt(name), _spelt(name).rpartition("/")[2])
+
+
 def candidates(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
     """Return the ids that a text may stand for: those it names, else those that it is part of."""
     wanted = _spelt(typed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -140,6 +141,26 @@ def test_a_lesson_can_be_named_beside_its_exercise(lessons: Path) -> None:
     assert "`tpustarter learn made/sample --exercise` lists them" in missing.stderr
     assert "Your file: ~/state/exercises/made/double.py" in named.stdout
     assert "made/double  Return the double" in listed.stdout
+
+
+def test_a_lesson_names_its_exercise_and_several_are_listed(lessons: Path) -> None:
+    """A mode such as --hint needs one; a lesson without any says so."""
+    (lessons / "paths.yml").write_text("[]\n")
+    opened = learn(lessons, "sample")
+    assert "Your file: ~/state/exercises/made/double.py" in opened.stdout
+    make_lesson(lessons, "Text.\n", name="02-bare")
+    assert "The lesson `Sample` has no exercise." in learn(lessons, "made/bare").stdout
+    shipped(lessons, "treble")
+    path = next((lessons / "made").glob("01-*.md"))
+    path.write_text(path.read_text().replace("[double]", "[double, treble]"))
+    several = learn(lessons, "made/sample")
+    assert "The lesson `Sample` has 2 exercises." in several.stdout
+    assert re.search(r"begun made/double .*\n +made/treble ", several.stdout), several.stdout
+    refused = learn(lessons, "sample", "--hint")
+
+    assert (2, "") == (refused.returncode, refused.stdout)
+    assert "error: the lesson `made/sample` has 2 exercises" in refused.stderr
+    assert "`tpustarter learn made/sample --exercise` lists them" in refused.stderr
 
 
 @pytest.mark.parametrize(

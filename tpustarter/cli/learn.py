@@ -15,7 +15,7 @@ from tpustarter.cli.endings import json_even_if_it_breaks
 from tpustarter.content import Lesson
 from tpustarter.invocation import as_typed
 from tpustarter.learning.paths import read_paths
-from tpustarter.problem import Problem
+from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
 # What lists, reads and runs lessons is imported where it is used: each takes long to load.
@@ -46,7 +46,7 @@ from tpustarter.terminal import visible
     is_flag=False,
     flag_value="",
     help="Start an exercise. Edit its file, then run the command again to check your answer. "
-    "Without an ID, list the exercises.",
+    "A lesson names its exercise, too. Without an ID, list the exercises.",
 )
 @click.option("--watch", is_flag=True, help="Check the exercise whenever you save its file.")
 @click.option("--hint", is_flag=True, help="Show the exercise's next hint.")
@@ -253,14 +253,36 @@ def _exercise(options: SimpleNamespace) -> None:
     if options.lesson:
         lessons = [_find_lesson(options.lesson, lessons)]
         listed_by = f"tpustarter learn {lessons[0].id} --exercise"
-    if not options.exercise:
-        exercise.show_all(lessons)
+    lesson = _lesson_meant(options.exercise, lessons) if options.exercise else None
+    of_lesson = exercises.read(lesson) if lesson else []
+    modes = options.watch or options.hint or options.solution or options.reset
+    if not options.exercise or (lesson and len(of_lesson) != 1 and not modes):
+        exercise.show_all([lesson] if lesson else lessons)
         return
+    if lesson and len(of_lesson) != 1:
+        count = f"{len(of_lesson)} exercises" if of_lesson else "no exercise"
+        listed = f"`tpustarter learn {lesson.id} --exercise` lists them" if of_lesson else ""
+        what = f"the lesson `{lesson.id}` has {count}"
+        raise Problem(what, hint=listed, code=ExitCode.USAGE)
     exercise.work(
-        exercises.find(lessons, options.exercise, listed_by),
+        of_lesson[0] if lesson else exercises.find(lessons, options.exercise, listed_by),
         watch=options.watch, hint=options.hint, solution=options.solution, reset=options.reset,
         python=options.python, devices=options.devices,
     )  # fmt: skip
+
+
+def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
+    """Return the lesson that stands where an exercise was to be named; None for an exercise."""
+    from tpustarter import short_ids
+
+    known = [f"{lesson.id.partition('/')[0]}/{name}"
+             for lesson in lessons for name in lesson.header.get("exercises") or ()]  # fmt: skip
+    ids = [lesson.id for lesson in lessons]
+    if any(short_ids.names(typed, one) for one in known):
+        return None
+    is_named = any(short_ids.names(typed, one) for one in ids)
+    is_piece = short_ids.candidates(typed, ids) and not short_ids.candidates(typed, known)
+    return _find_lesson(typed, lessons) if is_named or is_piece else None
 
 
 def _export() -> None:
