@@ -396,3 +396,17 @@ def test_what_counts_more_memory_than_there_is_is_not_said_to_fit(needed: int, s
     assert said in told
     assert ("holds it" in told) == (needed < 16)
     assert ("which is too much" in rehearsal_text.summary(result)) == (needed > 16)
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ([4 * GIB, GIB / 4, 1000, 0], ["4.00 GiB", "0.25 GiB", "<0.01 GiB", "0.00 GiB"]),
+        ([256 * 2**20, 2**20, 1000], ["256 MiB", "1 MiB", "<1 MiB"]),
+        ([700, 4], ["700 B", "4 B"]),
+        ([], []),
+    ],
+)
+def test_sizes_beside_each_other_have_one_unit(counts: list[float], said: list[str]) -> None:
+    """Their points stand below each other, and what is too small for the unit is not told as 0."""
+    assert said == rehearsal_text.sizes(counts)

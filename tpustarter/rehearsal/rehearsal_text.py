@@ -28,6 +28,8 @@ _INDENT = " " * 6
 _ADVICE = {
     "does-not-fit": "smaller batch, bfloat16, jax.checkpoint, or shard over more devices",
 }
+_PARTS = ("arguments", "outputs", "aliased", "temporaries", "code")
+"""What memory is for, as a result has it."""
 _PASSES = {
     "default": "one bfloat16 pass",
     "high": "three passes",
@@ -37,10 +39,25 @@ _PASSES = {
 
 def size(count: float) -> str:
     """Return a number of bytes in the unit that suits it."""
-    for unit, factor in (("GiB", GIB), ("MiB", MIB), ("KiB", 2.0**10)):
-        if count >= factor:
-            return f"{count / factor:.2f} {unit}"
-    return f"{count:.0f} B"
+    return sizes([count])[0]
+
+
+def sizes(counts: Sequence[float]) -> list[str]:
+    """Return numbers of bytes that are compared: all in the unit, and as fine, as the largest is.
+
+    Beside each other on the right, their decimal points stand below each other.
+    """
+    largest = max(counts, default=0)
+    units = (("GiB", GIB), ("MiB", MIB), ("KiB", 2.0**10), ("B", 1.0))
+    unit, factor = next((one for one in units if largest >= one[1]), units[-1])
+    decimals = 0 if unit == "B" or largest >= 100 * factor else 2
+    least = 10.0**-decimals
+    return [
+        f"<{least:g} {unit}"
+        if 0 < count / factor < least / 2
+        else f"{count / factor:.{decimals}f} {unit}"
+        for count in counts
+    ]
 
 
 def opening(compiler: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
@@ -167,23 +184,33 @@ def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
              for result, text in bars if text]  # fmt: skip
     if not lines and group[0]["status"] == "compiles":
         return []
-    for part in taken[0]:
+    texts = memory_bar_sizes(taken[0])
+    for part, text in zip(taken[0], texts, strict=True):
         if part.buffer is not None:
-            lines.append(cut(f"{indent}{part.letter}{array(part.buffer)}", WIDTH))
+            lines.append(cut(f"{indent}{part.letter}{array(part.buffer, text)}", WIDTH))
         elif any(memory_bar.OTHER in text for _, text in bars):
-            lines += _everything_else(group, taken, indent)
+            lines += _everything_else(group, taken, indent, text)
     return lines
 
 
+def memory_bar_sizes(taken: Sequence[memory_bar.Part]) -> list[str]:
+    """Return how large the arrays of a bar are, and how much all the rest takes: a column."""
+    counts = [part.buffer["laid_out_bytes"] if part.buffer else part.taken for part in taken]
+    return [f"{text:>10}" for text in sizes(counts)]
+
+
 def _everything_else(
-    group: Sequence[dict[str, Any]], taken: Sequence[Sequence[memory_bar.Part]], indent: str
+    group: Sequence[dict[str, Any]],
+    taken: Sequence[Sequence[memory_bar.Part]],
+    indent: str,
+    first: str,
 ) -> list[str]:
     """Return what the arrays that are not named take; for each TPU where a bar shows it."""
     others = [part.taken for own in taken for part in own if part.buffer is None]
     if max(others) - min(others) < group[0]["hbm_bytes"] / memory_bar.WIDTH:
-        return [f"{indent}{memory_bar.OTHER}{size(others[0]):>10}  everything else"]
+        return [f"{indent}{memory_bar.OTHER}{first}  everything else"]
     each = ", ".join(
-        f"{size(other)} for {result['tpu']}" for result, other in zip(group, others, strict=True)
+        f"{text} for {result['tpu']}" for result, text in zip(group, sizes(others), strict=True)
     )
     return wrap(f"everything else: {each}", f"{indent}{memory_bar.OTHER} ", hang=f"{indent}  ")
 
@@ -234,7 +261,10 @@ def notes(result: dict[str, Any], *, verbose: bool = False) -> list[str]:
         lines.append(f"slow    {' and '.join(wide)}: no TPU has it, so each operation becomes many")
     if verbose:
         lines.append(f"model   {model_estimate.text(result)}")
-        lines += [cut(_INDENT + array(buffer), WIDTH).strip() for buffer in result["buffers"]]
+        texts = sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
+        width = max(map(len, texts), default=0)
+        lines += [cut(array(buffer, f"{text:>{width}}"), WIDTH - len(_INDENT))
+                  for buffer, text in zip(result["buffers"], texts, strict=True)]  # fmt: skip
     return lines
 
 
@@ -255,8 +285,10 @@ def _collectives(collectives: Sequence[dict[str, Any]], *, verbose: bool) -> lis
 def _memory(result: dict[str, Any]) -> str:
     """Return where the memory of one device goes."""
     memory = result["memory"]
-    names = ("arguments", "outputs", "aliased", "temporaries", "code")
-    return f"memory  {', '.join(f'{name} {size(memory[name])}' for name in names if memory[name])}"
+    names = [name for name in _PARTS if memory[name]]
+    texts = sizes([memory[name] for name in names])
+    each = (f"{name} {text}" for name, text in zip(names, texts, strict=True))
+    return f"memory  {', '.join(each)}"
 
 
 def _products(dots: Sequence[dict[str, Any]], *, verbose: bool) -> list[str]:
@@ -286,12 +318,9 @@ def paddings(buffers: Iterable[dict[str, Any]]) -> list[str]:
     return sorted(wasteful)
 
 
-def array(buffer: dict[str, Any]) -> str:
-    """Return one array as a line: how much it takes, what it is, and what made it."""
-    laid_out = size(buffer["laid_out_bytes"])
-    return visible(
-        f"{laid_out:>10}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}"
-    ).rstrip()
+def array(buffer: dict[str, Any], taken: str) -> str:
+    """Return one array as a line: how much memory it takes, what it is, and what made it."""
+    return visible(f"{taken}  {_kind(buffer):<12} {buffer['shape']}  {_origin(buffer)}").rstrip()
 
 
 def biggest(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:

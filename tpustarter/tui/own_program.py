@@ -32,6 +32,8 @@ OWN = {
     ),
 }
 """What can be rehearsed besides checks: its name, an example, and what is typed for it."""
+FOUND, OFFERED = "found", "offered"
+"""Where words came from that nobody typed: the folder, or a choice of what a file offers."""
 NO_JIT = "It has no jax.jit of its own, so there may be nothing to compile."
 """What is said of a script that seems to have nothing to compile."""
 
@@ -138,6 +140,21 @@ def offer_rows(offered: Offered) -> Iterator[Row]:
     for number, program in enumerate(offered.programs):
         how = ", as a script: what it passes to jax.jit" if program.kind == SCRIPT else ""
         yield Row(str(number), visible(f"{typed(program.words)}{how}"))
+
+
+def how_to_type(kind: str, begins_with: str) -> str:
+    """Return what is typed for one of `OWN`, and where the words came from that stand there."""
+    where = ""
+    if begins_with == FOUND:
+        where = (
+            "This was found in your folder. Enter takes it, what you type replaces it, and End "
+            "goes to its end, to change it. "
+        )
+    if begins_with == OFFERED and kind == FUNCTION:
+        return "Give the shapes of your own arrays in place of these, and press Enter."
+    if begins_with == OFFERED:
+        return "Add the arguments that your script takes, and press Enter."
+    return f"{where}Type {OWN[kind][2]}."
 
 
 def how_to_choose(offered: Offered) -> str:

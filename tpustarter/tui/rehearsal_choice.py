@@ -108,17 +108,6 @@ class Choice:
             text = f"{topology.name:<8}{devices} {topology.hbm_gib_per_device:>6.2f} GiB"
             yield _box_row(topology.name, text, chosen=topology.name in self.tpus)
 
-    def how_to_type(self, kind: str) -> str:
-        """Return what is typed for one of `OWN`, and that something stands there already."""
-        is_found = self.found.get(kind) and kind not in self.words
-        found = (
-            "This was found in your folder. Enter takes it, what you type replaces it, and End "
-            "goes to its end, to change it. "
-            if is_found
-            else ""
-        )
-        return f"{found}Type {OWN[kind][2]}."
-
     def headline(self) -> str:
         """Return what the choice comes to, in a sentence."""
         count = len(self.chosen_checks)

@@ -9,7 +9,6 @@ from textual.content import Content
 
 from tpustarter.rehearsal import memory_bar, model_estimate, rehearsal_text
 from tpustarter.rehearsal.own_code import Function
-from tpustarter.rehearsal.rehearsal_text import size
 from tpustarter.rehearsal.script_text import STORM, STORM_LESSON
 from tpustarter.terminal import visible
 from tpustarter.tui import memory_picture
@@ -64,11 +63,12 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
         yield memory_picture.Memory(result)
     elif result["status"] == "compiles":
         return
-    for part in memory_picture.taken(result):
+    taken = memory_picture.taken(result)
+    for part, size in zip(taken, rehearsal_text.memory_bar_sizes(taken), strict=True):
         if part.buffer is not None:
-            text = rehearsal_text.array(part.buffer).strip()
+            text = rehearsal_text.array(part.buffer, size)
         elif memory_bar.OTHER in drawn:
-            text = f"{size(part.taken)}  everything else"
+            text = f"{size}  everything else"
         else:
             continue
         letter = memory_picture.letter(part)
@@ -116,7 +116,8 @@ class Compared(Lines):
 
     def lines(self, width: int) -> list[Content]:
         """Return the lines of the table."""
-        rows = [self._row(tpu) for tpu in self._answers.tpus]
+        sizes = self._sizes()
+        rows = [self._row(tpu, sizes) for tpu in self._answers.tpus]
         table = [list(self._HEADS), *(texts for texts, _ in rows)]
         widths = [
             max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))
@@ -145,7 +146,25 @@ class Compared(Lines):
         drawn = memory_picture.picture(self._answers.result(self._program, tpu) or {}, BAR)
         return drawn.pad_right(BAR - drawn.cell_length)
 
-    def _row(self, tpu: str) -> tuple[list[str], str]:
+    def _sizes(self) -> dict[tuple[str, str], str]:
+        """Return what is needed on each TPU, all in one unit, and what its devices have."""
+        needed: dict[tuple[str, str], int] = {}
+        limits: dict[tuple[str, str], int] = {}
+        for tpu in self._answers.tpus:
+            result = self._answers.result(self._program, tpu) or {}
+            if "hbm_bytes" not in result:
+                continue
+            memory: dict[str, int] = result.get("memory") or {}
+            needed |= {(tpu, name): memory[name] for name in _PARTS if name in memory}
+            needed[tpu, "needs"] = result["hbm_bytes"]
+            limits[tpu, "it has"] = result.get("hbm_limit_bytes") or 0
+        return {
+            key: text
+            for counts in (needed, limits)
+            for key, text in zip(counts, rehearsal_text.sizes([*counts.values()]), strict=True)
+        }
+
+    def _row(self, tpu: str, sizes: dict[tuple[str, str], str]) -> tuple[list[str], str]:
         """Return the texts of a TPU's line; three where there is no more than a reason."""
         answers = self._answers
         text, status = answers.cell(self._program, tpu)
@@ -154,13 +173,21 @@ class Compared(Lines):
             return [tpu, text, _explain_missing(answers, self._program, tpu)], status
         if result["status"] not in ("compiles", "does-not-fit") or "hbm_bytes" not in result:
             return [tpu, text, visible(rehearsal_text.summary(result))], status
-        memory: dict[str, int] = result.get("memory") or {}
-        inside, *parts = [size(memory[n]) if n in memory else "?" for n in _PARTS]
-        seconds = result.get("compiler_model_seconds")
-        model = f"{seconds * 1e3:.3g} ms" if seconds else "-"
+        inside, *parts = [sizes.get((tpu, name), "?") for name in _PARTS]
+        model_ms = (result.get("compiler_model_seconds") or 0) * 1e3
+        model = f"{model_ms:.0f} ms" if model_ms >= 100 else f"{model_ms:.3g} ms"
         compiled = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
-        needs, limit = size(result["hbm_bytes"]), size(result.get("hbm_limit_bytes") or 0)
-        return [tpu, text, needs, limit, inside, model, *parts, compiled], status
+        needs, limit = sizes[tpu, "needs"], sizes[tpu, "it has"]
+        return [
+            tpu,
+            text,
+            needs,
+            limit,
+            inside,
+            model if model_ms else "-",
+            *parts,
+            compiled,
+        ], status
 
 
 _ESTIMATE = "estimate: the compiler's own model of a run, not measured on a TPU"

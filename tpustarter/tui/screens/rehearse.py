@@ -87,6 +87,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._choice = Choice()
         self._typing = ""
         """Which of `OWN` is being typed."""
+        self._begins_with = ""
+        """Where the words came from that the line begins with; empty where it has none."""
         self._offered: Offered | None = None
         """What the file that was typed offers, while one of it is to be chosen."""
 
@@ -145,10 +147,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         offers = self.query_one(Offers)
         offers.display = bool(offered)
         self.query_one("#choice").display = not offered
+        self._show()
         if offered:
             offers.show(own_program.offer_rows(offered))
+            self.entitle("offers", "What the file offers")
             self.set_focus(offers)
-        self._show()
 
     def _show(self, mark: str | None = None) -> None:
         choice = self._choice
@@ -163,7 +166,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         if self._offered:
             line = own_program.how_to_choose(self._offered)
         elif self.query_one(OwnLine).display:
-            line = choice.how_to_type(self._typing)
+            line = own_program.how_to_type(self._typing, self._begins_with)
         self.query_one("#headline", Static).update(typed(prose(line)))
         self.refresh_bindings()
 
@@ -204,7 +207,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         if self._offered:
             program = self._offered.programs[event.option_index]
             self._offer(None)
-            self._ask(program.kind, program.words)
+            self._ask(program.kind, program.words, own_program.OFFERED)
             self.query_one(OwnLine).action_end()
 
     @on(Rows.OptionSelected, "#programs, #tpus")
@@ -216,13 +219,15 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         else:
             self.action_start()
 
-    def _ask(self, kind: str, words: tuple[str, ...] = ()) -> None:
+    def _ask(self, kind: str, words: tuple[str, ...] = (), where: str = "") -> None:
         """Let a file be typed; the line begins with these words, or those known for it."""
-        self._typing = kind
+        if not words:
+            where = "" if kind in self._choice.words else own_program.FOUND
+            words = self._choice.words.get(kind) or self._choice.found.get(kind, ())
+        self._typing, self._begins_with = kind, where if words else ""
         line = self.query_one(OwnLine)
         line.placeholder = OWN[kind][1]
-        known = self._choice.words.get(kind) or self._choice.found.get(kind, ())
-        line.value = own_program.typed(words or known)
+        line.value = own_program.typed(words)
         line.display = True
         self.set_focus(line)
         self._show()
@@ -258,6 +263,12 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         else:
             self.dismiss()
 
+    @on(Rows.OptionHighlighted)
+    def place(self, event: Rows.OptionHighlighted) -> None:
+        """Say the place in the list that is used, and in no other."""
+        if event.option_list is not self.focused:
+            event.prevent_default()
+
     @on(Rows.OptionHighlighted, "#programs, #tpus")
     def describe(self) -> None:
         """Say more about what is marked, where there is room for it."""
@@ -268,6 +279,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def on_descendant_focus(self) -> None:
         """With room for one list only, show the one that is used."""
         self.set_class(self._on_tpus, "-on-tpus")
+        rows = self.focused
+        if isinstance(rows, Rows) and rows.highlighted_option and rows.highlighted is not None:
+            rows.post_message(
+                Rows.OptionHighlighted(rows, rows.highlighted_option, rows.highlighted)
+            )
         self.describe()
         self.refresh_bindings()
 
