@@ -6,6 +6,7 @@ import io
 import os
 import re
 import signal
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -155,6 +156,10 @@ def test_the_check_ends_with_what_to_do_now() -> None:
     assert "Go on" in check_end.what_now(run_of(HOST))
     named = run_of(result("pass"), ids=["jax.sample"])
     assert "tpustarter learn jax/precision" in check_end.what_now(named)
+    other = replace(HOST, lesson="setup/data-and-storage")
+    both = run_of(result("pass"), other, ids=["jax.sample", "host.sample"])
+    assert "`tpustarter check`" in check_end.what_now(both)
+    assert "warning of jax.sample: " in check_end.what_now(run_of(HOST, result("warn")))
 
 
 def test_after_a_failure_the_command_that_explains_is_named() -> None:

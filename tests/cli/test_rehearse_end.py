@@ -1,4 +1,4 @@
-"""What `tpustarter rehearse` ends with where something did not compile: the command to type."""
+"""What `tpustarter rehearse` ends with, however it ended: the command to type."""
 
 from __future__ import annotations
 
@@ -116,19 +116,51 @@ def test_a_wide_type_is_offered_narrow_and_as_it_is(folder: Path, stub: str) -> 
     assert "cannot be lowered" not in rehearse(folder, stub, "mine.py:counts", "--arg", "s32[64]")
 
 
+def ending(*results: dict[str, Any], **others: Any) -> str:
+    """Return what is said after a rehearsal of a function of the user's."""
+    typed = ["mine.py:large", "--arg", "f32[8]", "--tpu", "v5e-1"]
+    made = {"results": results, "topologies": [tpus.topology("v5e-1")], "stopped_by": None,
+            "script_error": None, "skipped": [], **others}  # fmt: skip
+    with command.make_context("rehearse", typed) as context:
+        return "\n".join(rehearse_end.lines(cast("Any", SimpleNamespace(**made)), context))
+
+
+def result(status: str, tpu: str, needed_gib: int, limit_gib: int, **others: Any) -> dict[str, Any]:
+    """Return an answer about a program of the user's."""
+    return {"status": status, "tpu": tpu, "check": None, "hbm_bytes": needed_gib << 30,
+            "hbm_limit_bytes": limit_gib << 30, **others}  # fmt: skip
+
+
 @pytest.mark.parametrize(("needed_gib", "better"), [(18, "v6e-1"), (60, "tpu7x-2"), (400, None)])
 def test_what_is_too_big_ends_with_a_tpu_that_holds_it(needed_gib: int, better: str | None) -> None:
-    """With the fewest devices; where no device is large enough none is named."""
-    typed = ["mine.py:large", "--arg", "f32[8]", "--tpu", "v5e-1"]
-    results = [{"status": "does-not-fit", "hbm_bytes": needed_gib << 30}]
-    made = SimpleNamespace(results=results, topologies=[tpus.topology("v5e-1")])
-    with command.make_context("rehearse", typed) as context:
-        text = "\n".join(rehearse_end.lines(cast("Any", made), context))
+    """With the fewest devices; where no device is large enough, how to use several."""
+    text = ending(result("does-not-fit", "v5e-1", needed_gib, 15))
+    words = ["tpustarter", "rehearse", "mine.py:large", "--tpu", better, "--arg", "f32[8]"]
 
-    assert ("" == text) == (better is None)
-    if better:
-        words = ["tpustarter", "rehearse", "mine.py:large", "--tpu", better, "--arg", "f32[8]"]
-        assert words == last_command(text)
+    assert (words if better else ["tpustarter", "learn", "jax/sharding"]) == last_command(text)
+
+
+FITS, TOO_BIG = result("compiles", "v6e-8", 18, 31), result("does-not-fit", "v5e-8", 18, 15)
+ENDS = {
+    "all fit": ([FITS], {}, "run it on such a TPU", "start/ways-to-get-one"),
+    "counted too large": ([result("compiles", "v5e-8", 18, 15)], {}, "try a TPU with", "'f32[8]'"),
+    "some fit": ([TOO_BIG, FITS], {}, "smaller for v5e-8, or run it on v6e-8", "ways-to-get-one"),
+    "a check": ([{**FITS, "check": "jax.aliasing"}], {}, "a program of your own", "rehearse"),
+    "stopped": ([FITS], {"stopped_by": 2}, "To go on, type it again", "'f32[8]'"),
+    "a script": ([], {"script_error": "a.py:2: SyntaxError: no"}, "Now mend a.py:2,", "'f32[8]'"),
+    "left out": ([], {"skipped": [{"name": "large"}]}, "with more devices", "v6e-256"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_every_end_has_one_thing_to_do(end: str) -> None:
+    """Whatever came out, the last line is a command."""
+    results, others, said, words = ENDS[end]
+    text = ending(*results, **others)
+
+    assert said in " ".join(text.split())
+    assert words in text.splitlines()[-1]
+    assert "tpustarter" == last_command(text)[0]
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("v5e1", "`v5e-1`"), ("v6e256", "`v6e-256`")])

@@ -324,4 +324,5 @@ def test_a_plan_of_which_nothing_can_be_done_says_so_and_what_its_names_stand_fo
     assert done.stdout.endswith(
         "BUCKET is the name of your bucket, without gs://.\n"
         "Nothing of it can be done on this machine; `package` says why.\n"
+        "To read what it is for: tpustarter learn setup/a-bucket-as-a-folder\n"
     )

@@ -51,17 +51,23 @@ def why(run: Run, logs: Sequence[Path]) -> str:
 
 
 def what_now(run: Run) -> str:
-    """Return what to do after a run that ended well; empty where there is nothing to say.
+    """Return what to do after a run that ended well.
 
-    Whoever named checks is told their lesson; who begins is told where the tutor is.
+    A warning comes first. Whoever named checks is told their lesson; who begins is told where the
+    tutor is.
     """
     from tpustarter.learning import progress
+
+    if warned := next((result for result in run.results if result.status == "warn"), None):
+        return f"Next, for the warning of {warned.id}: {text.next_step(warned)}"
 
     lessons = {result.lesson for result in run.results if result.lesson}
     if run.ids:
         (*others, lesson) = lessons or {""}
         is_one = lesson and not others
-        return f"Read what it means: `tpustarter learn {visible(lesson)}`" if is_one else ""
+        if is_one:
+            return f"Read what it means: `tpustarter learn {visible(lesson)}`"
+        return "All checks of this machine: `tpustarter check`"
     if progress.read().lessons:
         return "Go on with your lessons in the tutor: `tpustarter`"
     return "Now open the tutor, and run your first lesson: `tpustarter`"

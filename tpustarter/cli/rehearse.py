@@ -238,8 +238,7 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
 
     paint = paint_for(_COLOURS)
     say(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
-    if rehearsal.stopped_by is None:
-        from tpustarter.cli import rehearse_end
+    from tpustarter.cli import rehearse_end
 
-        if lines := [*rehearse_end.lines(rehearsal, click.get_current_context())]:
-            say(lines)
+    if lines := [*rehearse_end.lines(rehearsal, click.get_current_context())]:
+        say(lines)

@@ -1,8 +1,9 @@
-"""What a rehearsal ends with: the command to type now, where something did not compile."""
+"""What a rehearsal ends with, however it ended: the one command to type now."""
 
 from __future__ import annotations
 
 import io
+import math
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"(?P<place>[^\s:]+\.py:\d+): ")
 """The line of the user's file that an error names."""
+_GET_ONE = "tpustarter learn start/ways-to-get-one"
+_SHARD = "tpustarter learn jax/sharding"
+_LARGEST = "v6e-256"
+"""The TPU with the most devices that a rehearsal knows."""
 _WIDE = re.compile(r"^(?:f|s|i|u|float|int|uint)64(?=\[)")
 
 
@@ -50,21 +55,48 @@ def words(context: click.Context, **instead: Sequence[str]) -> list[str]:
 
 
 def lines(rehearsal: Rehearsal, context: click.Context) -> Iterator[str]:
-    """Yield what to do now; nothing where all compiles."""
-    broken = [one for one in rehearsal.results if one["status"] in ("error", "refused")]
-    if broken:
+    """Yield what to do now."""
+    results, again = rehearsal.results, shlex.join(words(context))
+    broken = [one for one in results if one["status"] in ("error", "refused")]
+    if rehearsal.stopped_by is not None:
+        yield from _shown("To go on, type it again; what was compiled already is stored:", again)
+    elif broken:
         yield from _after_error(broken[0], context)
-    elif rehearsal.results and all(one["status"] == "does-not-fit" for one in rehearsal.results):
-        yield from _after_too_big(rehearsal, context)
+    elif rehearsal.script_error:
+        yield from _shown(f"{_mend(rehearsal.script_error)}This runs it again:", again)
+    elif too_big := [one for one in results if not _fits(one)]:
+        yield from _after_too_big(rehearsal, too_big, context)
+    elif results:
+        yield from _after_all_fit(rehearsal)
+    elif rehearsal.skipped:
+        yield from _shown("Now try a TPU with more devices:",
+                          shlex.join(words(context, tpus=[_LARGEST])))  # fmt: skip
+
+
+def _is_own(rehearsal: Rehearsal) -> bool:
+    """Tell a program of the user's from checks."""
+    return any(one.get("check") is None for one in rehearsal.results)
+
+
+def _fits(result: dict[str, Any]) -> bool:
+    """Tell whether a device holds it, by the compiler's word and by its count."""
+    limit = result.get("hbm_limit_bytes") or math.inf
+    return result["status"] == "compiles" and result["hbm_bytes"] <= limit
+
+
+def _after_all_fit(rehearsal: Rehearsal) -> Iterator[str]:
+    """Yield that a rehearsal runs nothing: the program's next place is a TPU."""
+    if _is_own(rehearsal):
+        yield from _shown("Now run it on such a TPU. These are the ways to get one:", _GET_ONE)
+    else:
+        yield from _shown("Now rehearse a program of your own. This lists those of your folder:",
+                          "tpustarter rehearse")  # fmt: skip
 
 
 def _after_error(result: dict[str, Any], context: click.Context) -> Iterator[str]:
     command = shlex.join(words(context))
     said = f"{result['reason']}\n{result.get('detail') or ''}"
-    place = _PLACE.match(said)
-    begin = (
-        f"Now mend {visible(place['place'])}, and type the same command again. " if place else ""
-    )
+    begin = _mend(said)
     if _is_explained(said):
         yield from _shown(f"{begin}This says what the error means, and what to do:",
                           f"{command} 2>&1 | tpustarter explain")  # fmt: skip
@@ -74,11 +106,25 @@ def _after_error(result: dict[str, Any], context: click.Context) -> Iterator[str
         yield from _shown(begin or "This tries it again:", command)
 
 
-def _after_too_big(rehearsal: Rehearsal, context: click.Context) -> Iterator[str]:
-    """Yield the command for the smallest TPU whose devices would hold it, if there is one."""
+def _mend(said: str) -> str:
+    """Return which line of the user's to mend, where an error begins with one."""
+    place = _PLACE.match(said)
+    return f"Now mend {visible(place['place'])}, and type the same command again. " if place else ""
+
+
+def _after_too_big(
+    rehearsal: Rehearsal, too_big: Sequence[dict[str, Any]], context: click.Context
+) -> Iterator[str]:
+    """Yield where it fits: on one of these TPUs, or else on the smallest there is."""
     from tpustarter.machine.tpus import TOPOLOGIES
 
-    needed_gib = max(one["hbm_bytes"] for one in rehearsal.results) / 2**30
+    if _is_own(rehearsal) and (fits := [one for one in rehearsal.results if _fits(one)]):
+        smallest = min(fits, key=lambda one: one.get("hbm_limit_bytes") or math.inf)["tpu"]
+        small = ", ".join(dict.fromkeys(one["tpu"] for one in too_big))
+        yield from _shown(f"Now make it smaller for {small}, or run it on {smallest}. These are "
+                          "the ways to get one:", _GET_ONE)  # fmt: skip
+        return
+    needed_gib = max(one["hbm_bytes"] for one in too_big) / 2**30
     count = max(topology.devices for topology in rehearsal.topologies)
     larger = [one for one in TOPOLOGIES
               if one.hbm_gib_per_device >= needed_gib and one.devices >= count]  # fmt: skip
@@ -88,6 +134,9 @@ def _after_too_big(rehearsal: Rehearsal, context: click.Context) -> Iterator[str
             f"Now make it smaller, or try a TPU with {best.hbm_gib_per_device:.4g} GiB a device:",
             shlex.join(words(context, tpus=[best.name])),
         )
+    else:
+        yield from _shown("No TPU has a device with so much memory. This shows how to spread a "
+                          "program over several devices:", _SHARD)  # fmt: skip
 
 
 def _shown(sentence: str, command: str) -> Iterator[str]:

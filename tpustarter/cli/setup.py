@@ -175,11 +175,18 @@ def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
         yield f"To run what is left{', some of it as root' * bool(extra)}: {command} --yes{extra}"
     elif blocked and not any(step.state == "done" for step in plan.steps):
         yield f"Nothing of it can be done on this machine; `{blocked[0].id}` says why."
+        yield _read(plan)
     else:
         what = "What you asked for is" if plan.only else "Everything that can be done here is"
         cannot = f"; {len(blocked)} cannot" * bool(blocked)
         yield f"{what} done{cannot}."
         yield from _others(plan)
+        if not plan.only:
+            yield _read(plan)
+
+
+def _read(plan: MachineSetup) -> str:
+    return f"To read what it is for: tpustarter learn {plan.lesson.id}"
 
 
 def _others(plan: MachineSetup) -> Iterator[str]:
@@ -246,6 +253,10 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         done += " on this machine. The rest is for you to do" * bool(yours)
         yield f"\n{'It is as it was before' if undo else done}."
         yield from _others(plan)
+        if undo:
+            yield f"To set it up again: {command} --yes{' --root' * plan.needs_root()}"
+        elif not (plan.only or yours):
+            yield _read(plan)
         for step in yours:
             yield "\n" + "\n".join(_describe_step(step, plan))
         return
