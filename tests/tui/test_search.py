@@ -253,3 +253,39 @@ def test_lessons_stand_in_the_stages_of_the_path_and_the_others_below(tmp_path: 
             assert "f all lessons" in seen
 
     run(journey)
+
+
+def test_beside_the_list_stands_what_a_word_a_check_or_a_claim_says(tmp_path: Path) -> None:
+    """No area is empty there: a word with the lessons that use it, a claim with what is true."""
+    write_claims(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 44)) as pilot:
+            await press(pilot, "slash", *"word")
+            await _wait_for(pilot, "Glossary")
+            assert "Lessons that use it" in await press(pilot, "down")
+            await press(pilot, "slash", *"jnp.gone")
+            await _wait_for(pilot, "Older tutorials")
+            seen = await press(pilot, "down")
+            assert "What older tutorials say" in seen
+            assert re.search(r"shown by +start/hello#again", seen)
+            await press(pilot, "slash", *"host.passes")
+            await _wait_for(pilot, "Checks")
+            assert "Enter runs it, and c on the first" in await press(pilot, "down", "end")
+
+    run(journey)
+
+
+def test_what_a_lesson_refers_to_is_said_beside_the_list(tmp_path: Path) -> None:
+    """On a wide screen; on less the text stands behind each word."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 44)) as pilot:
+            seen = await press(pilot, "enter", "w")
+            assert "Lessons that use it" in seen
+            assert "word  What is said at once." not in seen
+            assert "Enter runs it, and c on" in await press(pilot, "down")
+            await pilot.resize_terminal(80, 24)
+            assert "word  What is said at once." in await press(pilot, "home")
+
+    run(journey)

@@ -13,7 +13,7 @@ from tpustarter.learning import solved
 from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui import painted
-from tpustarter.tui.lines import Hanging, Lines, heading, prose, word, wrapped
+from tpustarter.tui.lines import MIN_TEXT_WIDTH, Hanging, Lines, heading, prose, word, wrapped
 from tpustarter.tui.widgets import Row
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Drawn(Lines):
     def lines(self, width: int) -> list[Content]:
         """Return the rows, each with a line of the text; the text alone where it is squeezed."""
         indent = self._rows[0].cell_length + 3
-        if width < 3 * indent:
+        if width - indent < MIN_TEXT_WIDTH:
             return wrapped(self._text, width)
         said = wrapped(self._text, width - indent)
         rows = [*self._rows, *[Content("")] * (len(said) - len(self._rows))]

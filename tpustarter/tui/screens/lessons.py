@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -15,7 +16,7 @@ from tpustarter.learning import search
 from tpustarter.learning.search import Found, Library
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import known, lesson_detail, lesson_rows
+from tpustarter.tui import found_detail, known, lesson_detail, lesson_rows
 from tpustarter.tui.known import Course
 from tpustarter.tui.lesson_rows import CHECK, MEANT, OLD
 from tpustarter.tui.lines import Hanging
@@ -262,17 +263,31 @@ opens the marked one.
 
     @on(Rows.OptionHighlighted)
     def describe(self, event: Rows.OptionHighlighted) -> None:
-        """Say more about the marked lesson."""
-        name = str(event.option_id).partition("#")[0]
-        course = self._course
-        detail = self.query_one(Aside)
+        """Say more about the marked lesson, word, check or claim."""
+        title, text = self._said_of(str(event.option_id))
+        self.query_one(Aside).show(text)
+        self.entitle("detail", title)
+
+    def _said_of(self, option: str) -> tuple[str, VisualType]:
+        """Return what is said of a row, and the title above it."""
+        name, _, rest = option.partition("#")
+        course, shelf = self._course, self._library.shelf if self._library else None
         if course and name in course.lessons:
             lesson = course.lessons[name]
-            detail.show(lesson_detail.describe(lesson, course, self._standing(course)))
-            self.entitle("detail", lesson.title)
-        else:
-            detail.show("")
-            self.entitle("detail", "")
+            said = lesson_detail.describe(lesson, course, self._standing(course))
+            return lesson.title, said
+        if shelf and not name and rest in shelf.words:
+            return shelf.words[rest][0], found_detail.word(*shelf.words[rest], course)
+        if shelf and name == CHECK:
+            [check] = [check for check in shelf.checks if check.id == rest]
+            return rest, found_detail.check(check)
+        if shelf and name == OLD:
+            return "Older tutorials", found_detail.claim(self._claim(rest))
+        return "", ""
+
+    def _claim(self, name: str) -> Claim:
+        claims = self._library.shelf.claims if self._library else ()
+        return next(claim for claim in claims if claim.id == name)
 
     @on(Rows.OptionSelected)
     def open_row(self, event: Rows.OptionSelected) -> None:
@@ -284,8 +299,7 @@ opens the marked one.
         elif name == MEANT:
             self._search_instead(rest)
         elif name == OLD and shelf:
-            claim = next(claim for claim in shelf.claims if claim.id == rest)
-            self.tutor.push_screen(OlderClaim(claim))
+            self.tutor.push_screen(OlderClaim(self._claim(rest)))
         elif not name and shelf:
             self.tutor.push_screen(Entry(*shelf.words[rest]))
         elif name:

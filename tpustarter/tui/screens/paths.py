@@ -17,7 +17,7 @@ from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Line, Lines, Stack, word
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import AwaitedRows, Row, Rows
+from tpustarter.tui.widgets import Aside, AwaitedRows, Row, Rows
 
 if TYPE_CHECKING:
     from tpustarter.learning.paths import LessonPath
@@ -66,6 +66,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         Binding("escape", "suggested", "take what suits this machine", key_display="Esc",
                 tooltip="the path that is marked when you arrive"),
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked path"),
     ]  # fmt: skip
 
     def __init__(self, follow: Callable[[str | None], None], *, is_first: bool) -> None:
@@ -90,7 +91,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         yield Static(Content(text), id="asking")
         with Container(id="choosing"):
             yield PathRows(id="paths")
-            yield Static(id="about")
+            yield Aside("about")
 
     def on_mount(self) -> None:
         """Show what is known."""
@@ -165,21 +166,26 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         path = next((path for path in self._paths if path.id == chosen), None)
         if path is None or self._course is None:
             return
-        stages = [stage for stage in self._course.standing(path).stages if stage.title]
+        course = self._course
+        stages = [stage for stage in course.standing(path).stages if stage.title]
         lines: list[Lines] = [Hanging("", Content.styled(visible(path.who), "bold"))]
         is_beside = self.has_class("-beside")
         if stages and (is_beside or self.size.height >= HIGH):
-            lines += [Hanging("", "")] if is_beside else []
-            lines += [
-                Line(Content(f"  {visible(stage.title)}"), stage.amount, hang=2) for stage in stages
-            ]
+            for stage in stages:
+                if not is_beside:
+                    lines.append(Line(Content(f"  {visible(stage.title)}"), stage.amount, hang=2))
+                    continue
+                names = ", ".join(visible(course.lessons[one].title) for one in stage.lessons)
+                title = Content.styled(visible(stage.title), "bold $key")
+                lines += [Hanging("", ""), Line(title, stage.amount)]
+                lines.append(Hanging("  ", Content.styled(names, "$muted")))
         elif stages:
             first, last = stages[0].title, stages[-1].title
             said = f"{len(stages)} stages, from “{first}” to “{last}”"
             if len(stages) == 1:
                 said = f"One stage, “{first}”"
             lines.append(Hanging("", visible(said)))
-        self.query_one("#about", Static).update(Stack(lines))
+        self.query_one(Aside).show(Stack(lines))
         self.entitle("about", path.title if is_beside else "")
 
     @on(Rows.OptionSelected)
@@ -195,6 +201,10 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         if number <= len(self._paths):
             self._take(self._paths[number - 1].id)
 
+    def action_read_on(self) -> None:
+        """Show the rest of what is said of the marked path."""
+        self.query_one(Aside).read_on()
+
     def action_suggested(self) -> None:
         """Follow what suits this machine; where that is not known yet, Home waits for it."""
         is_known = self._facts and self._course
@@ -208,6 +218,8 @@ done counts on every path that has the lesson, so you lose nothing when you chan
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc chooses on a first start, and goes back later."""
+        if action == "read_on":
+            return self.query_one(Aside).max_scroll_y > 0
         if action in ("suggested", "back"):
             return self._is_first == (action == "suggested")
         return super().check_action(action, parameters)

@@ -44,11 +44,10 @@ SEEN = (
     "Choose `dark` or `light` if tpustarter took your terminal for the other. Without colours "
     "nothing is lost, because every colour repeats what a word says."
 )
-ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "plain": SEEN}
+ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN}
 """What a setting is for, by the first half of the ids of its rows."""
-TITLES = {"python": "Python", "devices": "Virtual CPU devices", "theme": "Colours",
-          "plain": "Colours"}  # fmt: skip
-"""What it is called."""
+TITLES = ("Python", "Virtual CPU devices", "Colours")
+"""What these are called."""
 
 
 class SettingRows(Rows):
@@ -91,9 +90,13 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         path.cursor_blink = False
         path.border_title = "Another Python"
         path.display = False
-        about = VerticalScroll(Static(id="about-setting"), id="detail")
-        about.can_focus = False
-        return (path, Horizontal(SettingRows(id="settings"), about, id="shelf"))
+        panels = [Static(typed(prose(text)), classes="panel", id=f"about-{name}")
+                  for name, text in ABOUT.items()]  # fmt: skip
+        for panel, title in zip(panels, TITLES, strict=True):
+            panel.border_title = title
+        side = VerticalScroll(*panels, id="side")
+        side.can_focus = False
+        return (path, Horizontal(SettingRows(id="settings"), side, id="shelf"))
 
     def on_resize(self) -> None:
         """Say what a setting is for, where there is room beside the list."""
@@ -101,10 +104,11 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     @on(Rows.OptionHighlighted)
     def describe(self, event: Rows.OptionHighlighted) -> None:
-        """Say what the marked setting is for."""
+        """Point to what the marked setting is for."""
         kind = str(event.option_id).partition(":")[0]
-        self.entitle("detail", TITLES.get(kind, ""))
-        self.query_one("#about-setting", Static).update(typed(prose(ABOUT.get(kind, ""))))
+        marked = "theme" if kind == "plain" else kind
+        for name in ABOUT:
+            self.query_one(f"#about-{name}").set_class(name == marked, "-marked")
 
     def on_mount(self) -> None:
         """Look for Pythons in the background."""
@@ -123,7 +127,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
     def _show(self) -> None:
         self.query_one(Rows).show(self._rows())
-        self.entitle("settings", "Each choice is kept at once")
+        self.entitle("settings", "A star marks what is chosen")
 
     def _rows(self) -> Iterator[Row]:
         choices = self.tutor.choices

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.content import Content
+from textual.visual import VisualType
 from textual.widget import Widget
 
+from tpustarter import content
 from tpustarter.checking.selfcheck import Request
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import Hanging, heading, prose
+from tpustarter.tui import found_detail, known, lesson_detail
+from tpustarter.tui.lines import Hanging, Stack, heading, prose
+from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
 from tpustarter.tui.references import Reference
 from tpustarter.tui.screens.page import Notice, Page, Sheet
-from tpustarter.tui.widgets import Row, Rows
+from tpustarter.tui.widgets import Aside, Row, Rows
+
+if TYPE_CHECKING:
+    from tpustarter.tui.known import Course
 
 
 class Entry(Sheet):
@@ -25,6 +35,8 @@ class Entry(Sheet):
         super().__init__(visible(name), LessonText(plain_source(meaning)))
 
 
+BESIDE = 120
+"""Columns from which it is said beside the list what a line refers to."""
 WIDEST_LABEL = 22
 """Columns of a word, to which shorter ones are filled up."""
 WIDE = 80
@@ -41,20 +53,74 @@ This is what the lesson refers to, and Enter follows the marked line:
 * a **web** address is shown in full, to be copied. Nothing is opened outside this program.
 """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "read_on", "read on", show=False, tooltip="about the marked line"),
+    ]
+
     def __init__(self, title: str, refers: list[Reference]) -> None:
         super().__init__(f"Words and links: {title}")
         self._references = {str(number): reference for number, reference in enumerate(refers)}
+        self._course: Course | None = None
+        self._checks = dict[str, content.Check]()
 
     def body(self) -> Iterable[Widget]:
-        """Return the list."""
-        yield Rows(id="words")
+        """Return the list, and what the marked line refers to."""
+        yield Horizontal(Rows(id="words"), Aside("detail"), id="shelf")
 
     def on_mount(self) -> None:
         """Show all of it."""
-        rows = self.query_one(Rows)
-        self.set_focus(rows)
-        rows.show(self._rows())
+        self.set_focus(self.query_one(Rows))
         self.entitle("words", "What this lesson refers to")
+        self._read()
+
+    def on_resize(self) -> None:
+        """Say what a line refers to beside it where there is room, else behind it."""
+        super().on_resize()
+        self.set_class(self.size.width >= BESIDE, "-beside")
+        self.query_one(Rows).show(self._rows())
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    def _read(self) -> None:
+        self.post_message(
+            Looked(
+                (
+                    known.read(self.tutor.lessons),
+                    {one.id: one for one in content.read_checks(self.tutor.checks)},
+                )
+            )
+        )
+
+    def on_looked(self, message: Looked) -> None:
+        """Say more of lessons and checks."""
+        self._course, self._checks = message.what
+        self._describe()
+
+    @on(Rows.OptionHighlighted)
+    def _describe(self) -> None:
+        """Say what the marked line refers to."""
+        reference = self._references[self.query_one(Rows).chosen or "0"]
+        self.query_one(Aside).show(self._said_of(reference))
+        self.entitle("detail", _name(reference))
+
+    def _said_of(self, reference: Reference) -> VisualType:
+        name, course = reference.target, self._course
+        if reference.kind == "Words":
+            return found_detail.word(name, reference.text, course)
+        if reference.kind == "Lessons" and course and name in course.lessons:
+            return lesson_detail.describe(course.lessons[name], course, None)
+        if reference.kind == "Checks" and name in self._checks:
+            return found_detail.check(self._checks[name])
+        return Stack([prose(" ".join(reference.text.split()))])
+
+    def action_read_on(self) -> None:
+        """Show the rest of it."""
+        self.query_one(Aside).read_on()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to read on where there is more than fits."""
+        if action == "read_on":
+            return self.query_one(Aside).max_scroll_y > 0
+        return super().check_action(action, parameters)
 
     def _rows(self) -> Iterator[Row]:
         kind, widths = "", dict[str, int]()
@@ -69,6 +135,9 @@ This is what the lesson refers to, and Enter follows the marked line:
                 kind = reference.kind
                 yield Row(None, heading(kind))
             target = visible(reference.target)
+            if self.has_class("-beside"):
+                yield Row(number, f"  {_name(reference)}")
+                continue
             label = Content.styled(f"  {target:<{widths[kind]}}  ", "bold")
             yield Row(number, Hanging(label, prose(" ".join(reference.text.split()))))
 
@@ -87,3 +156,8 @@ This is what the lesson refers to, and Enter follows the marked line:
         else:
             text = f"{reference.target}\n\nCopy it into a browser; tpustarter opens no address."
             app.push_screen(Notice("On the web", text))
+
+
+def _name(reference: Reference) -> str:
+    """Return what a line is called: of a lesson its title, else what it leads to."""
+    return visible(reference.text if reference.kind == "Lessons" else reference.target)

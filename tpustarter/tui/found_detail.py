@@ -1,0 +1,62 @@
+"""What is said beside a list of a marked word, check or older claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tpustarter.learning import glossary, markdown
+from tpustarter.terminal import visible
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed
+
+if TYPE_CHECKING:
+    from tpustarter.content import Check
+    from tpustarter.learning.then_now import Claim
+    from tpustarter.tui.known import Course
+
+LABEL = 10
+"""Columns of what stands before a short text."""
+
+
+def word(name: str, meaning: str, course: Course | None) -> Stack:
+    """Return what a word of the glossary means, and which lessons use it."""
+    texts = [" ".join(one.split()) for one in meaning.split("\n\n")]
+    pieces = list[Lines | Content](
+        _parted([typed(Content(visible(markdown.plain(one)))) for one in texts])
+    )
+    link = f"{glossary.FILE}#{markdown.anchor(name)})"
+    lessons = course.lessons.values() if course else ()
+    users = [Hanging("  ", visible(lesson.title)) for lesson in lessons if link in lesson.text]
+    return Stack(
+        [*pieces, Content(""), heading("Lessons that use it"), *users] if users else pieces
+    )
+
+
+def check(what: Check) -> Stack:
+    """Return what a check proves, and where one can read about it."""
+    rows = [("level", what.level), ("lesson", what.lesson), ("source", what.source)]
+    said = prose("Enter runs it, and c on the first screen runs all checks of its level.")
+    return Stack([*_parted([prose(what.title), said]), Content(""), *_labelled(rows)])
+
+
+def claim(what: Claim) -> Stack:
+    """Return what older tutorials say, and what is true today."""
+    parts = [heading("What older tutorials say"), prose(what.then), Content(""),
+             heading("Today"), prose(what.now)]  # fmt: skip
+    lesson = (what.lesson or "").partition("#")[0]
+    rows = [("lesson", lesson), ("shown by", what.proof or ""), ("source", what.source)]
+    return Stack([*parts, Content(""), *_labelled(rows)])
+
+
+def _parted(paragraphs: list[Content]) -> Iterator[Content]:
+    for number, paragraph in enumerate(paragraphs):
+        if number:
+            yield Content("")
+        yield paragraph
+
+
+def _labelled(rows: list[tuple[str, str]]) -> Iterator[Hanging]:
+    """Yield short texts with their labels; those that are empty are left out."""
+    return (Hanging(f"{name:<{LABEL}}", visible(text)) for name, text in rows if text)
