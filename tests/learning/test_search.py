@@ -184,6 +184,14 @@ def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Librar
     assert library.search("qqqqqq").meant == ""
 
 
+@pytest.mark.parametrize("typed", ["cnn", "rl", "loda", "ader", "oader"])
+def test_nothing_is_guessed_for_a_word_that_is_too_short_or_begins_otherwise(
+    typed: str, library: Library
+) -> None:
+    """They are words of their own that no lesson has: a guess would send the learner astray."""
+    assert "" == library.search(typed).meant
+
+
 @given(st.text())
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_typed_is_searched(typed: str) -> None:

@@ -36,12 +36,16 @@ _PREFERENCE = 1.35
 of 188 then find a lesson of the path first where one answers (150 without), and of the 244 that
 no lesson of the path answers 10 miss first place (4 without; 22 with 1.5; measured 2026-11)."""
 _MOST_WORDS = 12
+_LIKENESS = 0.8
+"""How alike two words are, from 0 to 1, of which one may be the other with a slip."""
+_LEAST_TO_GUESS = 4
+"""Letters of a word from which it is guessed what was meant: `cnn` is not a mistyped `nan`."""
 _SECTIONS = 150
 """Sections that are looked at more closely."""
 _NOISE = re.compile(
     "an?|about|and|are|at|be|by|can(not)?|do(es)?|for|from|get|give[ns]?|how|i|if|in|is|its?|me|my|"
     "not|of|on|ones?|or|our|s|set|should|so|t|than|that|the|their|then|there|these|they|this|to|up|"
-    "used?|using|was|we|what|when|where|which|who|why|will|with|works?|would|yours?"
+    "used?|using|vs|was|we|what|when|where|which|who|why|will|with|works?|would|yours?"
 )
 """Words that stand everywhere and say little; looked for only where nothing else is typed."""
 
@@ -276,12 +280,17 @@ def _parts(texts: Searchable, word: str) -> list[str]:
 
 def _meant(texts: Searchable, words: Sequence[str]) -> str:
     """Return the words with those that nothing has replaced by near ones; empty without any."""
+    known = texts.words()
+    near = [word if word in known else _near(word, known) for word in words]
+    return " ".join(near) if all(near) and near != list(words) else ""
+
+
+def _near(word: str, known: Collection[str]) -> str:
+    """Return the word that was mistyped, which begins like it; empty for one too short to tell."""
     from difflib import get_close_matches
 
-    known = texts.words()
-    near = [word if word in known else next(iter(get_close_matches(word, known, n=1)), "")
-            for word in words]  # fmt: skip
-    return " ".join(near) if all(near) and near != list(words) else ""
+    alike = [one for one in known if one[:1] == word[:1]] if len(word) >= _LEAST_TO_GUESS else []
+    return next(iter(get_close_matches(word, alike, n=1, cutoff=_LIKENESS)), "")
 
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
