@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, tutor, until
 from tests.tui.test_keys import burst
 from tpustarter.learning import bookmarks
@@ -311,5 +312,41 @@ def test_enter_stops_once_at_a_question_and_says_how_to_answer_it(tmp_path: Path
             for _ in range(2):  # into sight, then run
                 seen = seen if "ran 7" in seen else await press(pilot, "enter")
             assert "ran 7" in seen
+
+    run(journey)
+
+
+def test_the_state_of_a_block_that_fills_the_screen_is_seen(tmp_path: Path) -> None:
+    """At the right of the key line, as long as the line that says it is out of sight."""
+    tall = fence("\n".join(f"x = {n}" for n in range(60)) + "\nprint(x)", "59")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{tall}"}) as pilot:
+            await press(pilot, "enter", "space")
+            assert _keys(pilot).endswith("block 1: not run yet")
+            await press(pilot, "r")
+            assert "pass" in on_screen(pilot.app)
+            assert "block 1" not in _keys(pilot)
+            await press(pilot, "pageup")
+            assert _keys(pilot).endswith("block 1: pass")
+
+    run(journey)
+
+
+def test_keys_stand_in_the_order_in_which_they_are_wanted(tmp_path: Path) -> None:
+    """An edit that passed is not to be undone first; at the end one key leaves what is open."""
+    lessons = {"hello": f"# Hello\n{TASK}{QUIZ}\n{LONG}\n", "next": "# Next one\n"}
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons=lessons) as pilot:
+            await press(pilot, "enter", "enter", "7", "escape")
+            assert "u undo edit" in _keys(pilot).partition("j next open")[0]
+            await press(pilot, "e", "backspace", "2", "ctrl+r", "escape")
+            assert "u undo edit" not in _keys(pilot).partition("j next open")[0]
+            await press(pilot, "end")
+            assert "Enter next open  n next lesson" in _keys(pilot)
+            await press(pilot, "j", "2", "end")
+            assert "Enter next lesson  n" not in _keys(pilot)
+            assert (await press(pilot, "n")).startswith(" Next  2 min")
 
     run(journey)

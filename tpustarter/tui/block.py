@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
@@ -311,6 +312,13 @@ class BlockView(Vertical, can_focus=True):
         status.update(words.note)
         status.set_class(bool(words.note.plain), "-noted")
         self._printed.entitle(self._output_title)
+
+    def state_outside(self, seen: Region) -> str:
+        """Return how it stands in a few words, where the line that says so is not in sight."""
+        if seen.overlaps(self.query_one(".status").region):
+            return ""
+        state = self._words().title.plain.partition("  ")[0].partition(":")[0]
+        return f"{self.label.partition(' of ')[0].lower()}: {state}"
 
     @property
     def _output_title(self) -> str | None:

@@ -120,7 +120,7 @@ class LessonPage(VerticalScroll):
     def asked(self) -> QuestionView | None:
         """The question that a digit answers: the first one in sight that waits, else the first."""
         views = [view for view in self._questions
-                 if self.region.overlaps(view.region) and not _is_folded(view)]  # fmt: skip
+                 if self.region.overlaps(view.content_region) and not _is_folded(view)]  # fmt: skip
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
     @property

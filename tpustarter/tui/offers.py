@@ -22,6 +22,16 @@ def of_enter(page: LessonPage) -> str:
     return "fill the gap" if view.has_gap else "run"
 
 
+def where(page: LessonPage) -> str:
+    """Return the state of the marked block where that is out of sight, else how far one has read.
+
+    The state of a block that fills the screen stands below its code.
+    """
+    view = page.marked
+    state = view.state_outside(page.region) if view and page.is_in_sight(view) else ""
+    return state or page.place
+
+
 def of_lesson(
     page: LessonPage, opened: Opened | None, *, running: bool
 ) -> dict[str, Callable[[], bool]]:
@@ -37,21 +47,33 @@ def of_lesson(
     def can_run() -> bool:
         return bool(page.views) and not running
 
-    def has_edits() -> bool:
+    def has_edits(*, passed: bool) -> bool:
         views = [page.marked] if page.marked else page.views
-        return any(view.is_edited for view in views)
+        return any(view.is_edited and view.has_passed == passed for view in views) and not running
+
+    def can_jump() -> bool:
+        return opened is not None and not editing and page.has_open
+
+    def can_go_on() -> bool:
+        return bool(opened and opened.following) and not running
+
+    def is_left_open() -> bool:
+        return page.is_at_end and of_enter(page) in ("next open", "exercise")
 
     offers: dict[str, Callable[[], bool]] = {
         "run": can_run,
         "run_to_here": can_run,
         "edit": can_run,
         "choose": lambda: bool(page.views) and not editing,
-        "jump": lambda: opened is not None and not editing and page.has_open,
+        "jump": lambda: can_jump() and of_enter(page) != "next open",
+        "jump_too": lambda: can_jump() and of_enter(page) == "next open",
         "to_end": lambda: opened is not None and not editing and not page.has_open,
         "explain": lambda: bool(page.marked and page.marked.has_failed) and not editing,
-        "reset": lambda: has_edits() and not running,
+        "reset": lambda: has_edits(passed=False),
+        "undo": lambda: has_edits(passed=True),
         "check": lambda: bool(opened and opened.checks) and not running,
-        "next": lambda: bool(opened and opened.following) and not running,
+        "next": lambda: can_go_on() and not is_left_open(),
+        "next_now": lambda: can_go_on() and is_left_open(),
         "fold": lambda: page.fold is not None and not editing,
         "look_at": lambda: bool(page.asked and page.asked.is_done) and not editing,
         "answer": lambda: bool(page.asked and not page.asked.is_done) and not editing,

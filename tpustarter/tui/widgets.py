@@ -347,8 +347,13 @@ def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding
         if typed and focused and focused.check_consume_key(binding.key, character):
             continue
         by_action.setdefault(binding.action, active)
-    # First what is special here, then the way back, then what works anywhere.
-    return sorted(by_action.values(), key=lambda active: _key_rank(active.binding.key, active.node))
+    # First what is special here, then what is wanted late, the way back, and what works anywhere.
+    late = getattr(screen, "LATE", ())
+
+    def place(active: ActiveBinding) -> tuple[int, bool]:
+        return _key_rank(active.binding.key, active.node), active.binding.action in late
+
+    return sorted(by_action.values(), key=place)
 
 
 def _key_rank(key: str, node: object) -> int:

@@ -29,6 +29,7 @@ class Reader(LessonScreen):
 
     HELP = reader_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = reader_keys.BINDINGS
+    LATE: ClassVar[frozenset[str]] = reader_keys.LATE
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         super().__init__(lesson, at=at)
@@ -47,7 +48,7 @@ class Reader(LessonScreen):
         """Offer what the block that is marked now can do, and show beside it where that is."""
         self._offer()
         if self.is_ready:  # before that the page is not whole
-            self.show_status(self._page.place)
+            self.show_status(offers.where(self._page))
         if self.has_class("-beside"):
             self._margin.outline.follow(self._page)
 
@@ -99,6 +100,8 @@ class Reader(LessonScreen):
             view.say_how()
             self._page.show_question(view)
             self._offer()
+
+    action_jump_too = action_jump  # where Enter does it, and is named
 
     def action_to_end(self) -> None:
         """Say that nothing is open, and go where the course goes on."""
@@ -220,6 +223,7 @@ class Reader(LessonScreen):
             self._keep(view)
             view.show_typed()
             self._offer()
+            self.show_status(offers.where(self._page))
 
     def _keep(self, view: BlockView) -> None:
         """Remember what the learner made of a block, also when the program is killed."""
@@ -249,6 +253,8 @@ class Reader(LessonScreen):
             self._keep(view)
             self.refresh_bindings()
 
+    action_undo = action_reset  # of a block that passed: what comes next stands before it
+
     def action_check(self) -> None:
         """Run the lesson's checks."""
         if self._opened:
@@ -270,6 +276,8 @@ class Reader(LessonScreen):
         if self._opened and self._opened.following:
             self._note_read()
             self.tutor.go.to_lesson_instead(self._opened.following.id)
+
+    action_next_now = action_next  # where it is one of two ways on
 
     def _note_read(self) -> None:
         """Remember a lesson without blocks, once its end was seen."""

@@ -65,8 +65,12 @@ BINDINGS: list[BindingType] = [
     ),
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
     Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
+    Binding("u", "undo", "undo edit", tooltip="the code as the lesson has it"),
     Binding("j", "jump", "next open", tooltip="a block, question or task that is not done"),
     Binding("j", "to_end", show=False),
+    Binding("j", "jump_too", show=False),
+    Binding("n", "next_now", "next lesson", tooltip="leaves what is open for later"),
+    Binding("n", "next", "next lesson", tooltip="leaves what is open for later"),
     Binding("e", "edit", "edit", tooltip="change the block's code here"),
     Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
     Binding("shift+tab", "choose(-1)", show=False),
@@ -79,8 +83,9 @@ BINDINGS: list[BindingType] = [
     ),
     Binding("c", "check", "check", tooltip="tpustarter check, for this lesson"),
     Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
-    Binding("n", "next", "next", tooltip="tpustarter learn"),
     Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
     Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
     Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
 ]
+LATE = frozenset({"undo", "next"})
+"""Actions whose keys are named after the others: a key is the place of all that it does."""
