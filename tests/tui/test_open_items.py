@@ -350,3 +350,22 @@ def test_keys_stand_in_the_order_in_which_they_are_wanted(tmp_path: Path) -> Non
             assert (await press(pilot, "n")).startswith(" Next  2 min")
 
     run(journey)
+
+
+def test_enter_shows_a_block_to_the_end_of_its_code_before_it_runs_it(tmp_path: Path) -> None:
+    """One that is taller than the screen, too."""
+    tall = fence("\n".join(f"x = {n}" for n in range(45)) + "\nprint('ran', x)", "ran 44")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{LONG}\n\n{tall}"}) as pilot:
+            seen = await press(pilot, "enter")
+            read = set[str]()
+            for _ in range(9):
+                read |= {line for n in range(45) if (line := f"x = {n} ") in seen}
+                if "ran 44" in seen:
+                    break
+                seen = await press(pilot, "enter")
+            assert "ran 44" in seen
+            assert 45 == len(read)
+
+    run(journey)

@@ -313,6 +313,10 @@ class BlockView(Vertical, can_focus=True):
         status.set_class(bool(words.note.plain), "-noted")
         self._printed.entitle(self._output_title)
 
+    def code_is_seen(self, seen: Region) -> bool:
+        """Return whether the end of its code is in sight, or above that."""
+        return self.query_one(".status").region.y < seen.bottom
+
     def state_outside(self, seen: Region) -> str:
         """Return how it stands in a few words, where the line that says so is not in sight."""
         if seen.overlaps(self.query_one(".status").region):

@@ -280,7 +280,9 @@ class LessonPage(VerticalScroll):
             view: The block that was worked on last.
         """
         views, height = self.views, self.size.height
-        first = views.index(view) + 1 if view and self.is_in_sight(view) else 0
+        first = 0
+        if view and self.is_in_sight(view):
+            first = views.index(view) + (view.has_ended or view.was_left)
         following = next(
             (
                 other
@@ -297,7 +299,8 @@ class LessonPage(VerticalScroll):
             region = following.virtual_region
             wanted = min(region.y, region.bottom - height)
             if wanted <= place:
-                place = max(wanted, top)
+                rest = min(place, region.bottom - height)  # of one that is taller than the screen
+                place = wanted if wanted > top else max(rest, top)
                 self.screen.set_focus(following, scroll_visible=False)
         self.scroll_to(y=place, animate=False)
 

@@ -19,7 +19,10 @@ def of_enter(page: LessonPage) -> str:
         if page.has_open and not page.is_done:
             return "next open"
         return "exercise" if page.has_open_exercise else "next lesson"
-    return "fill the gap" if view.has_gap else "run"
+    if view.has_gap:
+        return "fill the gap"
+    # What is run is seen first, to the end of its code.
+    return "run" if view.code_is_seen(page.region) else "read on"
 
 
 def where(page: LessonPage) -> str:
