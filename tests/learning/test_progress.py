@@ -61,8 +61,10 @@ def test_a_lesson_is_read_by_its_blocks_and_done_by_its_tasks_and_questions(tmp_
         return progress.read().lessons[lesson.id]
 
     progress.block_ended(lesson, one, BlockResult("one", "fail"))
-    assert (False, "begun 0 of 2") == (known().is_read, progress.mark(lesson, known()))
+    assert (False, "begun 0 of 3") == (known().is_read, progress.mark(lesson, known()))
     progress.block_ended(lesson, one, BlockResult("one", "pass"))
+    assert ("begun 1 of 3", False) == (progress.mark(lesson, known()), known().is_read)
+    progress.lesson_left(lesson)
     assert ("read", 2, None) == (progress.mark(lesson, known()), known().open, known().done)
     assert {lesson.id} == progress.read_only()
     progress.block_ended(lesson, turn, BlockResult("turn", "pass"))
@@ -117,7 +119,7 @@ def test_a_list_says_how_many_blocks_of_a_lesson_have_passed(tmp_path: Path) -> 
         progress.block_ended(lesson, block, BlockResult(block.id, status))
     progress.quiz_answered(lesson, "why", is_right=True)
     known = progress.read().lessons[lesson.id]
-    assert (2, 3) == progress.blocks_done(lesson, known)
+    assert (2, 3) == progress.things_done(lesson, known)
     assert "begun 2 of 3" == progress.mark(lesson, known)
     assert known.quizzes["why"]["right"] is True
     progress.lesson_done(lesson.id)

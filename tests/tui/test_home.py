@@ -256,7 +256,7 @@ def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None
             begin(tmp_path / "lessons", "one")
             await press(pilot, "l")
             seen = await press(pilot, "escape")
-            assert "You have begun it: 1 of 2 blocks have passed." in seen
+            assert "You have begun it: 1 of 2 blocks and questions are done." in seen
             assert "begun 1 of 2" in seen
             for name in ("one", "two"):
                 progress.lesson_done(f"start/{name}")

@@ -178,7 +178,7 @@ def _amount(stage: Part) -> str:
     from tpustarter.learning.standing import duration
 
     if stage.is_begun and not stage.is_done:
-        read = f", {stage.read} more read" if stage.read else ""
+        read = f", {stage.read} read" if stage.read else ""
         return f"{stage.done} of {len(stage.lessons)} done{read}, {duration(stage.left)} left"
     return stage.amount
 

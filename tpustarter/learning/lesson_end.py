@@ -1,7 +1,7 @@
 """The end of a lesson: what was done of it, what is still open, and where the course goes on.
 
-A lesson is read once its own blocks have passed, and done once its tasks, which ask to change a
-block, have passed too, and its questions are answered right. Exercises are told beside that.
+A lesson is done once its blocks have passed, its tasks, which ask to change a block, too, and its
+questions are answered right. It is read where only its own blocks have. Exercises come on top.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tpustarter.content import Lesson
-from tpustarter.learning import course, exercises
+from tpustarter.learning import course, exercises, progress
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.paths import LessonPath
@@ -71,7 +71,7 @@ def look(
     blocks = [part.block for part in parts if part.block and not part.fold]
     passed = sum(known.status(block) == "pass" for block in blocks)
     questions = [part.quiz.id for part in parts if part.quiz]
-    right = sum(_is_right(known, name) for name in questions)
+    right = sum(progress.is_right(known, name) for name in questions)
     solved = sum(_state(known, exercise) == "pass" for exercise in lesson_exercises)
     needed = len(blocks) + len(questions)
     is_done = bool(known.done) or needed == passed + right > 0
@@ -104,10 +104,6 @@ def _counted(noun: str, right: int, count: int, how: str) -> list[str]:
     if count > 1 and right:
         return [f"{right} of {count} {noun}s {how}"]
     return [f"{noun} {how}"] if right else []
-
-
-def _is_right(known: LessonProgress, question: str) -> bool:
-    return bool(known.quizzes.get(question, {}).get("right"))
 
 
 def _state(known: LessonProgress, exercise: Exercise) -> str:
@@ -151,7 +147,7 @@ def _joined(names: list[str]) -> str:
 def _open_questions(parts: Sequence[Part], known: LessonProgress) -> Iterator[str]:
     """Yield the questions without a right answer."""
     for quiz in (part.quiz for part in parts if part.quiz):
-        if not _is_right(known, quiz.id):
+        if not progress.is_right(known, quiz.id):
             was_answered = quiz.id in known.quizzes
             how = "is not answered right yet" if was_answered else "waits for your answer"
             yield f'The question "{_short(quiz.question)}" {how}'

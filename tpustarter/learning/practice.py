@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -89,6 +89,7 @@ class Practice:
                     if isinstance(event, Finished):
                         self._record(event)
                     yield event
+                self._remember(lambda lesson=lesson: progress.lesson_left(lesson))
         finally:
             self.run.seconds = time.monotonic() - started_at
 
@@ -137,14 +138,17 @@ class Practice:
         return [(block, block.code) for block in self.blocks[lesson.id]
                 if block.id in usable and not block.is_try]  # fmt: skip
 
+    def _remember(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except Problem as problem:
+            self.not_kept = problem
+
     def _record(self, event: Finished) -> None:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
-        try:
-            if not event.block.is_try:  # its answer ran, and not the learner's
-                progress.block_ended(lesson, event.block, result)
-        except Problem as problem:
-            self.not_kept = problem
+        if not event.block.is_try:  # else its answer ran, and not the learner's
+            self._remember(lambda: progress.block_ended(lesson, event.block, result))
         used_no_device = result.status == "pass" and result.ran_on is None  # no device was asked
         self.run.results.append(
             Result(

@@ -43,11 +43,11 @@ class LessonProgress:
     exercises: dict[str, Fields] = field(default_factory=dict[str, Fields])
     """By name: `status`, `hints` and `when`."""
     open: int | None = None
-    """How many of its tasks and questions are open, once its own blocks have passed."""
+    """How many of its tasks and questions are open; None before it was left with them."""
 
     @property
     def is_read(self) -> bool:
-        """Whether its own blocks have passed, and tasks or questions are open."""
+        """Whether its own blocks have passed, and tasks or questions were left for later."""
         return self.done is None and self.open is not None
 
     def status(self, block: Block) -> str | None:
@@ -82,15 +82,22 @@ def read() -> Progress:
     )
 
 
-def blocks_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
-    """Return how many blocks of a lesson have passed as they stand, and how many its page numbers.
+def things_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
+    """Return how many blocks and questions of a lesson are done as they stand, and of how many.
 
     Those in a folded part do not count.
     """
-    from tpustarter.learning.blocks import blocks_of
+    from tpustarter.learning.blocks import parse
 
-    numbered = [block for block in blocks_of(lesson) if block.is_try or not block.is_optional]
-    return sum(known.status(block) == "pass" for block in numbered), len(numbered)
+    parts = [part for part in parse(lesson) if not part.fold]
+    done = [known.status(part.block) == "pass" for part in parts if part.block]
+    done += [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    return sum(done), len(done)
+
+
+def is_right(known: LessonProgress, question: str) -> bool:
+    """Return whether a question was answered right."""
+    return bool(known.quizzes.get(question, {}).get("right"))
 
 
 def mark(lesson: Lesson, known: LessonProgress | None) -> str:
@@ -99,7 +106,7 @@ def mark(lesson: Lesson, known: LessonProgress | None) -> str:
         return "done" if known else ""
     if known.is_read:
         return "read"
-    passed, count = blocks_done(lesson, known)
+    passed, count = things_done(lesson, known)
     return f"begun {passed} of {count}" if count else "begun"
 
 
@@ -131,8 +138,8 @@ def block_ended(lesson: Lesson, block: Block, result: BlockResult) -> None:
     _update(change)
 
 
-def _settle(lesson: Lesson, fields: Fields) -> None:
-    """Say of a lesson whether it is read, once its own blocks have passed, or done.
+def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
+    """Say whether a lesson is done, or read: its own blocks have passed, and it was left like that.
 
     It is done once its tasks have passed and its questions are answered right as well, what is
     folded away left out. One that was done once stays so.
@@ -145,11 +152,22 @@ def _settle(lesson: Lesson, fields: Fields) -> None:
     if any(known.status(block) != "pass" for block in blocks if not block.is_try):
         return
     tasks = [known.status(block) == "pass" for block in blocks if block.is_try]
-    asked = [bool(known.quizzes.get(part.quiz.id, {}).get("right")) for part in parts if part.quiz]
-    if blocks or asked:
-        fields["open"] = (tasks + asked).count(False)
-        if not fields["open"]:
-            fields["done"] = _date(fields.get("done")) or _now()
+    asked = [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    count = (tasks + asked).count(False)
+    if blocks and (is_left or "open" in fields):
+        fields["open"] = count
+    if (blocks or asked) and not count:
+        fields["done"] = _date(fields.get("done")) or _now()
+
+
+def lesson_left(lesson: Lesson) -> None:
+    """Remember that a lesson was left for the next one: what is open of it waits."""
+
+    def change(lessons: dict[str, Fields]) -> None:
+        _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
+
+    if started(lesson.id):
+        _update(change)
 
 
 def lesson_done(lesson_id: str) -> None:

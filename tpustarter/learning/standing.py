@@ -45,17 +45,18 @@ class Part:
 
     @property
     def words(self) -> str:
-        """How far one is: `4 of 12 lessons done, 2 more read, 35 min of 2 h 10 min left`."""
+        """How far one is: `4 of 12 lessons done, 35 min of 2 h 10 min left`."""
         if not self.is_begun:
             return f"0 of {self.amount}"
         if self.is_done:
             return f"all {self.amount} done"
-        return f"{self.counted}, {duration(self.left)} of {duration(self.minutes)} left"
+        of_all = "" if self.read else f" of {duration(self.minutes)}"
+        return f"{self.counted}, {duration(self.left)}{of_all} left"
 
     @property
     def counted(self) -> str:
-        """How many lessons are done and read: `4 of 12 lessons done, 2 more read`."""
-        read = f", {self.read} more read" if self.read else ""
+        """How many lessons are done and read: `4 of 12 lessons done, 2 read`."""
+        read = f", {self.read} read" if self.read else ""
         return f"{self.done} of {len(self.lessons)} lessons done{read}"
 
     @property

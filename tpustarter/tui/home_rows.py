@@ -76,7 +76,7 @@ def _place(known: Course, standing: Standing, lesson_id: str) -> str:
     """Return what is to be said of the next lesson, in a sentence."""
     if lesson_id in known.begun:
         passed, count = known.begun[lesson_id]
-        of = f": {passed} of {count} blocks have passed" if count else ""
+        of = f": {passed} of {count} blocks and questions are done" if count else ""
         return f"You have begun it{of}."
     if lesson_id in known.read:
         return f"You have read it: {known.left_of(lesson_id)}."

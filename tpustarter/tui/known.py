@@ -29,7 +29,7 @@ class Course:
     read: frozenset[str] = frozenset()
     """Lessons that were read and are not done: a task or a question is open."""
     begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """Of lessons that were begun and not read: blocks that passed, and blocks to pass."""
+    """Of lessons begun and not read: blocks and questions that are done, of how many."""
     records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
     """What was done of each lesson."""
     last: dict[str, Any] | None = None
@@ -81,7 +81,7 @@ def read(folder: Path | None) -> Course:
     for lesson_id, record in records.items():
         if not (record.done or record.is_read) and lesson_id in lessons:
             with contextlib.suppress(Problem):  # the lesson's own page says what is wrong with it
-                begun[lesson_id] = progress.blocks_done(lessons[lesson_id], record)
+                begun[lesson_id] = progress.things_done(lessons[lesson_id], record)
     done = frozenset(lesson_id for lesson_id, record in records.items() if record.done)
     read_only = frozenset(lesson_id for lesson_id, record in records.items() if record.is_read)
     known = replace(known, lessons=lessons, paths=paths, done=done, read=read_only)

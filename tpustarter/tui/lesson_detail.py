@@ -61,7 +61,7 @@ def _state(lesson: Lesson, course: Course, standing: Standing | None) -> str:
         return f"read, {course.left_of(lesson.id)}"
     if lesson.id in course.begun:
         passed, count = course.begun[lesson.id]
-        return f"begun, {passed} of {count} blocks have passed" if count else "begun"
+        return f"begun, {passed} of {count} blocks and questions are done" if count else "begun"
     return "next on your path" if standing and standing.next == lesson.id else "not begun"
 
 

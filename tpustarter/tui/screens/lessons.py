@@ -87,8 +87,8 @@ opens the marked one.
 * `/` searches titles, lessons, the glossary, checks and what older tutorials say. The lines that
   match best stand below each title, and Enter on one opens the lesson there.
 * `f` shows only the lessons that are still open, then only those that are done, then all of them.
-* A lesson is read when each of its blocks printed what it should, and done when its tasks have
-  passed and its questions are answered right as well.
+* A lesson is done when each of its blocks printed what it should, its tasks have passed and its
+  questions are answered right. One that was left without the last two is called read.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "filter('open')", "only open ones", tooltip="tpustarter learn"),

@@ -9,6 +9,7 @@ from textual import work
 from textual.binding import BindingType
 
 from tpustarter.checking.selfcheck import Request
+from tpustarter.content import Lesson
 from tpustarter.learning import progress
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
@@ -275,6 +276,7 @@ class Reader(LessonScreen):
         """Go to the next lesson."""
         if self._opened and self._opened.following:
             self._note_read()
+            self._remember_left(self._opened.lesson)
             self.tutor.go.to_lesson_instead(self._opened.following.id)
 
     action_next_now = action_next  # where it is one of two ways on
@@ -288,6 +290,10 @@ class Reader(LessonScreen):
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember_read(self, lesson: str) -> None:
         progress.lesson_done(lesson)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_left(self, lesson: Lesson) -> None:
+        progress.lesson_left(lesson)
 
     def action_exercise(self) -> None:
         """Work on the first exercise that is not done yet."""

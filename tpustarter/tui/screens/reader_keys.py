@@ -27,8 +27,9 @@ its right answer, or a task.
   gap.
 * **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
   the lesson's code back. What you type is saved as you type it, and is there when you come back.
-* A lesson is **read** when its own code, unchanged, has printed what it should, and **done** when
-  its tasks have passed and its questions are answered right as well. Exercises are counted apart.
+* A lesson is **done** when its own code, unchanged, has printed what it should, its tasks have
+  passed and its questions are answered right. `n` leaves what is open of it for later, and the
+  lists then call it **read**. Exercises are counted apart.
 * **s** opens the plan of what the lesson sets up, where there is one. Nothing is run before you
   have seen its commands.
 * A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
