@@ -369,3 +369,21 @@ def test_enter_shows_a_block_to_the_end_of_its_code_before_it_runs_it(tmp_path: 
             assert 45 == len(read)
 
     run(journey)
+
+
+def test_enter_opens_a_task_that_asks_to_change_a_line(tmp_path: Path) -> None:
+    """Run as it stands it could not pass; left as it is, Enter reads on."""
+    text = "```python try id=turn\nprint(1)  # change\n```\n\n"
+    text += "```python answer of=turn\nprint(2)\n```\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"turn": f"# Turn\n\n{text}\n{LONG}\n"}) as pilot:
+            await press(pilot, "enter")
+            assert "Enter change it" in _keys(pilot)
+            assert "Ctrl+R run" in (await press(pilot, "enter")).splitlines()[-1]
+            await press(pilot, "escape")
+            assert "Enter read on" in _keys(pilot)
+            await press(pilot, "e", "delete", "escape")
+            assert "Enter run" in _keys(pilot)
+
+    run(journey)

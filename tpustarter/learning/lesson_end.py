@@ -87,16 +87,17 @@ def look(
         block.is_try or known.status(block) == "pass" for block in blocks
     )
     state = "Read, but not done yet" if is_read else "Not done yet"
-    state = _done_but(len(left)) if is_done else state
+    state = _done_but(len(left), is_exercise=needed == passed + right) if is_done else state
     headline = ": ".join(filter(None, (state, ", ".join(counts))))
     if not needed and not counts:
         headline = "Done: you have read it" if is_done else "This lesson has no blocks to run"
     return LessonEnd(is_done, headline, _shortened(left))
 
 
-def _done_but(count: int) -> str:
+def _done_but(count: int, *, is_exercise: bool) -> str:
     """Return that a lesson is done, and how much beside it is open."""
-    return f"Done, but {count} thing{'s are' if count > 1 else ' is'} open" if count else "Done"
+    noun, are = "exercise" if is_exercise else "thing", "s are" if count > 1 else " is"
+    return f"Done, {'and' if is_exercise else 'but'} {count} {noun}{are} open" if count else "Done"
 
 
 def _counted(noun: str, right: int, count: int, how: str) -> list[str]:

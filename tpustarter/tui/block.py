@@ -71,7 +71,7 @@ class BlockView(Vertical, can_focus=True):
         self._typed_at: Selection | None = None
         """Where the learner typed last."""
         self.was_left = False
-        """Whether the learner has left its gap as it was: reading on leads past it."""
+        """Whether the learner has left a task as it was: reading on leads past it."""
         self._executed_code = ""
         """The code that `result` tells of."""
         self._is_gone = False
@@ -130,7 +130,12 @@ class BlockView(Vertical, can_focus=True):
     @property
     def has_gap(self) -> bool:
         """Whether it waits for the learner to fill something in, and can't run before that."""
-        return self.block.is_try and not self.is_edited and bool(GAP.search(self.code))
+        return self.waits_for_change and bool(GAP.search(self.code))
+
+    @property
+    def waits_for_change(self) -> bool:
+        """Whether the lesson asks to change it, and nobody has."""
+        return self.block.is_try and not self.is_edited
 
     @property
     def gap_first(self) -> str:
@@ -173,7 +178,7 @@ class BlockView(Vertical, can_focus=True):
         if self._editor:
             self._edited = self._editor.text
             self._typed_at = self._editor.selection
-            self.was_left = self.has_gap
+            self.was_left = self.waits_for_change
             self._close(self._editor)
 
     def reset(self) -> None:

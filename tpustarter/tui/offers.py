@@ -19,10 +19,11 @@ def of_enter(page: LessonPage) -> str:
         if page.has_open and not page.is_done:
             return "next open"
         return "exercise" if page.has_open_exercise else "next lesson"
-    if view.has_gap:
-        return "fill the gap"
-    # What is run is seen first, to the end of its code.
-    return "run" if view.code_is_seen(page.region) else "read on"
+    if not view.code_is_seen(page.region) and not view.has_gap:
+        return "read on"  # what is run or changed is seen first, to the end of its code
+    if view.waits_for_change:
+        return "fill the gap" if view.has_gap else "change it"
+    return "run"
 
 
 def where(page: LessonPage) -> str:
@@ -54,6 +55,10 @@ def of_lesson(
         views = [page.marked] if page.marked else page.views
         return any(view.is_edited and view.has_passed == passed for view in views) and not running
 
+    def has_failed() -> bool:
+        view = page.marked
+        return bool(view and view.has_failed and page.is_in_sight(view))
+
     def can_jump() -> bool:
         return opened is not None and not editing and page.has_open
 
@@ -71,7 +76,7 @@ def of_lesson(
         "jump": lambda: can_jump() and of_enter(page) != "next open",
         "jump_too": lambda: can_jump() and of_enter(page) == "next open",
         "to_end": lambda: opened is not None and not editing and not page.has_open,
-        "explain": lambda: bool(page.marked and page.marked.has_failed) and not editing,
+        "explain": lambda: has_failed() and not editing,
         "reset": lambda: has_edits(passed=False),
         "undo": lambda: has_edits(passed=True),
         "check": lambda: bool(opened and opened.checks) and not running,

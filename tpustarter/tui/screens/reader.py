@@ -131,7 +131,7 @@ class Reader(LessonScreen):
             self._show_question(self._page.passed_over)
         elif what == "run":
             self._run(goes_on=True)
-        elif what == "fill the gap":
+        elif what in ("fill the gap", "change it"):
             await self.action_edit()
         elif what == "read on":
             self._page.read_on(self._page.marked)

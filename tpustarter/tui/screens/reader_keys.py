@@ -42,6 +42,7 @@ ENTER = {
     "question": "show it with all of its answers; another Enter reads on without one",
     "run": "run the marked block, after those above it that have not run",
     "fill the gap": "type what stands in its place",
+    "change it": "type what the lesson asks for; r runs it as it stands",
     "read on": "to the next block, at most a screen further down",
     "next open": "what is not done of this lesson; n leaves it for later",
     "exercise": "the first one of this lesson that is not solved; n leaves it for later",
