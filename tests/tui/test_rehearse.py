@@ -102,6 +102,7 @@ def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
             assert re.search(r"is_refused: breaks +refused +refused", seen)
             assert re.search(r"is_refused: after +ok +ok", seen)
             assert "8 of 12 compile. Nothing was run: this is a rehearsal" in seen
+            assert "Once it is mended, press r to start again." in seen
             assert "c compare  Esc back" in seen
             assert "does_not_fit: before for v5e-8" in seen
             assert "5.00 KiB of 15.75 GiB" in seen or "KiB of 15.75 GiB" in seen
@@ -230,6 +231,7 @@ def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, st
             assert "Esc back" not in seen
             seen = await press(pilot, "escape")
             assert "stopped before the end" in seen
+            assert "Press r to go on" in seen
             assert re.search(r"hangs: before +ok", seen)
             assert "Esc back" in seen
             assert [] == wait_until_gone(str(locations.state()), 20)
@@ -283,6 +285,7 @@ def test_the_second_time_answers_are_stored_ones(tmp_path: Path, stub: Path) -> 
             seen = await press(pilot, "r")
             assert re.search(r"ok +\d.* of 15.75 GiB  stored", seen)
             assert "3 of 3 compile" in seen
+            assert "Press Esc to choose other programs" in seen
 
     run(journey)
 
@@ -365,6 +368,7 @@ def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path
             seen = await press(pilot, "r")
             assert re.search(r"^ too_big +too big +too big", seen, re.MULTILINE)
             assert "0 of 2 compile: too big for v5e-8, v6e-8." in seen
+            assert "Press c to compare the TPUs." in seen
 
             seen = await press(pilot, "escape", "end", "space")
             assert "[x] jax.compiles" in seen

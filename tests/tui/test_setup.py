@@ -60,6 +60,7 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
             seen = await press(pilot, "y")
             assert "failed  Install" in seen
             assert "| no space left on device" in seen
+            assert "Press f to see why." in seen
             assert "The log is in" in seen
             assert "y run these commands" in seen
 
@@ -68,6 +69,10 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
             assert "Everything is done" in seen
             assert "y run these commands" not in seen
             assert "z undo" in seen
+            assert "Press c to check it." in seen
+            await press(pilot, "c")
+            assert isinstance(pilot.app.screen, Checks)
+            await press(pilot, "escape")
 
             seen = await press(pilot, "z")
             assert "Remove it?" in seen

@@ -122,7 +122,7 @@ list, or beside it in a wide window.
     def show_error(self, error: BaseException) -> None:
         """Show why nothing was run; that it was stopped is no error."""
         if isinstance(error, Problem) and self._stopped:
-            self.say("stopped before anything was run")
+            self.say("Stopped before anything was run. Press Esc to go back.")
         else:
             super().show_error(error)
 
@@ -174,8 +174,9 @@ list, or beside it in a wide window.
         if worst.status in ("fail", "error"):
             return f"Press f to see why {visible(worst.id)} has failed."
         if worst.status == "warn":
-            return f"Press o for the lesson on {visible(worst.id)}." if worst.lesson else ""
-        if run.stopped_by:
+            if worst.lesson:
+                return f"Press o for the lesson on {visible(worst.id)}."
+        elif run.stopped_by:
             return "Press a to run again what is marked."
         return "Press Esc to go on where you were."
 

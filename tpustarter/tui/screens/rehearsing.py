@@ -227,8 +227,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         results = sorted(self._answers.results, key=lambda result: order(result["tpu"]))
         if not self._answers.busy:
             text = rehearsal_text.headline(results, own=self._is_own, stopped=self._stopped)
-            is_lost = self._stopped and not results
-            return f"{text} It was stopped. Press r to start again." if is_lost else text
+            parting = "\n" if self.size.height >= LOW else " "
+            return f"{text}{parting}{self._what_to_press()}"
         if self._stopped:
             return "stopping"
         if self._job is None:
@@ -240,6 +240,24 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         progress = self._rehearsal.progress if self._rehearsal else None
         far = f"{progress.bar()}  {text}; " if progress and (text := progress.text()) else ""
         return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
+
+    def _what_to_press(self) -> str:
+        """Say which key leads on after a rehearsal."""
+        answers = self._answers
+        came_to = {str(result["status"]) for result in answers.results}
+        if self._stopped:
+            return "It was stopped. Press r to go on; what was compiled already is stored."
+        if came_to & {"error", "refused"} or (self._request.script and not came_to):
+            return "Once it is mended, press r to start again."
+        if not came_to:
+            return "Press Esc to choose a TPU with more devices."
+        if "does-not-fit" in came_to and len(answers.tpus) > 1:
+            return "Press c to compare the TPUs."
+        if "does-not-fit" in came_to:
+            return "Press Esc to choose a TPU with more memory, or smaller arrays."
+        if self._is_own:
+            return "To get such a TPU, press Esc twice and then u."
+        return "Press Esc to choose other programs, such as one of your own."
 
     def _show_opening(self) -> None:
         """Say which compiler it is, where there is room."""

@@ -13,6 +13,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 
+from tpustarter.checking.request import Request
 from tpustarter.invocation import as_typed
 from tpustarter.machine import host
 from tpustarter.problem import Problem
@@ -43,6 +44,7 @@ it the reason, what it changes, and what it needs.
 
 * **y** runs the steps that are not done yet, in order, up to the first one that fails. What is done
   stays done, so the next `y` goes on from there.
+* **c** checks an environment once it is made, and **r** rehearses a program with the compiler.
 * **f** explains why the marked step failed. It searches the log for failures that are known.
 * **x** or **Esc** stops the command that runs.
 * **z** removes what set-up made, after asking.
@@ -53,6 +55,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "run", "run these commands", tooltip="tpustarter setup PROFILE --yes"),
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+        Binding("c", "check", "check it", tooltip="tpustarter check, in this environment"),
+        Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
         Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
         Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
     ]
@@ -210,22 +214,39 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         failed = next((step for step in setup.steps if step.state == "failed"), None)
         log = f" The log is in {visible(setup.short(setup.log))}." if self._ended_steps else ""
         if failed:
-            return f"{visible(failed.title)}: failed.{log}"
+            return f"{visible(failed.title)}: failed. Press f to see why.{log}"
         if blocked:
-            return f"{visible(blocked.title)} cannot be done yet. Press y to look again."
+            title = visible(blocked.title)
+            return f"{title} cannot be done yet. Once what is in its way is gone, press y."
         if any(step.state == "undone" for step in setup.steps):
             return f"{visible(setup.short(setup.folder))} is gone. Press y to make it again."
         if not unfinished:
-            user = (
-                "Checks and lessons use"
-                if self._profile == "jax"
-                else f"`tpustarter {setup.profile.next_command}` uses"
-            )
-            return f"Everything is done. {user} this environment from now on."
+            return f"Everything is done. {self._next(setup)}"
         remaining = f"{len(unfinished)} of {len(setup.steps)} steps are left"
         if self._ended_steps:
             return f"{remaining}; y goes on.{log}"
         return f"{remaining}. Nothing has run yet. Press y to run the commands above."
+
+    def _next(self, setup: Setup) -> str:
+        """Say what to do with an environment that is made."""
+        if setup.profile.command == "check":
+            others = "Lessons use this environment from now on. " * (self._profile == "jax")
+            return f"{others}Press c to check it."
+        if setup.profile.command == "rehearse":
+            return "Press r to rehearse a program with it."
+        return f"`tpustarter {setup.profile.next_command}` starts it."
+
+    def action_check(self) -> None:
+        """Check the environment that was made."""
+        if self._setup:
+            request = Request(
+                framework=self._setup.profile.framework, devices=self.tutor.choices.devices
+            )
+            self.tutor.go.to_checks(request)
+
+    def action_rehearse(self) -> None:
+        """Choose a program to rehearse with it."""
+        self.tutor.go.to_rehearsal()
 
     def _row(self, setup: Setup, step: Step) -> Row:
         ended = self._ended_steps.get(step.id)
@@ -323,6 +344,9 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             return bool(states - {"done"}) and not self._busy
         if action == "explain":
             return self._failed_step() is not None
+        if action in ("check", "rehearse"):
+            is_for_it = self._setup is not None and self._setup.profile.command == action
+            return is_for_it and states == {"done"} and not self._busy
         if action == "undo":
             steps = (
                 [step for step in self._setup.steps if step.id != "python"] if self._setup else []
