@@ -164,7 +164,8 @@ def test_the_check_ends_with_what_to_do_now() -> None:
 
 def test_after_a_failure_the_command_that_explains_is_named() -> None:
     """It stands on stderr, in a pipe as well."""
-    assert check_end.why(run_of(result("fail")), []) == "why: `tpustarter learn jax/precision`"
+    why = check_end.why(run_of(result("fail")), [])
+    assert "  tpustarter learn jax/precision" == why.splitlines()[-1]
     assert not check_end.why(run_of(result("pass")), [])
 
 

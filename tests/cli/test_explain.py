@@ -72,7 +72,7 @@ def test_a_check_without_a_verdict_says_how_its_log_is_explained(
     """The command is true: the log is there, and holds what the check wrote."""
     drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", *ids)
     done = subprocess.run([sys.executable, *drive], capture_output=True, text=True, check=False)
-    command = done.stderr.splitlines()[-1].partition("why: `tpustarter ")[2].removesuffix("`")
+    command = done.stderr.splitlines()[-1].partition("tpustarter ")[2]
     log = Path(shlex.split(command)[-1]).expanduser()
 
     assert expected in log.read_text()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tpustarter.checking import headline, text, verdict
 from tpustarter.cli.endings import explaining
 from tpustarter.problem import ExitCode
-from tpustarter.terminal import visible
+from tpustarter.terminal import cut, visible
 
 if TYPE_CHECKING:
     from tpustarter.checking.results import Run
@@ -29,7 +29,7 @@ def explain_exit(run: Run, code: ExitCode) -> str:
         return f"exit {int(code)}: {worst.id} failed. Next: {text.next_step(worst)}"
     unknown = next((result for result in run.results if verdict.without_verdict(result)), None)
     if unknown:
-        reason, step = visible(text.summary(unknown)), text.next_step(unknown)
+        reason, step = cut(visible(text.summary(unknown)), 100), text.next_step(unknown)
         return f"exit {int(code)}: {unknown.id} has no verdict ({reason}). Next: {step}"
     all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
     summary = headline.nothing(run) if all_skipped else "nothing was verified"
@@ -43,11 +43,15 @@ def explain_exit(run: Run, code: ExitCode) -> str:
 
 
 def why(run: Run, logs: Sequence[Path]) -> str:
-    """Return the line with the command that explains what is wrong; empty where none does."""
-    if logs and any(result.status == "error" for result in run.results):
-        return f"why: `{explaining(logs)}`"
+    """Return the command that explains what is wrong, on a line of its own; empty for none."""
     lessons = [result.lesson for result in run.failed() if result.lesson]
-    return f"why: `tpustarter learn {visible(lessons[0])}`" if lessons else ""
+    if logs and any(result.status == "error" for result in run.results):
+        command = explaining(logs)
+    elif lessons:
+        command = f"tpustarter learn {visible(lessons[0])}"
+    else:
+        return ""
+    return f"This says why:\n  {command}"
 
 
 def what_now(run: Run) -> str:
