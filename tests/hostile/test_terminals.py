@@ -133,6 +133,20 @@ def test_whatever_the_environment_says_of_the_terminal(name: str) -> None:
         assert has_screen or b"tpustarter check" in tty.written
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_what_a_command_does_stands_in_one_column(columns: int) -> None:
+    """Beside the commands, or below each where there is no room."""
+    with terminal(TERM="dumb", columns=columns) as tty:
+        assert_ended(tty, 0)
+        lines = tty.written.decode().splitlines()
+
+    [at] = {line.index(said) for line in lines
+            for said in ("prove what works", "your path through", "compile for a", "every command")
+            if said in line}  # fmt: skip
+    assert at == 6 if columns == 40 else at > 30
+    assert all(len(line) <= columns for line in lines)
+
+
 @pytest.mark.parametrize(("columns", "lines"), SIZES)
 def test_a_window_of_any_size(columns: int, lines: int) -> None:
     """It is drawn in bounded time, and keys work."""

@@ -9,20 +9,22 @@ from pathlib import Path
 import click
 
 from tpustarter.checking import interpreters, plan, words
-from tpustarter.cli.saying import say_rows
 from tpustarter.invocation import command
 from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.problem import Problem
-from tpustarter.terminal import visible, wrap
+from tpustarter.terminal import line_width, visible, wrap
 
 _NEXT = (
     ("check", "prove what works here"),
     ("learn", "your path through the lessons"),
+    ("learn -v", "every lesson, and the other paths"),
     ("rehearse", "compile for a TPU that is not here"),
     ("--help", "every command"),
 )
 
+_LEAST_BESIDE = 20
+"""Columns from which what a command does stands beside it, and not below it."""
 _NO_TUTOR = (
     "The tutor does not open, because TERM says that this terminal cannot move its cursor. All of "
     "it works as commands too, and these are the first ones."
@@ -57,14 +59,23 @@ def overview() -> None:
     if path:
         click.echo("\nYour path\n" + "\n".join(wrap(path, "  ")))
     click.echo("\nNext")
-    rows = [*following, *_NEXT]
-    width = max(len(typed) for typed, _ in rows)
-    say_rows(f"  {command()} {typed:<{width}}  {does}" for typed, does in rows)
+    rows = [(f"  {command()} {typed}", does) for typed, does in [*following, *_NEXT]]
+    width = max(len(typed) for typed, _ in rows) + 2
+    is_beside = line_width() - width >= _LEAST_BESIDE
+    for typed, does in rows:
+        if is_beside:
+            _echo(wrap(does, f"{typed:<{width}}", " " * width))
+        else:
+            _echo([typed, *wrap(does, "      ")])
 
 
 def _say(label: str, text: str) -> None:
     """Print what is known of this machine, with its label."""
-    click.echo("\n".join(wrap(text, f"  {label:<8} ", " " * 11)))
+    _echo(wrap(text, f"  {label:<8} ", " " * 11))
+
+
+def _echo(lines: list[str]) -> None:
+    click.echo("\n".join(lines))
 
 
 def _course() -> tuple[str, list[tuple[str, str]]]:
