@@ -182,6 +182,7 @@ def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Librar
 
     assert ((), "loader") == (found.hits, found.meant)
     assert library.search("qqqqqq").meant == ""
+    assert "shuffle" == LIBRARY.search("shufle").meant  # a word that only the synonyms have
 
 
 @pytest.mark.parametrize("typed", ["cnn", "rl", "loda", "ader", "oader"])

@@ -243,6 +243,6 @@ def test_every_screen_begins_with_the_mark_and_the_marked_row_has_an_edge(tmp_pa
                 await press(pilot, *["escape"] * len(keys))
             await pilot.resize_terminal(80, 24)
             seen = await press(pilot, "escape", "l")
-            assert seen.startswith(" ⠶⠶  Lessons")
+            assert seen.startswith(" ⠶⠶  2 lessons")
 
     run(journey)

@@ -24,6 +24,7 @@ from tpustarter import content, state
 from tpustarter.learning import progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import blocks_of
+from tpustarter.learning.paths import read_paths
 from tpustarter.machine.machine import Machine
 from tpustarter.tui import known
 from tpustarter.tui.app import Starter
@@ -67,7 +68,7 @@ def test_a_first_start_asks_who_one_is_and_remembers_it(tmp_path: Path) -> None:
             assert "Which of these describes you?" in seen
             assert "1   I only have a laptop" in seen
             assert "2 lessons        4 min" in seen
-            assert "Suits this machine: it has no TPU." in seen
+            assert "Suggested for this machine: it has no TPU." in seen
             seen = await press(pilot, "2")
             assert isinstance(pilot.app.screen, Home)
             assert "Path: Another path" in seen
@@ -97,8 +98,8 @@ def test_esc_takes_what_suits_this_machine(
         async with app.run_test(size=(80, 24)) as pilot:
             await settle(pilot)
             seen = on_screen(app)
-            assert f"Suits this machine: {reason}." in seen
-            assert "Esc take what suits this machine" in seen
+            assert f"Suggested for this machine: {reason}." in seen
+            assert "1, 2, ... choose  Esc take the suggested one" in seen
             seen = await press(pilot, "escape")
             assert f"Path: {title}" in seen
 
@@ -379,5 +380,25 @@ def test_the_chips_of_a_machine_are_drawn(
             assert 2 == seen.count(" ".join([chip] * 4))
             await pilot.resize_terminal(80, 24)
             assert chip not in await press(pilot, "down")
+
+    run(journey)
+
+
+def test_at_the_end_of_a_path_the_exercises_that_are_open_are_in_sight(tmp_path: Path) -> None:
+    """Their stage is open, and beside it stands what the lesson of the first one is about."""
+
+    async def journey() -> None:
+        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(
+            size=(160, 44)
+        ) as pilot:
+            await settle(pilot)
+            await press(pilot, "3")
+            path = next(one for one in read_paths() if one.id == "laptop")
+            for lesson in path.lessons:
+                progress.lesson_done(lesson)
+            seen = await press(pilot, "l", "escape")
+            assert "▼ Your first day: one device" in seen
+            assert "The lesson of this exercise: Arrays and devices" in seen
+            assert "An array of JAX lives in the HBM" in seen
 
     run(journey)

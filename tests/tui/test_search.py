@@ -126,7 +126,9 @@ def test_without_older_claims_a_search_has_no_such_group(tmp_path: Path) -> None
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             seen = await press(pilot, "slash", *"jnp.gone")
-            assert "Nothing here." in seen
+            assert "Nothing here is about “jnp.gone”." in seen
+            assert "Try fewer words" in seen
+            assert not re.search(r"\d of \d", seen.splitlines()[-1])
             assert "Older tutorials" not in seen
 
     run(journey)

@@ -159,7 +159,7 @@ def search(
         for hit in _hits(texts, terms, preferred, every=every):
             hits.setdefault((hit.kind, hit.id), hit)
     ordered = tuple(_some(hits.values()))
-    meant = "" if ordered else _meant(texts, words)
+    meant = "" if ordered else _meant({*texts.words(), *synonyms}, words)
     return Found(text, ordered, also if ordered else (), meant)
 
 
@@ -278,9 +278,8 @@ def _parts(texts: Searchable, word: str) -> list[str]:
     return [f"{word}*", *(texts.containing(word) if len(word) > 2 else [])]
 
 
-def _meant(texts: Searchable, words: Sequence[str]) -> str:
+def _meant(known: Collection[str], words: Sequence[str]) -> str:
     """Return the words with those that nothing has replaced by near ones; empty without any."""
-    known = texts.words()
     near = [word if word in known else _near(word, known) for word in words]
     return " ".join(near) if all(near) and near != list(words) else ""
 

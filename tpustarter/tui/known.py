@@ -53,6 +53,11 @@ class Course:
         """Return the ids of the exercises of a path that are not solved."""
         return [one for lesson_id in standing.whole.lessons for one in self.open_in(lesson_id)]
 
+    def next_on(self, standing: Standing) -> str | None:
+        """Return the next lesson of a path, then the first that has an exercise open."""
+        with_open = (one for one in standing.whole.lessons if self.open_in(one))
+        return standing.next or next(with_open, None)
+
     def achieved(self, standing: Standing) -> str:
         """Return what was achieved on a path, and today."""
         return solved.words([self.lessons[one] for one in standing.whole.lessons], self.records)

@@ -69,7 +69,7 @@ def _learned(lesson: Lesson) -> Iterator[str]:
     """Yield what a lesson sums up at its end."""
     summary = _SUMMARY.search(lesson.text)
     for item in re.split(r"^[*-] ", summary[1] if summary else "", flags=re.MULTILINE)[1:]:
-        yield markdown.plain(" ".join(item.split()))
+        yield markdown.plain(" ".join(item.partition("\n\n")[0].split()))
 
 
 def _opening(lines: list[markdown.Line]) -> str:

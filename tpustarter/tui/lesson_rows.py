@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 OLD, CHECK, MEANT = "older tutorials", "check", "did you mean"
 """The first half of the ids of rows about these: no lesson has such a name."""
+ELSEWHERE = (
+    "Try fewer words, or one of them alone: the name of a function, a word of an error message, or "
+    "the id of a check."
+)
 FRAMEWORKS = {
     "jax": "JAX",
     "torch_xla": "PyTorch",
@@ -103,11 +107,14 @@ def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row
 
 def _nothing(what: Found) -> Iterator[Row]:
     """Yield that nothing was found, and what may have been meant, which Enter looks for."""
-    yield Row(None, "Nothing here. Esc shows all lessons.")
+    yield Row(None, Hanging("", f"Nothing here is about “{visible(what.text)}”."))
     if what.meant:
         meant = Content.styled(visible(what.meant), "bold underline")
-        text = Content("  Did you mean ") + meant + "? Enter searches for it."
+        text = Content("Did you mean ") + meant + "? Enter searches for it."
         yield Row(f"{MEANT}#{what.meant}", Hanging("", text))
+    else:
+        yield Row(None, Hanging("", ELSEWHERE))
+    yield Row(None, "Esc shows all lessons.")
 
 
 def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:

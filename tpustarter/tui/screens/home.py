@@ -24,7 +24,7 @@ from tpustarter.tui.screens.page import Page
 from tpustarter.tui.widgets import Aside, AwaitedRows, Row, Rows
 
 if TYPE_CHECKING:
-    from tpustarter.learning.standing import Standing
+    from tpustarter.learning.standing import Part, Standing
     from tpustarter.tui.facts import Facts
     from tpustarter.tui.screens.paths import Paths
 
@@ -177,12 +177,14 @@ names the keys that you need most there, and `?` lists all of them.
     def _show_next_lesson(self, standing: Standing) -> None:
         """Say what the next lesson is about, where there is room beside the path."""
         course, panel = self._course, self.query_one(Aside)
-        lesson = course.lessons[standing.next] if course and standing.next else None
+        name = course.next_on(standing) if course else None
+        lesson = course.lessons[name] if course and name else None
         panel.display = bool(lesson) and self._is_beside
         if course and lesson and panel.display:
             from tpustarter.tui import lesson_detail  # not needed on most terminals
 
-            panel.border_title = Content(f"Next: {visible(lesson.title)}")
+            label = "Next" if standing.next else "The lesson of this exercise"
+            panel.border_title = Content(f"{label}: {visible(lesson.title)}")
             panel.show(lesson_detail.describe(lesson, course, standing))
 
     def _rows(self) -> Iterator[Row]:
@@ -211,19 +213,21 @@ names the keys that you need most there, and `?` lists all of them.
     def _open_stages(self, standing: Standing) -> set[int]:
         if self._unfolded is not None:
             return self._unfolded
-        if standing.current is None:
+        following = self._course.next_on(standing) if self._course else None
+        current = next((number for number, stage in enumerate(standing.stages)
+                        if following in stage.lessons), None)  # fmt: skip
+        if current is None:
             return set()
-        opened, free = {standing.current}, self._free_lines(standing)
-        for number, stage in enumerate(standing.stages[standing.current + 1 :], 1):
+        opened, free = {current}, self._free_lines(standing, standing.stages[current])
+        for number, stage in enumerate(standing.stages[current + 1 :], 1):
             free -= len(stage.lessons)
             if free < 0:
                 break
-            opened.add(standing.current + number)
+            opened.add(current + number)
         return opened
 
-    def _free_lines(self, standing: Standing) -> int:
+    def _free_lines(self, standing: Standing, current: Part) -> int:
         """Return how many lines are left below all that is said with one stage open."""
-        current = standing.stages[standing.current or 0]
         below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
         taken = OPENING + len(standing.stages) + len(current.lessons) + below
         return self.query_one(Rows).size.height - taken

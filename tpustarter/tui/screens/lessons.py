@@ -242,12 +242,17 @@ opens the marked one.
         is_first_time = shown.chosen is None and not self._found and standing
         target = standing.next if is_first_time and standing else first if from_first else None
         shown.show(rows, highlight=target)
+        if shown.chosen is None:
+            self.show_status("")
         self.set_class(not any(row.id and MEANT not in row.id for row in rows), "-empty")
         count = sum(1 for row in rows if row.id in course.lessons)
         kind = "" if self._filter == "all" else f", {self._filter}"
-        self.rename(f"Lessons{kind}: {count} of {len(course.lessons)}")
-        done = f"{len(course.done & course.lessons.keys())} of {len(course.lessons)} done"
-        self.entitle("lessons", f"Found for {self._found.text}" if self._found else done)
+        every = len(course.lessons)
+        self.rename(f"Lessons{kind}: {count} of {every}" if count < every else f"{every} lessons")
+        title = f"{len(course.done & course.lessons.keys())} of {every} done"
+        if self._found:
+            title = f"{'Found for' if self._found.hits else 'Nothing for'} {self._found.text}"
+        self.entitle("lessons", title)
 
     def _rows(self, course: Course) -> Iterator[Row]:
         states = STATES[self._filter]

@@ -63,7 +63,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         Binding("1", "take(1)", "choose", key_display="1, 2, ...",
                 tooltip="tpustarter learn --path ID"),
         *(Binding(digit, f"take({digit})", show=False) for digit in DIGITS[1:]),
-        Binding("escape", "suggested", "take what suits this machine", key_display="Esc",
+        Binding("escape", "suggested", "take the suggested one", key_display="Esc",
                 tooltip="the path that is marked when you arrive"),
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
         Binding("space", "read_on", "read on", show=False, tooltip="about the marked path"),
@@ -153,7 +153,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
             if path.id == self._own:
                 note = (*note, Hanging("     ", word("done", "You are on this path.")))
             if self._facts and path.id == self._suggested:
-                text = f"Suits this machine: {self._facts.suggestion[1]}."
+                text = f"Suggested for this machine: {self._facts.suggestion[1]}."
                 note = (*note, Hanging("     ", word("next", text)))
             if self.size.height >= HIGHEST:
                 note = (*note, Hanging("", ""))
