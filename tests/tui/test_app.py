@@ -292,7 +292,7 @@ def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path)
     """What has a key on the first screen says so, and colours are chosen and kept."""
 
     async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 100)) as pilot:
+        async with tutor(tmp_path, size=(120, 100)) as pilot:
             for screen, key in (("", ")"), ("l", " on the first screen)")):
                 await press(pilot, *screen, "colon")
                 await until(pilot, lambda: "Colours: none" in on_screen(pilot.app))

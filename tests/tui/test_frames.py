@@ -170,9 +170,9 @@ def test_the_marked_action_is_seen_without_colours(tmp_path: Path) -> None:
             pilot.app.choose(replace(pilot.app.choices, plain=True))  # type: ignore[attr-defined]
             await press(pilot, "colon")
             actions = pilot.app.screen.query_one(Actions)
-            assert reversed_lines(actions)[0].startswith("Open")
+            assert reversed_lines(actions)[0].startswith("Open (Enter)")
             await press(pilot, "down")
-            assert not reversed_lines(actions)[0].startswith("Open")
+            assert not reversed_lines(actions)[0].startswith("Open (Enter)")
 
     run(journey)
 

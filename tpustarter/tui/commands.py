@@ -30,9 +30,9 @@ _TITLES = {
     "rehearse": "Rehearse: compile for a TPU that you don't have",
     "setups": "Set up an environment, or this machine",
     "tpus": "List, create and delete TPUs in Google Cloud",
-    "settings": "Settings: Python, virtual devices and colours",
+    "settings": "Settings: Python, devices and colours",
 }
-"""What the keys of the first screen do, said on any other."""
+"""What the keys of the first screen do, said where there is room for it."""
 
 
 class Commands(SystemCommandsProvider):
@@ -80,6 +80,7 @@ def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemComman
         if active.node is home:
             listed.add(binding.action)
         title = f"{binding.description[:1].upper()}{binding.description[1:]}"
+        title = _TITLES.get(binding.action, title) if active.node is home else title
         run = partial(app.run_action, binding.action, active.node)
         title = f"{title} ({app.get_key_display(binding)})"
         yield SystemCommand(title, as_typed(binding.tooltip), run)

@@ -69,7 +69,7 @@ names the keys that you need most there, and `?` lists all of them.
             "settings",
             "settings",
             key_display=",",
-            tooltip="tpustarter check --python PATH --devices N",
+            tooltip="tpustarter check --python PATH",
         ),
         Binding("space", "read_on", "read on", show=False, tooltip="about the next lesson"),
     ]

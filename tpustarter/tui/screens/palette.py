@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.command import CommandInput, CommandList, CommandPalette
+from textual.command import Command, CommandInput, CommandList, CommandPalette
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, LoadingIndicator
 
+from tpustarter.tui.lines import Line
 from tpustarter.tui.screens.page import RELEASE
 from tpustarter.tui.widgets import Keys, with_mark
 
 
 class Actions(CommandList):
-    """The list of actions."""
+    """The list of actions, each in one line with the command that does the same."""
+
+    def add_options(self, new_options: Iterable[Any]) -> Any:
+        """Add actions, which Textual (8.2.8) has in two lines."""
+        return super().add_options(
+            Command(_line(option.prompt), option.hit, option.id)
+            if isinstance(option, Command) and isinstance(option.prompt, Content)
+            else option
+            for option in new_options
+        )
 
     def render_line(self, y: int) -> Strip:
         """Paint the marked action so that it is seen without colours too."""
         return with_mark(self, super().render_line(y), is_in_use=True)
+
+
+def _line(prompt: Content) -> Line:
+    """Return an action with its command at the right."""
+    title, *command = prompt.split("\n")
+    return Line(Content("  ") + title, "".join(part.plain for part in command), hang=2)
 
 
 class Palette(CommandPalette):
@@ -50,7 +68,7 @@ class Palette(CommandPalette):
         """Say what the frame is for."""
         frame = self.query_one("#--container")
         frame.border_title = "What would you like to do?"
-        frame.border_subtitle = "below most, the command that does the same"
+        frame.border_subtitle = "at the right, the command that does the same"
 
     def _action_command_list(self, action: str) -> None:
         """Move in the list; without any room Textual (8.2.8) looks for what is not there."""

@@ -177,7 +177,7 @@ done counts on every path that has the lesson, so you lose nothing when you chan
                     continue
                 names = ", ".join(visible(course.lessons[one].title) for one in stage.lessons)
                 title = Content.styled(visible(stage.title), "bold $key")
-                lines += [Hanging("", ""), Line(title, stage.amount)]
+                lines += [Hanging("", ""), Line(title, stage.amount, hang=2)]
                 lines.append(Hanging("  ", Content.styled(names, "$muted")))
         elif stages:
             first, last = stages[0].title, stages[-1].title
@@ -228,5 +228,6 @@ done counts on every path that has the lesson, so you lose nothing when you chan
 def _amount(standing: Standing) -> str:
     """Return how many lessons a path has, or how many are done, and how long it takes."""
     part = standing.whole
-    done = f"{part.done} of " if part.is_begun else ""
-    return f"{done}{len(part.lessons):>2} lessons  {duration(part.minutes):>11}"
+    count = len(part.lessons)
+    said = f"{part.done} of {count} done" if part.is_begun else f"{count} lessons"
+    return f"{said}  {duration(part.minutes):>11}"
