@@ -51,7 +51,7 @@ def test_after_a_run_what_needs_attention_is_first_and_what_holds_is_one_row(
             seen = await press(pilot, "p")
             names = ["passes", *MANY]
             listed = [*folded[:2], *(f"PASS host.{name}" for name in names)]
-            assert listed[: 6 if size[1] < 24 else None] == rows_of(seen)
+            assert listed[: 7 if size[1] < 24 else None] == rows_of(seen)
             assert "host.fails" == pilot.app.screen.query_one(Rows).chosen
 
             assert folded == rows_of(await press(pilot, "p"))

@@ -248,7 +248,8 @@ opens the marked one.
         count = sum(1 for row in rows if row.id in course.lessons)
         kind = "" if self._filter == "all" else f", {self._filter}"
         every = len(course.lessons)
-        self.rename(f"Lessons{kind}: {count} of {every}" if count < every else f"{every} lessons")
+        is_part = self._found or count < every
+        self.rename(f"Lessons{kind}: {count} of {every}" if is_part else f"{every} lessons")
         title = f"{len(course.done & course.lessons.keys())} of {every} done"
         if self._found:
             title = f"{'Found for' if self._found.hits else 'Nothing for'} {self._found.text}"
