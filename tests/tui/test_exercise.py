@@ -163,8 +163,9 @@ def test_an_answer_that_does_not_end_is_stopped_with_a_key(tmp_path: Path) -> No
             await press(pilot, "enter", "p")
             await pilot.press("r")
             await until(pilot, lambda: "RUN  1 s" in on_screen(pilot.app))
+            assert "Ctrl+C stop" in on_screen(pilot.app)
             seen = await press(pilot, "escape")
-            assert "NOT RUN" in seen
+            assert "STOPPED  by you" in seen
             seen = await press(pilot, "escape")
             assert "Asks" in seen
 
@@ -263,5 +264,22 @@ def test_an_exercise_that_is_broken_is_told_in_its_lesson(tmp_path: Path) -> Non
             seen = await press(pilot, "enter")
             assert "the exercise `start/double` has not" in seen
             await press(pilot, "escape")
+
+    run(journey)
+
+
+def test_the_line_that_is_typed_is_in_sight_whatever_the_answer_printed(tmp_path: Path) -> None:
+    """At 80x24 a verdict with its output takes all lines; the next letter leads back."""
+    loud = SHIPPED.replace("return", "print(*range(40), sep=chr(10)); return")
+    assert loud != SHIPPED
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path, loud)
+            await press(pilot, "enter", "p", "enter", "ctrl+r")
+            assert "NOT YET" in on_screen(pilot.app)
+            assert "def double" not in on_screen(pilot.app)
+            seen = await press(pilot, *"# typed")
+            assert "# typed" in seen
 
     run(journey)

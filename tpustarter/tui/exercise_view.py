@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from tpustarter.tui.editor import Editor
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
@@ -78,6 +78,14 @@ class ExerciseView(Horizontal):
     def show_end(self) -> None:
         """Bring what came last into sight."""
         self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
+
+    def follow(self, editor: TextArea) -> None:
+        """Bring the line that is typed into sight."""
+        page = self.query_one("#page")
+        line = editor.cursor_screen_offset.y - page.region.y
+        if editor.has_focus and editor in page.query(TextArea) and not 0 <= line < page.size.height:
+            top = page.scroll_offset.y + line - page.size.height // 2
+            page.scroll_to(y=max(top, 0), animate=False, immediate=True)
 
     def read_on(self) -> None:
         """Show the next lines."""

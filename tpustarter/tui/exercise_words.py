@@ -32,6 +32,8 @@ def verdict(judged: Judged | None, state: State, *, is_typing: bool, achieved: s
     if judged.is_right:
         return word("pass", "RIGHT") + f"  {achieved}"
     status = judged.result.status
+    if judged.result.reason == "interrupted":
+        return word(status, "STOPPED") + "  by you"
     labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
     return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
 

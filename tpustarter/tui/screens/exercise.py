@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
+from textual.widgets import TextArea
 
 from tpustarter import content
 from tpustarter.learning import exercises, lesson_end, progress, solved
@@ -227,6 +228,10 @@ class ExercisePage(Page):
     def on_text_area_changed(self) -> None:
         """Keep what is typed, a moment later."""
         self._writing = self._writing or self.set_timer(WAIT_S, self._keep)
+
+    def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
+        """Bring into sight where something is typed: a verdict may have pushed it away."""
+        self._view.follow(message.text_area)
 
     def _keep(self) -> None:
         """Write what is typed; it is judged when that is asked for, not at every letter."""

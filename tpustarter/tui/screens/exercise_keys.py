@@ -20,6 +20,14 @@ Fill the gap in the file that is named here.
 The lines below `# Judged below` are written again each time, so changing them has no effect.
 """
 BINDINGS: list[BindingType] = [
+    Binding(
+        "ctrl+c",
+        "stop",
+        "stop",
+        key_display="Ctrl+C",
+        tooltip="ends what runs; x and Esc do so, too",
+        priority=True,
+    ),
     Binding("enter,n", "next", "next", key_display="Enter", tooltip="tpustarter learn"),
     Binding("enter", "edit", "edit", key_display="Enter", tooltip="type here, as e does"),
     Binding("e", "edit", "edit", tooltip="type here"),
