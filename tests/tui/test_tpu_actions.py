@@ -22,7 +22,7 @@ def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> No
     add(cloud)
 
     async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(80, 30)) as pilot:
+        async with app_of(cloud, tmp_path, size=(120, 30)) as pilot:
             seen = await press(pilot, "u")
             assert "s stop VM" in seen
             assert "start VM" not in seen
@@ -88,7 +88,7 @@ def test_what_cannot_be_stopped_has_no_key_for_it(cloud: FakeCloud, tmp_path: Pa
     one = add(cloud, name="solo")
 
     async def journey() -> None:
-        async with app_of(cloud, tmp_path) as pilot:
+        async with app_of(cloud, tmp_path, size=(120, 30)) as pilot:
             seen = await press(pilot, "u")
             assert "stop VM" not in seen
             assert "s stop VM" in await press(pilot, "down")

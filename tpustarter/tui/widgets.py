@@ -290,10 +290,8 @@ class Keys(Static):
         if keys != self._displayed:
             self._displayed = keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            names_few = getattr(screen, "NAMES_FEW_KEYS", True)
             # The key that ends a process takes nobody's place where there is room for both.
-            spare = any(_action(active) == "release" for active in valid)
-            few = FEW + spare if names_few else len(valid)
+            few = FEW + any(_action(active) == "release" for active in valid)
             self._line = partial(KeyLine, [_key_and_label(*key) for key in keys], ranked, few)
             self.update(self._line(status=self._status))
 

@@ -41,8 +41,6 @@ class Page(Screen[None]):
 
     HELP: ClassVar[str | None] = ""
     """Markdown: what one can do here."""
-    NAMES_FEW_KEYS: ClassVar[bool] = True
-    """Whether a screen that is not wide names `widgets.FEW` keys; help lists the others."""
     AUTO_FOCUS = ""
     is_ready = True
     """Whether keys act on what is seen; they wait until it is laid out."""

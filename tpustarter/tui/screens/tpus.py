@@ -68,7 +68,6 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 * What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
   request whose answer was lost is listed here too, and may be billed.
 """
-    NAMES_FEW_KEYS = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "create", "new TPU", tooltip="tpustarter tpu create NAME --type T --zone Z"),
         Binding("w", "watch", "watch", tooltip="tpustarter tpu watch NAME"),
