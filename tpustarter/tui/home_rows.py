@@ -116,11 +116,17 @@ class Progress(Lines):
         self._words = standing.whole.words
 
     def lines(self, width: int) -> list[Content]:
-        """Return the bar with the words at its right, where there is room for both."""
-        room = width - len(self._words) - 2
+        """Return the bar with the words at its right, where there is room for both.
+
+        They are shorter where the stages have no room beside all of them.
+        """
+        brief = self._words.replace(" lessons done,", " done,")
+        staged = width - len(self._words) - 2 >= 2 * len(self._stages)
+        words = self._words if staged else brief
+        room = width - len(words) - 2
         if room < BAR_WIDTH:
             return wrapped(Content(self._words), width)
-        return [painted.bar(bars.staged(self._stages, room)) + f"  {self._words}"]
+        return [painted.bar(bars.staged(self._stages, room)) + f"  {words}"]
 
 
 def _stage_title(stage: Part, standing: Standing) -> Content:

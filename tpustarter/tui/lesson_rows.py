@@ -121,7 +121,7 @@ def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Lessons")
-        row = home_rows.lesson_row(course, hit.id, None, "  ", _marked(hit.title))
+        row = home_rows.lesson_row(course, hit.id, None, "  ", _marked(hit.title).stylize("bold"))
         tag = _framework(course.lessons[hit.id])
         yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
         for spot in hit.spots:
