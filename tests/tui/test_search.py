@@ -266,6 +266,7 @@ def test_beside_the_list_stands_what_a_word_a_check_or_a_claim_says(tmp_path: Pa
             await press(pilot, "slash", *"word")
             await _wait_for(pilot, "Glossary")
             assert "Lessons that use it" in await press(pilot, "down")
+            assert pilot.app.screen.query_one("#detail").region.height < 12
             await press(pilot, "slash", *"jnp.gone")
             await _wait_for(pilot, "Older tutorials")
             seen = await press(pilot, "down")

@@ -271,7 +271,10 @@ opens the marked one.
     def describe(self, event: Rows.OptionHighlighted) -> None:
         """Say more about the marked lesson, word, check or claim."""
         title, text = self._said_of(str(event.option_id))
-        self.query_one(Aside).show(text)
+        detail, course = self.query_one(Aside), self._course
+        name = str(event.option_id).partition("#")[0]
+        detail.set_class(course is not None and name not in course.lessons, "-brief")
+        detail.show(text)
         self.entitle("detail", title)
 
     def _said_of(self, option: str) -> tuple[str, VisualType]:
