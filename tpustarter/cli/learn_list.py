@@ -179,7 +179,8 @@ def _amount(stage: Part) -> str:
 
     if stage.is_begun and not stage.is_done:
         read = f", {stage.read} read" if stage.read else ""
-        return f"{stage.done} of {len(stage.lessons)} done{read}, {duration(stage.left)} left"
+        left = f", {duration(stage.left)} left" if stage.left else ""
+        return f"{stage.done} of {len(stage.lessons)} done{read}{left}"
     return stage.amount
 
 

@@ -50,8 +50,14 @@ class Part:
             return f"0 of {self.amount}"
         if self.is_done:
             return f"all {self.amount} done"
-        of_all = "" if self.read else f" of {duration(self.minutes)}"
-        return f"{self.counted}, {duration(self.left)}{of_all} left"
+        if self.read or not self.left:
+            return self.brief
+        return f"{self.counted}, {duration(self.left)} of {duration(self.minutes)} left"
+
+    @property
+    def brief(self) -> str:
+        """The same, without the time of the whole: `4 of 12 lessons done, 35 min left`."""
+        return f"{self.counted}, {duration(self.left)} left" if self.left else self.counted
 
     @property
     def counted(self) -> str:

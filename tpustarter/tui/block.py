@@ -378,8 +378,9 @@ class BlockView(Vertical, can_focus=True):
         """What is said of it before it ran."""
         if not self.block.is_try:
             return "not run yet"
-        if self.is_editing and self.has_gap:
-            return "your turn: type what belongs there; Ctrl+R runs it"
+        if self.is_editing:
+            how = "type what belongs there" if self.has_gap else "change it here"
+            return f"your turn: {how}; Ctrl+R runs it"
         return "your turn: press e to change it, and Ctrl+R to run it"
 
     def _expected(self) -> Content:

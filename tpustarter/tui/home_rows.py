@@ -10,7 +10,6 @@ from textual.content import Content
 
 from tpustarter.checking import bars
 from tpustarter.learning import solved
-from tpustarter.learning.standing import duration
 from tpustarter.terminal import visible
 from tpustarter.tui import painted
 from tpustarter.tui.lines import MIN_TEXT_WIDTH, Hanging, Lines, heading, prose, word, wrapped
@@ -143,7 +142,7 @@ def _stage_note(known: Course, stage: Part) -> str:
         said = f"{count} lesson{'s' * (count > 1)}, done"
         return ", ".join(filter(None, (said, solved.open_words(left))))
     if stage.is_begun:
-        return f"{stage.counted}, {duration(stage.left)} left"
+        return stage.brief
     return stage.amount
 
 
