@@ -55,18 +55,11 @@ def of_lesson(
         views = [page.marked] if page.marked else page.views
         return any(view.is_edited and view.has_passed == passed for view in views) and not running
 
-    def has_failed() -> bool:
-        view = page.marked
-        return bool(view and view.has_failed and page.is_in_sight(view))
-
     def can_jump() -> bool:
         return opened is not None and not editing and page.has_open
 
     def can_go_on() -> bool:
         return bool(opened and opened.following) and not running
-
-    def is_left_open() -> bool:
-        return page.is_at_end and of_enter(page) in ("next open", "exercise")
 
     offers: dict[str, Callable[[], bool]] = {
         "run": can_run,
@@ -76,12 +69,12 @@ def of_lesson(
         "jump": lambda: can_jump() and of_enter(page) != "next open",
         "jump_too": lambda: can_jump() and of_enter(page) == "next open",
         "to_end": lambda: opened is not None and not editing and not page.has_open,
-        "explain": lambda: has_failed() and not editing,
+        "explain": lambda: _has_failed(page) and not editing,
         "reset": lambda: has_edits(passed=False),
         "undo": lambda: has_edits(passed=True),
         "check": lambda: bool(opened and opened.checks) and not running,
-        "next": lambda: can_go_on() and not is_left_open(),
-        "next_now": lambda: can_go_on() and is_left_open(),
+        "next": lambda: can_go_on() and not _is_left_open(page),
+        "next_now": lambda: can_go_on() and _is_left_open(page),
         "fold": lambda: page.fold is not None and not editing,
         "look_at": lambda: bool(page.asked and page.asked.is_done) and not editing,
         "answer": lambda: bool(page.asked and not page.asked.is_done) and not editing,
@@ -90,3 +83,14 @@ def of_lesson(
         "setup": lambda: bool(opened and opened.setups) and not running and not editing,
     }
     return offers | ({"back": lambda: True} if editing else {})
+
+
+def _has_failed(page: LessonPage) -> bool:
+    """Return whether the marked block failed where one sees it."""
+    view = page.marked
+    return bool(view and view.has_failed and page.is_in_sight(view))
+
+
+def _is_left_open(page: LessonPage) -> bool:
+    """Return whether going on from the end would leave something open."""
+    return page.is_at_end and of_enter(page) in ("next open", "exercise")
