@@ -82,6 +82,9 @@ def test_a_block_that_broke_is_explained_and_the_way_back_leads_to_it(
             assert "read trouble/who-has-my-tpu (o)" in said
             assert "source https://github.com/" in said
             assert "it shows no sign of this" in " ".join(on_screen(pilot.app).split())
+            beside = pilot.app.screen.query_one("#wrote")
+            assert (size == (200, 50)) == bool(beside.region)
+            assert ("What this block wrote last" in on_screen(pilot.app)) == bool(beside.region)
 
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, Reader)

@@ -106,6 +106,25 @@ def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path
     run(journey)
 
 
+def test_on_a_large_terminal_no_frame_is_higher_than_what_it_holds(tmp_path: Path) -> None:
+    """There the details of a set-up have the commands of its steps, which the list has not."""
+    machine, _ = lay_machine(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(200, 50), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            seen = await press(pilot, "s")
+            assert "uv pip install --python ~/tpu/bin/python jax" in seen
+            for keys in ((), ("enter",)):
+                await press(pilot, *keys)
+                rows, details = (pilot.app.screen.query_one(one) for one in ("#rows", "#details"))
+                assert details.region.x > rows.region.x
+                assert 12 <= rows.region.height < 40
+                assert 12 <= details.region.height < 40
+
+    run(journey)
+
+
 def test_a_step_that_runs_is_stopped_by_its_key(tmp_path: Path) -> None:
     """`x` ends the command; what is left can be run later."""
     machine, tools = lay_machine(tmp_path)

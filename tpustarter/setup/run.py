@@ -249,7 +249,8 @@ class Setup:
             said = note if state == "todo" and note else "stopped before it was done"
             state, note = "todo", f"{said}; run this again to go on"
         step = self._update_step(index, state, self._redact.text(note))
-        log.note(f"{step.id}: {state} {note}")
+        for line in f"{step.id}: {state} {note}".splitlines():
+            log.note(line)
         tail = tuple(log.last) if state == "failed" else ()
         yield StepEnded(step, time.monotonic() - started_at, tail, self.log)
         if state == "done":

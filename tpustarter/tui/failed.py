@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpustarter.checking import text
 from tpustarter.checking.results import Result
+from tpustarter.tui.plain import Tail
 
 if TYPE_CHECKING:
     from tpustarter.content import Lesson
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tpustarter.setup.run import StepEnded
 
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
+KEPT = 1 << 16
+"""Bytes at the end of a log that are read to be shown."""
 BLOCK, CHECK, STEP = "block", "check", "step"
 
 
@@ -50,6 +53,21 @@ class Failed:
         """Its exit code, as a shell tells it; 0 where none is told."""
         found = _SIGNAL.search("\n".join(self.ended)) if self.is_crash else None
         return 128 + signal.Signals[found[1]] if found else 0
+
+    def last_words(self) -> str:
+        """Return the end of what it wrote, as plain text.
+
+        Raises:
+            OSError: its file is gone.
+        """
+        tail = Tail()
+        if self.file:
+            with self.file.open("rb") as stream:
+                stream.seek(max(0, self.file.stat().st_size - KEPT))
+                tail.add(stream.read().decode("utf-8", "replace"))
+        else:
+            tail.add(self.log)
+        return tail.text
 
     def scan(self) -> Scan:
         """Return what all of that shows; lines behind the log's own tell how it ended.

@@ -16,6 +16,7 @@ from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.signal import Signal
@@ -85,6 +86,10 @@ class Rows(OptionList):
             self.scroll_to(y=top, animate=False)
         elif index is not None and not any(option.id for option in options[:index]):
             self.scroll_home(animate=False)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the height of all rows; Textual (8.2.8) forgets that a scrollbar has its room."""
+        return super().get_content_height(container, viewport, width - 1)
 
     def change(self, row: Row) -> None:
         """Paint one row anew."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -18,7 +18,7 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import continued, cut, visible
 from tpustarter.tui.failed import BLOCK, Failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
-from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, feed
+from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, Looked, feed
 from tpustarter.tui.screens.page import Page
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LABEL = 8
 """Columns of what stands before a text."""
+BESIDE = 150
+"""Columns from which what the failure wrote stands beside what is known of it."""
 SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
 
 
@@ -65,13 +67,17 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._inbox: Inbox[tuple[Explanation, str]] = Inbox()
         self._checks: SelfCheck | None = None
         self._is_left = False
+        self._written = ""
 
     def body(self) -> Iterable[Widget]:
         """Return the explanation, empty at first, and the line below."""
-        with VerticalScroll(id="page"):
-            explained = Static("", id="explained")
-            explained.border_title = "What is known of it"
-            yield explained
+        with Horizontal(id="explaining"):
+            with VerticalScroll(id="page"):
+                explained = Static("", id="explained")
+                explained.border_title = "What is known of it"
+                yield explained
+            with VerticalScroll(id="wrote", can_focus=False):
+                yield Static("", id="written")
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
@@ -91,6 +97,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         app = self.tutor
         try:
             scan = self._failed.scan()
+            self.post_message(Looked(self._failed.last_words()))
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explaining.End(self._failed.code)
@@ -114,10 +121,34 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             result = "it shows the same" if shows else "it shows no sign of this"
             yield replace(found, matches=matches), f"This machine was looked at, and {result}."
 
+    def on_looked(self, message: Looked) -> None:
+        """Take the end of what it wrote."""
+        self._written = str(message.what).strip("\n")
+        self._show_written()
+
+    def _show_written(self) -> None:
+        """Show beside the explanation what it is of, where there is room; the line is marked."""
+        is_beside = self.size.width >= BESIDE and bool(self._written)
+        self.set_class(is_beside, "-beside")
+        self.query_one("#wrote").border_title = f"What this {self._failed.kind} wrote last"
+        likeliest = self._found.matches[:1] if self._found else ()
+        quotes = [sign.quote for match in likeliest for sign in match.signs]
+        text = Content(self._written)
+        for quote in filter(None, quotes):
+            if (at := self._written.find(quote)) >= 0:
+                text = text.stylize("bold $fail", at, at + len(quote))
+        self.query_one("#written", Static).update(text)
+
+    def on_resize(self) -> None:
+        """Put what it wrote beside the explanation, where there is room."""
+        super().on_resize()
+        self._show_written()
+
     def on_arrived(self, message: Arrived) -> None:
         """Show what is known by now."""
         for found, note in message.inbox.take():
             self._found = found
+            self._show_written()
             self.query_one("#explained", Static).update(Stack(self._pieces(found)))
             self._say(visible(note))
         self.call_after_refresh(self.refresh_bindings)

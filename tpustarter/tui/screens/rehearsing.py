@@ -251,10 +251,10 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             return "Once it is mended, press r to start again."
         if not came_to:
             return "Press Esc to choose a TPU with more devices."
-        if "does-not-fit" in came_to and len(answers.tpus) > 1:
+        if "does-not-fit" in came_to and len(answers.tpus) > 1 and not self._has_room_to_compare:
             return "Press c to compare the TPUs."
         if "does-not-fit" in came_to:
-            return "Press Esc to choose a TPU with more memory, or smaller arrays."
+            return "Press Esc to choose smaller arrays, or a TPU with more memory."
         if self._is_own:
             return "To get such a TPU, press Esc twice and then u."
         return "Press Esc to choose other programs, such as one of your own."

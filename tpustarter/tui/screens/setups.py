@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
@@ -14,7 +15,7 @@ from tpustarter.checking.environments import SERVED
 from tpustarter.problem import Problem
 from tpustarter.setup.machine_setup import MachineSetup
 from tpustarter.setup.profiles import MACHINE, PROFILES, Profile
-from tpustarter.setup.run import Setup
+from tpustarter.setup.run import Setup, Step
 from tpustarter.terminal import visible
 from tpustarter.tui import known
 from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed, word
@@ -191,7 +192,8 @@ you have seen its commands and pressed `y`.
     def _show_details(self) -> None:
         one = self._setups.get(self.query_one(Rows).chosen or "")
         self.entitle("details", one.profile.name if one else "")
-        self.show_details(Stack(_details(one)) if one else "")
+        has_room = self.has_class("-airy") and self.has_class("-beside")
+        self.show_details(Stack(_details(one, with_commands=has_room)) if one else "")
 
     def action_details(self) -> None:
         """Show the plan of the marked one."""
@@ -199,8 +201,13 @@ you have seen its commands and pressed `y`.
             self.tutor.go.to_setup(chosen)
 
 
-def _details(one: SetUp) -> Iterator[Lines | Content]:
-    """Yield where it is made, its steps with their states, and the command that does the same."""
+def _details(one: SetUp, *, with_commands: bool) -> Iterator[Lines | Content]:
+    """Yield where it is made, its steps with their states, and the command that does the same.
+
+    Args:
+        one: The set-up.
+        with_commands: Whether there is room for what each step runs or writes.
+    """
     if one.plan is None:
         yield Hanging("", prose(one.trouble or "looking at this machine ..."))
         return
@@ -209,8 +216,19 @@ def _details(one: SetUp) -> Iterator[Lines | Content]:
     if not one.is_machine:
         yield Hanging("folder   ", visible(one.plan.short(one.plan.folder)))
     yield Hanging("command  ", typed(Content(f"tpustarter setup {one.profile.name}")))
+    if with_commands:
+        yield Content("")
     for step in one.plan.steps:
         style = {"done": "pass", "blocked": "warn"}.get(step.state, "wait")
         yield Hanging(word(style, WORDS.get(step.state, step.state), 9), prose(step.title))
         if step.state == "blocked":
             yield Hanging(" " * 9, prose(step.note))
+        elif with_commands and step.state != "done":
+            yield Hanging(" " * 9, Content.styled(visible(_doing(step, one.plan)), "$muted"))
+
+
+def _doing(step: Step, plan: Setup) -> str:
+    """Return what a step would write or run."""
+    if step.file:
+        return f"to {plan.short(Path(step.file))}: {len(step.writes)} lines"
+    return plan.pasted(step.command) if step.command else step.changes
