@@ -120,7 +120,7 @@ def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> No
             await until(pilot, lambda: 'Next on your path "Mine": Then' in on_screen(pilot.app))
             assert "You learned  a double is a sum." in on_screen(pilot.app)
             assert "Esc    Back to the lesson Asks, done" in on_screen(pilot.app)
-            await until(pilot, lambda: "Enter next" in on_screen(pilot.app))
+            await until(pilot, lambda: "Enter go on" in on_screen(pilot.app))
             seen = await press(pilot, "enter")
             assert "On we go." in seen
             seen = await press(pilot, "escape")
@@ -249,7 +249,7 @@ def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_righ
             seen = await press(pilot, "ctrl+r")
             assert "    if number:\n        return 2 * number\n" in learner_file().read_text()
             assert "RIGHT" in seen
-            await until(pilot, lambda: "Enter next" in on_screen(pilot.app))
+            await until(pilot, lambda: "Enter go on" in on_screen(pilot.app))
 
     run(journey)
 

@@ -345,6 +345,7 @@ def test_keys_stand_in_the_order_in_which_they_are_wanted(tmp_path: Path) -> Non
             assert "u undo edit" not in _keys(pilot).partition("j next open")[0]
             await press(pilot, "end")
             assert "Enter next open  n next lesson" in _keys(pilot)
+            assert "e edit" not in _keys(pilot).partition("Esc back")[0]
             await press(pilot, "j", "2", "end")
             assert "Enter next lesson  n" not in _keys(pilot)
             assert (await press(pilot, "n")).startswith(" Next  2 min")

@@ -351,7 +351,7 @@ def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding
             continue
         by_action.setdefault(binding.action, active)
     # First what is special here, then what is wanted late, the way back, and what works anywhere.
-    late = getattr(screen, "LATE", ())
+    late = getattr(screen, "late", ())
 
     def place(active: ActiveBinding) -> tuple[int, bool]:
         return _key_rank(active.binding.key, active.node), active.binding.action in late

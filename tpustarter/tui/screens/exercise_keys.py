@@ -28,7 +28,7 @@ BINDINGS: list[BindingType] = [
         tooltip="ends what runs; x and Esc do so, too",
         priority=True,
     ),
-    Binding("enter,n", "next", "next", key_display="Enter", tooltip="tpustarter learn"),
+    Binding("enter,n", "next", "go on", key_display="Enter", tooltip="tpustarter learn"),
     Binding("enter", "edit", "edit", key_display="Enter", tooltip="type here, as e does"),
     Binding("e", "edit", "edit", tooltip="type here"),
     Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),

@@ -30,7 +30,6 @@ class Reader(LessonScreen):
 
     HELP = reader_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = reader_keys.BINDINGS
-    LATE: ClassVar[frozenset[str]] = reader_keys.LATE
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         super().__init__(lesson, at=at)
@@ -115,6 +114,13 @@ class Reader(LessonScreen):
         if view is None and self._page.views:
             self.action_choose(1)
         return view
+
+    @property
+    def late(self) -> frozenset[str]:
+        """The actions whose keys are named after the others."""
+        if self._page.is_at_end:
+            return reader_keys.LATE | reader_keys.OF_BLOCKS
+        return reader_keys.LATE
 
     @property
     def _enter_does(self) -> str:

@@ -91,3 +91,5 @@ BINDINGS: list[BindingType] = [
 ]
 LATE = frozenset({"undo", "next"})
 """Actions whose keys are named after the others: a key is the place of all that it does."""
+OF_BLOCKS = frozenset({"edit", "run", "run_to_here", "choose"})
+"""Those that act on blocks, which are out of sight at the end of a lesson."""
