@@ -28,9 +28,8 @@ def show_all(lessons: list[Lesson]) -> None:
     if not known:
         say(f"The lesson `{visible(lessons[0].title)}` has no exercise.")
         return
-    if len(lessons) == 1:
-        count = f"{len(known)} exercise{'s' * (len(known) > 1)}"
-        say(f"The lesson `{visible(lessons[0].title)}` has {count}.\n")
+    if len(lessons) == 1 < len(known):
+        say(f"The lesson `{visible(lessons[0].title)}` has {len(known)} exercises.\n")
     width = max(len(exercise.id) for exercise in known)
     for exercise in known:
         prefix = f"{WORDS[exercises.state(exercise)]:<6}{exercise.id:<{width}}  "

@@ -51,7 +51,7 @@ class Block:
     show: tuple[str, ...] = ()
     """Arrays of which is shown how devices hold them."""
     is_optional: bool = False
-    """Whether the lesson is done without it: what is folded, and what asks to be changed."""
+    """Whether the lesson is read without it: what is folded, and what asks to be changed."""
 
     @property
     def is_try(self) -> bool:
