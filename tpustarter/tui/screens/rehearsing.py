@@ -253,6 +253,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             return "Press Esc to choose a TPU with more devices."
         if "does-not-fit" in came_to and len(answers.tpus) > 1 and not self._has_room_to_compare:
             return "Press c to compare the TPUs."
+        if "does-not-fit" in came_to and "compiles" in came_to and self._is_own:
+            return "Make it smaller, or press Esc twice and then u to get a TPU that holds it."
         if "does-not-fit" in came_to:
             return "Press Esc to choose smaller arrays, or a TPU with more memory."
         if self._is_own:
