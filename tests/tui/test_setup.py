@@ -12,7 +12,17 @@ import pytest
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
-from tests.support.tutor import HELLO, JAX_HANGS, on_screen, press, run, tutor, until, write_checks
+from tests.support.tutor import (
+    HELLO,
+    JAX_HANGS,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    until,
+    write_checks,
+)
 from tpustarter import locations, state
 from tpustarter.checking import interpreters
 from tpustarter.learning.paths import read_paths
@@ -114,13 +124,29 @@ def test_on_a_large_terminal_no_frame_is_higher_than_what_it_holds(tmp_path: Pat
         async with tutor(tmp_path, size=(200, 50), machine=machine) as pilot:
             pilot.app.lessons, pilot.app.checks = None, CHECKS
             seen = await press(pilot, "s")
-            assert "uv pip install --python ~/tpu/bin/python jax" in seen
+            assert "tpustarter check jax.devices_visible --python ~/tpu" in seen
             for keys in ((), ("enter",)):
                 await press(pilot, *keys)
                 rows, details = (pilot.app.screen.query_one(one) for one in ("#rows", "#details"))
                 assert details.region.x > rows.region.x
                 assert 12 <= rows.region.height < 40
                 assert 12 <= details.region.height < 40
+
+    run(journey)
+
+
+def test_of_a_list_that_grows_to_fit_no_place_is_said(tmp_path: Path) -> None:
+    """The place was said while it did not fit, and its rows are not shown anew."""
+    machine, _ = lay_machine(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 14), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            seen = await press(pilot, "s", "enter", "down")
+            assert re.search(r"3 of 5 *$", seen)
+            await pilot.resize_terminal(160, 60)
+            await settle(pilot)
+            assert not re.search(r"\d of \d+ *$", on_screen(pilot.app))
 
     run(journey)
 

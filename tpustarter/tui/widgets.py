@@ -186,6 +186,12 @@ class DetailRows(Rows):
     leading: Collection[str] = ()
     """Ids of rows that lead to another screen in place of details."""
 
+    def on_resize(self) -> None:
+        """Tell again what is marked, once the list is as high as its rows need."""
+        option, index = self.highlighted_option, self.highlighted
+        if option and index is not None and not self.max_scroll_y:
+            self.post_message(self.OptionHighlighted(self, option, index))
+
     def action_leave(self) -> None:
         """Select the marked row, as Enter does on any other."""
         self.action_select()

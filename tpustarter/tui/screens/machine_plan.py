@@ -271,7 +271,7 @@ you do in another place, such as your own computer.
             count = "1 step" if len(blocked) == 1 else f"{len(blocked)} steps"
             done = f"What can be done here is done. {count} can't, and the details say why."
             if not any(step.state == "done" for step in steps):
-                return "Nothing of it can be done on this machine, and the details say why."
+                return "Nothing of it can be done here; the details say why. `l` opens the lesson."
         if mine := next((step for step in steps if step.state == "manual"), None):
             return f"{done} Next, yours: {visible(mine.title)}."
         if any(step.proof for step in steps):
