@@ -98,7 +98,10 @@ class BlockView(Vertical, can_focus=True):
         self._show_expected()
 
     def _show_expected(self) -> None:
-        expected, content = self.query_one(".expected", Static), self._expected()
+        is_kept_back = self._is_predicted and self.result is None
+        content = block_words.expected(self.block, self._platform, self.result)
+        content = Content("") if is_kept_back else content
+        expected = self.query_one(".expected", Static)
         expected.update(content)
         expected.display = bool(content.plain)
 
@@ -382,19 +385,3 @@ class BlockView(Vertical, can_focus=True):
             how = "type what belongs there" if self.has_gap else "change it here"
             return f"your turn: {how}; Ctrl+R runs it"
         return "your turn: press e to change it, and Ctrl+R to run it"
-
-    def _expected(self) -> Content:
-        """Return what it should print: everywhere before a run, elsewhere after one."""
-        result, parts = self.result, list[Content]()
-        for output in () if self._is_predicted and result is None else self.block.expected:
-            applies = (
-                self._platform is not None and self.block.expected_on(self._platform) is output
-            )
-            if result and result.status != "fail" and (applies or result.status == "error"):
-                continue
-            if result and result.status == "fail" and not applies:
-                continue
-            title = f"{'expected' if applies and result else 'prints'}{output.where}"
-            text = plain(output.text.rstrip("\n"))
-            parts.append(Content.styled(f"{title}:\n", "$muted") + Content.styled(text, "$muted"))
-        return Content("\n").join(parts)

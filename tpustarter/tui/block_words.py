@@ -8,8 +8,10 @@ from typing import Any
 from textual.content import Content
 
 from tpustarter.learning.block_results import BlockResult
+from tpustarter.learning.blocks import Block
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import prose, word
+from tpustarter.tui.plain import plain
 
 _LABELS = {
     "pass": "pass", "fail": "FAIL", "error": "ERROR", "skip": "skip", "notrun": "NOT RUN",
@@ -76,6 +78,21 @@ def reason(result: BlockResult) -> Content:
     # Else the line is looked for in the code that stands right above.
     detail = f"output {result.detail}" if result.detail.startswith("line ") else result.detail
     return prose(f"{told.replace('-', ' ')}: {detail}" if told else detail)
+
+
+def expected(block: Block, platform: str | None, result: BlockResult | None) -> Content:
+    """Return what a block should print: everywhere before a run, elsewhere after one."""
+    parts: list[Content] = []
+    for output in block.expected:
+        applies = platform is not None and block.expected_on(platform) is output
+        if result and result.status != "fail" and (applies or result.status == "error"):
+            continue
+        if result and result.status == "fail" and not applies:
+            continue
+        title = f"{'expected' if applies and result else 'prints'}{output.where}"
+        text = plain(output.text.rstrip("\n"))
+        parts.append(Content.styled(f"{title}:\n", "$muted") + Content.styled(text, "$muted"))
+    return Content("\n").join(parts)
 
 
 def tells_syntax(result: BlockResult) -> bool:
