@@ -18,7 +18,7 @@ import pytest
 from tests.checking.test_runner import wait_until_gone
 from tests.cli.test_check import on_a_terminal
 from tests.support import shipped
-from tests.support.made_lessons import fence, make_lesson
+from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.places import REPOSITORY
 from tpustarter import content
 from tpustarter.content import Lesson
@@ -169,28 +169,9 @@ def test_a_run_ends_with_what_was_done_and_the_next_lesson(tmp_path: Path) -> No
     )
 
 
-TASK = """```python try id=turn
-print(...)
-```
-
-```python answer of=turn
-print(3)
-```
-
-```quiz id=why
-Why?
-
-( ) No.
-    It is.
-(x) Yes.
-    It is so.
-```
-"""
-
-
 def test_a_run_reads_a_lesson_and_its_task_and_question_stay_open(tmp_path: Path) -> None:
     """A run answers nothing for the learner; the list says so, and the path goes on."""
-    folder = make_two(tmp_path, fence("print(1)") + TASK)
+    folder = make_two(tmp_path, fence("print(1)") + TASK_AND_QUESTION)
     done = learn("made/sample", "--run", lessons=folder)
     assert "\n\nRead, but not done yet: 1 of 2 blocks\n  Block `turn` waits for" in done.stdout
     assert "you answer questions and change blocks: " in done.stdout

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.made_lessons import fence, make_lesson
+from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tpustarter import state
 from tpustarter.checking.results import Result, Run
 from tpustarter.learning import progress
@@ -33,28 +33,9 @@ def python(program: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", program], env=env, text=True)
 
 
-TASK = """```python try id=turn
-print(...)
-```
-
-```python answer of=turn
-print(3)
-```
-
-```quiz id=why
-Why?
-
-( ) No.
-    It is.
-(x) Yes.
-    It is so.
-```
-"""
-
-
 def test_a_lesson_is_read_by_its_blocks_and_done_by_its_tasks_and_questions(tmp_path: Path) -> None:
     """What is open is counted; one that was done before such a task was there stays done."""
-    lesson = make_lesson(tmp_path, fence("print(1)") + TASK)
+    lesson = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION)
     one, turn = blocks_of(lesson)
 
     def known() -> progress.LessonProgress:
@@ -74,7 +55,7 @@ def test_a_lesson_is_read_by_its_blocks_and_done_by_its_tasks_and_questions(tmp_
     assert ("done", set()) == (progress.mark(lesson, known()), progress.read_only())
 
     progress.lesson_done("made/earlier")
-    earlier = make_lesson(tmp_path, fence("print(1)") + TASK, name="02-earlier")
+    earlier = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION, name="02-earlier")
     progress.block_ended(earlier, blocks_of(earlier)[0], BlockResult("one", "pass"))
     assert progress.is_done("made/earlier")
 

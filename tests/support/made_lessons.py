@@ -27,6 +27,26 @@ sources: [https://docs.python.org/3/]
 """
 
 
+TASK_AND_QUESTION = """```python try id=turn
+print(...)
+```
+
+```python answer of=turn
+print(3)
+```
+
+```quiz id=why
+Why?
+
+( ) No.
+    It is.
+(x) Yes.
+    It is so.
+```
+"""
+"""A task that is not solved as it stands, and a question."""
+
+
 def make_lesson(folder: Path, text: str, *, needs: str = "{}", name: str = "01-sample") -> Lesson:
     """Write a lesson of the track `made` and read it back."""
     path = folder / "made" / f"{name}.md"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
+from tpustarter.tui.screens.page import CTRL_C
+
 HELP = """
 Fill the gap in the file that is named here.
 
@@ -20,14 +22,7 @@ Fill the gap in the file that is named here.
 The lines below `# Judged below` are written again each time, so changing them has no effect.
 """
 BINDINGS: list[BindingType] = [
-    Binding(
-        "ctrl+c",
-        "stop",
-        "stop",
-        key_display="Ctrl+C",
-        tooltip="ends what runs; x and Esc do so, too",
-        priority=True,
-    ),
+    CTRL_C,
     Binding("enter,n", "next", "go on", key_display="Enter", tooltip="tpustarter learn"),
     Binding("enter", "edit", "edit", key_display="Enter", tooltip="type here, as e does"),
     Binding("e", "edit", "edit", tooltip="type here"),

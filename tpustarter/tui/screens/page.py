@@ -28,6 +28,15 @@ RELEASE: list[BindingType] = [
     ),
 ]
 """On every screen; the second key is for where letters are typed."""
+CTRL_C = Binding(
+    "ctrl+c",
+    "stop",
+    "stop",
+    key_display="Ctrl+C",
+    tooltip="ends what runs; x and Esc do so, too",
+    priority=True,
+)
+"""On screens where one types while something runs."""
 
 
 FRAMED = 100

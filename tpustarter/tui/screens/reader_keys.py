@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 
 from tpustarter.learning.quiz import MOST
+from tpustarter.tui.screens.page import CTRL_C
 
 HELP = """
 Read with the arrow keys, Space and PageUp. Keys act on the block with the thick frame, and Tab
@@ -50,14 +51,7 @@ ENTER = {
 }
 """What Enter does, in the state in which a lesson is, with what is said of it."""
 BINDINGS: list[BindingType] = [
-    Binding(
-        "ctrl+c",
-        "stop",
-        "stop",
-        key_display="Ctrl+C",
-        tooltip="ends what runs; x and Esc do so, too",
-        priority=True,
-    ),
+    CTRL_C,
     Binding("1", "answer(1)", "answer", key_display="1, 2, ...", tooltip="by its number"),
     *(Binding(key, f"answer({key})", show=False) for key in "23456789"[: MOST - 1]),
     *(Binding(key, f"look_at({key})", show=False) for key in "123456789"[:MOST]),
