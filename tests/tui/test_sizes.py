@@ -228,7 +228,7 @@ def test_keys_that_have_no_room_are_in_the_help(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, size=(54, 12), lessons={"hello": HELLO}) as pilot:
             seen = await press(pilot, "enter", "r")
-            assert all(key in seen for key in ("Enter run", "Esc back", "? help"))
+            assert all(key in seen for key in ("Enter read on", "Esc back", "t end", "? help"))
             assert "c check" not in seen
             await press(pilot, "question_mark")
             help_pages = [await press(pilot, "space") for _ in range(8)]
