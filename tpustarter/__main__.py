@@ -50,6 +50,9 @@ def _run() -> Any:
 
         return run()
     if not sys.argv[1:] and _wants_screen():
+        import gc
+
+        gc.disable()  # until the first screen is there: what is imported now stays
         from tpustarter.tui.launch import run
 
         return run()

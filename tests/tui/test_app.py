@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import time
 from pathlib import Path
@@ -9,12 +10,24 @@ from pathlib import Path
 import pytest
 
 from tests.support.machines import lay_out
-from tests.support.tutor import HANGS, HELLO, is_alive, on_screen, press, run, settle, tutor, until
+from tests.support.tutor import (
+    HANGS,
+    HELLO,
+    is_alive,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    until,
+    write_lessons,
+)
 from tpustarter import state
 from tpustarter.checking.runner import ENDING
 from tpustarter.checking.selfcheck import Request
 from tpustarter.learning import progress
 from tpustarter.setup.profiles import PROFILES
+from tpustarter.tui.launch import TerminalApp
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons
@@ -456,3 +469,19 @@ def test_what_is_marked_is_seen_without_colours(tmp_path: Path) -> None:
             assert "> Hello" in reversed_text[0]
 
     run(journey)
+
+
+def test_garbage_is_collected_again_once_the_first_screen_is_there(tmp_path: Path) -> None:
+    """Until then nothing is looked through, for all that is imported stays."""
+    thresholds = gc.get_threshold()
+
+    async def journey() -> None:
+        gc.disable()
+        async with TerminalApp(lessons=write_lessons(tmp_path)).run_test() as pilot:
+            await until(pilot, gc.isenabled)
+
+    try:
+        run(journey)
+    finally:
+        gc.enable()
+        gc.set_threshold(*thresholds)

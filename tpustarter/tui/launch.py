@@ -37,13 +37,13 @@ def run(app: TerminalApp | None = None, *, mouse: bool = False) -> int:
         if handler is not signal.SIG_IGN:  # under nohup, or in the background
             signal.signal(number, app.leave_by_signal)
     threading.excepthook = lambda broken: app.end_as_bug(broken.exc_value or Exception("unknown"))
-    gc.freeze()  # what was imported stays: else a full collection comes before the first lessons
-    gc.set_threshold(*gc.get_threshold()[:2], RARELY)
+    gc.disable()  # until the first screen is there: looking through what stays delays it
     try:
         app.run(mouse=mouse)
     finally:
         app.live.release()
         threading.excepthook = threading.__excepthook__
+        gc.enable()
         for number, handler in handlers.items():
             signal.signal(number, handler)
     if app.broke:
@@ -73,6 +73,8 @@ class TerminalApp(Starter):
     def _get_ready(self) -> None:
         self._is_ready = True
         gc.freeze()  # else a full collection, 30 to 70 ms of it, comes between key and paint
+        gc.set_threshold(*gc.get_threshold()[:2], RARELY)
+        gc.enable()
         if self._code is not None:
             self.action_leave(self._code)
 
