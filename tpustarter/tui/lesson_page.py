@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import ClassVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 from textual.widgets.markdown import MarkdownBlock
 
 from tpustarter.invocation import as_typed
-from tpustarter.learning.blocks import Part
 from tpustarter.tui.block import BlockView, Grew
 from tpustarter.tui.ending import Ending
 from tpustarter.tui.folded import FigureView, Fold
 from tpustarter.tui.following import Following
+from tpustarter.tui.lesson_parts import widgets_of
 from tpustarter.tui.messages import Remembered
 from tpustarter.tui.opened import Opened
-from tpustarter.tui.plain import plain_source
 from tpustarter.tui.question import QuestionView
-from tpustarter.tui.reading import LessonText
 
 OVERLAP = 2
 """Lines of a screen that are still seen after reading on."""
@@ -71,7 +67,7 @@ class LessonPage(VerticalScroll):
     async def show(self, opened: Opened, platform: str) -> None:
         """Show a lesson, with what the learner made of its blocks."""
         self._ending = Ending(opened)
-        await self.mount(*_widgets(opened, platform), self._ending)
+        await self.mount(*widgets_of(opened, platform), self._ending)
         self._blocks, self._questions = [*self.query(BlockView)], [*self.query(QuestionView)]
         self._folds = [*self.query(Fold)]
         self.mark_soon()
@@ -342,48 +338,6 @@ class LessonPage(VerticalScroll):
                         fold.collapsed = False
                 self.scroll_to_widget(widget, top=True, animate=False, immediate=True)
                 return
-
-
-def _widgets(opened: Opened, platform: str) -> Iterator[Widget]:
-    kinds = [""]
-    places = _places(opened.parts)
-    for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
-        widgets: list[Widget] = []
-        for piece in pieces:
-            is_task = piece.block is not None and piece.block.is_try
-            is_predicted = kinds[-1] == "quiz" or is_task
-            place = places.get(piece.block.id, "") if piece.block else ""
-            widgets.append(_widget(piece, opened, platform, place, is_predicted=is_predicted))
-            kinds.append(piece.kind)
-        if fold:
-            yield Fold(fold, *widgets)
-        else:
-            yield from widgets
-
-
-def _places(parts: list[Part]) -> dict[str, str]:
-    """Return, by block, which of all it is: `2 of 9`; what is folded away is not counted."""
-    names = [part.block.id for part in parts if part.block and not part.fold]
-    return {name: f"{number} of {len(names)}" for number, name in enumerate(names, 1)}
-
-
-def _widget(
-    piece: Part, opened: Opened, platform: str, place: str, *, is_predicted: bool
-) -> Widget:
-    """Return what shows a part; what is to be predicted or found is told once it ran."""
-    if piece.quiz:
-        return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, {}))
-    if piece.block:
-        before, draft = opened.known.status(piece.block), opened.drafts.get(piece.block.id)
-        return BlockView(
-            piece.block, before=before, platform=platform, place=place, draft=draft,
-            is_predicted=is_predicted,
-        )  # fmt: skip
-    if piece.figure:
-        return FigureView(piece.figure)
-    if piece.kind == "hint":
-        return Static(Content.styled(piece.text, "$muted"), classes="hint")
-    return LessonText(plain_source(piece.text))
 
 
 def _is_folded(widget: Widget) -> bool:

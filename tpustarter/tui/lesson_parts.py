@@ -1,0 +1,61 @@
+"""What the page of a lesson is made of: a widget for each part of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.learning.blocks import Part
+from tpustarter.tui.block import BlockView
+from tpustarter.tui.folded import FigureView, Fold
+from tpustarter.tui.opened import Opened
+from tpustarter.tui.plain import plain_source
+from tpustarter.tui.question import QuestionView
+from tpustarter.tui.reading import LessonText
+
+
+def widgets_of(opened: Opened, platform: str) -> Iterator[Widget]:
+    """Yield what shows a lesson, in order: text, blocks, questions, figures, and folds of them."""
+    kinds = [""]
+    places = _places(opened.parts)
+    for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
+        widgets: list[Widget] = []
+        for piece in pieces:
+            is_task = piece.block is not None and piece.block.is_try
+            is_predicted = kinds[-1] == "quiz" or is_task
+            place = places.get(piece.block.id, "") if piece.block else ""
+            widgets.append(_widget(piece, opened, platform, place, is_predicted=is_predicted))
+            kinds.append(piece.kind)
+        if fold:
+            yield Fold(fold, *widgets)
+        else:
+            yield from widgets
+
+
+def _places(parts: list[Part]) -> dict[str, str]:
+    """Return, by block, which of all it is: `2 of 9`; what is folded away is not counted."""
+    names = [part.block.id for part in parts if part.block and not part.fold]
+    return {name: f"{number} of {len(names)}" for number, name in enumerate(names, 1)}
+
+
+def _widget(
+    piece: Part, opened: Opened, platform: str, place: str, *, is_predicted: bool
+) -> Widget:
+    """Return what shows a part; what is to be predicted or found is told once it ran."""
+    if piece.quiz:
+        return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, {}))
+    if piece.block:
+        before, draft = opened.known.status(piece.block), opened.drafts.get(piece.block.id)
+        return BlockView(
+            piece.block, before=before, platform=platform, place=place, draft=draft,
+            is_predicted=is_predicted,
+        )  # fmt: skip
+    if piece.figure:
+        return FigureView(piece.figure)
+    if piece.kind == "hint":
+        return Static(Content.styled(piece.text, "$muted"), classes="hint")
+    return LessonText(plain_source(piece.text))
