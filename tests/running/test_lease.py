@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from tpustarter import locations
+from tpustarter.machine.host import Machine
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.running import lease
 
@@ -33,3 +35,16 @@ def test_a_note_that_is_damaged_costs_only_the_name() -> None:
         (locations.state() / "lease.json").write_text("{")
         with pytest.raises(Problem, match="the TPU is held by another tpustarter"), lease.hold("x"):
             pass
+
+
+def test_the_accelerator_is_called_what_it_is(tmp_path: Path) -> None:
+    """Beside a GPU and no TPU, nobody is told that a TPU is held."""
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/nvidia0").touch()
+    machine = Machine(tmp_path)
+    with (
+        lease.device("lesson x", machine),
+        pytest.raises(Problem, match="the GPU is held by lesson x"),
+        lease.device("lesson y", machine),
+    ):
+        pass

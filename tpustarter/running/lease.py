@@ -23,13 +23,14 @@ from tpustarter.problem import ExitCode, Problem
 @contextlib.contextmanager
 def device(what: str, machine: host.Machine) -> Generator[int]:
     """Hold the lease as `hold` does, and leave no file of libtpu's that others could not open."""
-    with hold(what) as descriptor, _own_lock_file(machine):
+    accelerator = "GPU" if host.nvidia(machine) and not host.chips(machine) else "TPU"
+    with hold(what, accelerator) as descriptor, _own_lock_file(machine):
         yield descriptor
 
 
 @contextlib.contextmanager
-def hold(what: str) -> Generator[int]:
-    """Hold the lease for `what`; yields the descriptor that keeps it.
+def hold(what: str, accelerator: str = "TPU") -> Generator[int]:
+    """Hold the lease of the `accelerator` for `what`; yields the descriptor that keeps it.
 
     Raises:
         Problem: something else of ours holds it; says what, its process id and since when.
@@ -47,7 +48,7 @@ def hold(what: str) -> Generator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _busy(path) from None
+            raise _busy(path, accelerator) from None
         note = {"what": what, "pid": os.getpid(), "since": time.time()}
         with contextlib.suppress(OSError):  # the lock counts; a full disk loses the note alone
             os.ftruncate(descriptor, 0)
@@ -57,14 +58,14 @@ def hold(what: str) -> Generator[int]:
         os.close(descriptor)
 
 
-def _busy(path: Path) -> Problem:
+def _busy(path: Path, accelerator: str) -> Problem:
     holder = "another tpustarter"
     with contextlib.suppress(OSError, ValueError):
         note: Any = json.loads(path.read_text(encoding="utf-8"))
         age_s = max(0, int(time.time() - note["since"]))
         holder = f"{note['what']}, pid {note['pid']}, since {age_s} s"
     return Problem(
-        f"the TPU is held by {holder}",
+        f"the {accelerator} is held by {holder}",
         hint="wait until that ends, or stop it where it runs",
         code=ExitCode.BUSY,
     )
