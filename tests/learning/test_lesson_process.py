@@ -247,6 +247,23 @@ def test_ran_on_is_told_only_where_devices_were_started(tmp_path: Path) -> None:
     assert results["two"].ran_on == results["three"].ran_on
 
 
+@pytest.mark.parametrize(("on", "status"), [("cpu", "pass"), ("any", "fail")])
+def test_an_output_of_8_cpu_devices_says_nothing_of_one(
+    on: str, status: str, tmp_path: Path
+) -> None:
+    """With another number of them it is not judged by; what holds anywhere still is."""
+    text = fence("import jax\nprint(jax.device_count())")
+    lesson = make_lesson(
+        tmp_path, f"{text}```output of=one on={on}\n8\n```\n\n", needs="{framework: jax}"
+    )
+
+    assert "pass" == run_lesson(lesson)["one"].status
+    result = run_lesson(lesson, devices=1)["one"]
+
+    assert status == result.status
+    assert (result.expected is None) is (on == "cpu")
+
+
 def test_nothing_is_started_before_a_block_runs(tmp_path: Path, home: Path) -> None:
     """Making a session tells where blocks will run, and leaves no file and no process."""
     session = make_session(make_lesson(tmp_path, fence("pass")), devices=3)

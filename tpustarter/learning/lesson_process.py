@@ -25,6 +25,7 @@ from tpustarter.learning.block_results import BlockResult, Status, judged, print
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drawings import Drawing
 from tpustarter.learning.drawings import parse as parse_drawings
+from tpustarter.learning.expected import Expected
 from tpustarter.learning.output import FLUSH_S, BlockOutput, Output
 from tpustarter.machine import frameworks, host
 from tpustarter.problem import ExitCode, Problem
@@ -51,6 +52,15 @@ class Drawn:
     """What the block that runs has drawn so far; its result has all of it."""
 
     drawings: tuple[Drawing, ...]
+
+
+def _is_of_others(expected: Expected | None, result: BlockResult) -> bool:
+    """Return whether an output was told of as many CPU devices as there are here by themselves.
+
+    With another number (`--devices 1`) the lesson does not say what to see.
+    """
+    count = result.ran_on["count"] if result.ran_on else plan.VIRTUAL_DEVICES
+    return expected is not None and expected.on == "cpu" and count != plan.VIRTUAL_DEVICES
 
 
 def _is_output(event: Event | None) -> TypeGuard[Event]:
@@ -268,7 +278,10 @@ class LessonSession:
         expected = block.expected_on(self.target["platform"])
         result = printed(block, expected, output, seconds)
         if event and event["event"] == "end":
-            return judged(result, expected, event, output, self._placement.redact)
+            result = judged(result, expected, event, output, self._placement.redact)
+            if result.status == "fail" and _is_of_others(expected, result):
+                return replace(result, status="pass", detail="", expected=None)
+            return result
         gone_event = self._end_process(gently=False)
         status, reason, detail = self._describe_failure(block, event)
         if gone_event and gone_event["left"]:
