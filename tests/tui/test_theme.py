@@ -60,6 +60,28 @@ def test_every_text_is_legible_on_its_ground(chosen: Theme, text: str, ground: s
     assert 4.5 <= _contrast(Color.parse(names[text] or ""), Color.parse(names[ground] or ""))
 
 
+@pytest.mark.parametrize("chosen", [DARK, LIGHT], ids=lambda chosen: chosen.name)
+def test_what_is_marked_is_not_taken_for_a_result(chosen: Theme) -> None:
+    """The accent has a hue of its own, and what has the focus stands out from its ground.
+
+    Source: https://www.w3.org/TR/WCAG22/#non-text-contrast
+    """
+    colours = {name: Color.parse(chosen.variables[name]) for name in
+               ("key", "border", "pass", "warn", "fail", "broken")}  # fmt: skip
+    near = [name for name in ("pass", "warn", "fail", "broken")
+            if _hues_apart(colours["key"], colours[name]) < 45]  # fmt: skip
+
+    assert [] == near
+    assert 3 <= _contrast(colours["border"], Color.parse(chosen.background or ""))
+    assert 3 <= _contrast(colours["key"], Color.parse(chosen.variables["block-cursor-background"]))
+
+
+def _hues_apart(first: Color, second: Color) -> float:
+    """Return how far apart two hues are, in degrees of the circle."""
+    apart = abs(first.hsl.h - second.hsl.h) * 360 % 360
+    return min(apart, 360 - apart)
+
+
 def test_all_themes_have_the_same_names() -> None:
     """A style sheet that uses one is right under each."""
     ours = {"ansi-background", "ansi-foreground", "surface", "panel"}

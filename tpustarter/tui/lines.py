@@ -52,7 +52,7 @@ def word(status: str, text: str, width: int = 0) -> Content:
 
 def heading(text: str) -> Content:
     """Return what a group of lines is called, above it."""
-    return Content.styled(text, "bold $key")
+    return Content.styled(text, "bold $label")
 
 
 def prose(text: str) -> Content:

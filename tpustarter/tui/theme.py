@@ -129,24 +129,24 @@ DARK = _painted(
     "tpustarter-dark",
     dark=True,
     colours={
-        "ground": "#12151b", "surface": "#191e27", "panel": "#1e2430", "border": "#465064",
-        "text": "#d6dbe3", "muted": "#98a2b3", "accent": "#7ab7ff", "label": "#86b8c2",
-        "marked": "#1d3653", "marked-text": "#ffffff",
+        "ground": "#14131a", "surface": "#1c1a24", "panel": "#23202e", "border": "#4d4860",
+        "text": "#dcd9e4", "muted": "#a09bb0", "accent": "#b8a4ff", "label": "#7fc4bd",
+        "marked": "#372d5c", "marked-text": "#ffffff",
         "pass": "#74cf94", "pass-ground": "#15301f", "warn": "#ecbd5c", "warn-ground": "#3a2d0f",
-        "fail": "#ff9a96", "fail-ground": "#4a1c1f", "broken": "#d6a9ff",
-        "broken-ground": "#34224b", "keyword": "#c9a2f2", "string": "#93d3a2", "number": "#7fd0de",
+        "fail": "#ff9a96", "fail-ground": "#4a1c1f", "broken": "#f49bd0",
+        "broken-ground": "#46203a", "keyword": "#f0a3cb", "string": "#93d3a2", "number": "#7fd0de",
     },
 )  # fmt: skip
 LIGHT = _painted(
     "tpustarter-light",
     dark=False,
     colours={
-        "ground": "#fcfcfa", "surface": "#f2f3f5", "panel": "#e9ecf0", "border": "#aab3c0",
-        "text": "#1d2229", "muted": "#5a6472", "accent": "#0b5cad", "label": "#2b6672",
-        "marked": "#cfe3fb", "marked-text": "#0d1b2a",
+        "ground": "#fcfbfe", "surface": "#f3f1f8", "panel": "#eae7f2", "border": "#b3adc2",
+        "text": "#211e2b", "muted": "#615b70", "accent": "#5b3cc4", "label": "#0f6a63",
+        "marked": "#e2daff", "marked-text": "#170d33",
         "pass": "#17693a", "pass-ground": "#dcf3e4", "warn": "#7d5200", "warn-ground": "#fbedc9",
-        "fail": "#a8211a", "fail-ground": "#fbe0dd", "broken": "#6f37a3",
-        "broken-ground": "#efe3fb", "keyword": "#6f37a3", "string": "#17693a", "number": "#00616f",
+        "fail": "#a8211a", "fail-ground": "#fbe0dd", "broken": "#97206b",
+        "broken-ground": "#fbe0f1", "keyword": "#97206b", "string": "#17693a", "number": "#00616f",
     },
 )  # fmt: skip
 
