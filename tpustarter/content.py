@@ -241,7 +241,7 @@ class Lesson:
         """Return that name with the oldest version it runs on; empty for any that is supported."""
         named = self._needs.get("framework")
         versions = {name: str(version) for name, version in self._needs.items()
-                    if name not in ("framework", "packages")}  # fmt: skip
+                    if name not in ("framework", "packages", "devices")}  # fmt: skip
         return versions or ({str(named): ""} if named else {})
 
     @property
@@ -249,6 +249,12 @@ class Lesson:
         """Return what it needs beside its framework, by the names to install."""
         names: Any = self._needs.get("packages")
         return [str(name) for name in cast("list[Any]", names)] if isinstance(names, list) else []
+
+    @property
+    def devices(self) -> int:
+        """Return how many devices its blocks are written for at least."""
+        number = self._needs.get("devices")
+        return number if isinstance(number, int) else 1
 
     @property
     def _needs(self) -> dict[str, Any]:

@@ -267,6 +267,18 @@ def test_a_block_of_a_jax_lesson_that_uses_no_device_is_no_gap(tmp_path: Path) -
     assert "No device was tested." in done.stdout
 
 
+def test_a_lesson_of_8_devices_runs_on_no_fewer(tmp_path: Path) -> None:
+    """Its blocks would break one by one; the command that gives it as many is named instead."""
+    folder = make_two(tmp_path, "")
+    make_lesson(folder, fence("print(1)", "1"), needs="{framework: jax, devices: 8}")
+    run = ["made/sample", "--run", "--python", sys.executable]
+    fewer, enough = (learn(*run, "--devices", number, lessons=folder) for number in ("4", "8"))
+
+    assert (69, 0) == (fewer.returncode, enough.returncode)
+    assert "this lesson needs 8 devices, and this run has 4. Next: " in fewer.stderr
+    assert "learn made/sample --run --devices 8` runs it on virtual CPU devices" in fewer.stderr
+
+
 def test_a_broken_lesson_is_named_and_linted(tmp_path: Path) -> None:
     """The list, the run and the linter say file and line; the exit code is 78."""
     folder = make_two(tmp_path, "```python run\nx\n```\n")

@@ -285,7 +285,8 @@ BROKEN = {
     "unknown-key": ("minutes: 3", "minutes: 3\nlevel: 9", "`level` in the header is not one of"),
     "too-long": ("minutes: 3", "minutes: 300", "`minutes` is 300, expected 1 to 30"),
     "needs": ("needs: {}", "needs: {framework: cobol}", "`cobol` is not one of jax,"),
-    "needs-more": ("needs: {}", "needs: {devices: 2}", "`needs` has `devices: 2`"),
+    "needs-more": ("needs: {}", "needs: {chips: 2}", "`needs` has `chips: 2`"),
+    "needs-devices": ("needs: {}", "needs: {devices: 9}", "a number of `devices` from 2 to 8"),
     "packages": ("needs: {}", "needs: {packages: [flux]}", "`flux` is not one of flax, grain,"),
     "packages-text": ("needs: {}", "needs: {packages: flax}", "`needs` has `packages: flax`"),
     "packages-not-said": (

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tpustarter import content, locations
-from tpustarter.checking import interpreters
+from tpustarter.checking import interpreters, plan
 from tpustarter.content import Lesson
 from tpustarter.learning import (
     code_files,
@@ -44,6 +44,10 @@ FORBIDDEN = re.compile(
 )
 """Words that patronise, or say nothing; TensorFlow's own message is quoted, as people search it."""
 _CHECK_COMMAND = re.compile(r"tpustarter check ((?:'?[a-z_]+\.[\w*]+'? ?)+)")
+_ALLOWED_NEEDS = (
+    "`framework`, or one with its oldest version, a list of `packages`, and a number of `devices` "
+    f"from 2 to {plan.VIRTUAL_DEVICES}"
+)
 _REQUIRED = ("title", "minutes", "needs", "checks", "sources")
 
 Complaints = Iterator[tuple[int, str]]
@@ -144,15 +148,20 @@ def _lint_needs(needs: Any) -> Complaints:
             names, allowed = [str(value)], tuple(interpreters.FRAMEWORKS)
         elif key == "packages" and isinstance(value, list):
             names, allowed = _strings(value), tuple(interpreters.PACKAGES)
-        elif key in interpreters.FRAMEWORKS and re.fullmatch(r"\d+(\.\d+)*", str(value)):
-            continue
         else:
-            allowed_keys = "`framework`, or one with its oldest version, and a list of `packages`"
-            yield 1, f"`needs` has `{key}: {value}`, expected {allowed_keys}"
-            continue
+            names, allowed = [], ()
+            if not _is_sound_number(key, value):
+                yield 1, f"`needs` has `{key}: {value}`, expected {_ALLOWED_NEEDS}"
         for name in names:
             if name not in allowed:
                 yield 1, f"`{name}` is not one of {', '.join(allowed)}"
+
+
+def _is_sound_number(key: str, value: Any) -> bool:
+    """Return whether it is the oldest version of a framework, or how many devices it takes."""
+    if key == "devices":
+        return value in range(2, plan.VIRTUAL_DEVICES + 1)
+    return key in interpreters.FRAMEWORKS and bool(re.fullmatch(r"\d+(\.\d+)*", str(value)))
 
 
 def _lint_proofs(steps: Any, check_ids: set[str]) -> Complaints:

@@ -13,6 +13,7 @@ from tpustarter.checking.plan import Plan
 from tpustarter.checking.results import Blocked
 from tpustarter.content import Lesson
 from tpustarter.machine import frameworks, host
+from tpustarter.problem import ExitCode
 from tpustarter.redact import Redactor
 
 
@@ -57,8 +58,10 @@ def look(
     }
     host_facts = plan.host_of(device_plan)
     blocked = device_plan.blocked if lesson.framework else None
-    blocked = blocked or _find_missing(
-        lesson, machine, chosen, others, target=target, chips=device_plan.chips
+    blocked = (
+        blocked
+        or _find_missing(lesson, machine, chosen, others, target=target, chips=device_plan.chips)
+        or _find_too_few(lesson, device_plan)
     )
     return Where(machine, redact, chosen.path, device_plan, target, host_facts, blocked)
 
@@ -97,6 +100,19 @@ def _find_missing(
             return replace(unusable, hint=hint or unusable.hint)
     missing = interpreters.missing(lesson.packages, prefix, env)
     return plan.without_packages(missing, shown_path) if missing else None
+
+
+def _find_too_few(lesson: Lesson, device_plan: Plan) -> Blocked | None:
+    """Return that this machine has fewer devices than a lesson is written for."""
+    devices = device_plan.devices
+    if devices is None or devices >= lesson.devices:
+        return None
+    virtual = f"tpustarter learn {lesson.id} --run --devices {lesson.devices}"
+    return Blocked(
+        f"this lesson needs {lesson.devices} devices, and this run has {devices}",
+        ExitCode.NO_DEVICE,
+        hint=f"`{virtual}` runs it on virtual CPU devices",
+    )
 
 
 def _can_run(lesson: Lesson, python: Interpreter) -> bool:
