@@ -35,10 +35,10 @@ def visible(text: str) -> str:
 
 def line_width() -> int:
     """Return the columns a text has: `WIDTH`, or fewer on a terminal that is narrower."""
-    return min(_columns(sys.stdout) or WIDTH, WIDTH)
+    return min(columns(sys.stdout) or WIDTH, WIDTH)
 
 
-def _columns(stream: Any) -> int | None:
+def columns(stream: Any) -> int | None:
     """Return the columns of the terminal behind a stream; null where there is none."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
@@ -110,22 +110,22 @@ def fold(text: str, stream: Any) -> str:
     A sentence goes on in the next line, and a command of this program behind a backslash. Where
     there is no terminal it stays as it is.
     """
-    columns = _columns(stream)
-    if columns is None or "\r" in text:
+    width = columns(stream)
+    if width is None or "\r" in text:
         return text
-    return "\n".join(line for one in text.split("\n") for line in _folded(one, columns))
+    return "\n".join(line for one in text.split("\n") for line in _folded(one, width))
 
 
-def _folded(line: str, columns: int) -> list[str]:
-    if len(line) <= columns or "\x1b" in line:
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width or "\x1b" in line:
         return [line]
     if begins := re.match(rf"(?:.*  )?(?={re.escape(command())} )|(?:do|or) {{2,}}|\s*\$ ", line):
-        first, *rest = continued(line[begins.end() :], columns - begins.end())
+        first, *rest = continued(line[begins.end() :], width - begins.end())
         return [f"{begins[0]}{first}", *(f"{'':{begins.end()}}{row}" for row in rest)]
     if _LAID_OUT.match(line):
         return [line]
     label = _LABEL.match(line)
-    return _filled(line, columns, "", " " * len(label[0] if label else ""))
+    return _filled(line, width, "", " " * len(label[0] if label else ""))
 
 
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
@@ -138,20 +138,20 @@ def fit(row: str, stream: Any) -> list[str]:
     It gives up room between its columns first, and then its last column, which goes on below it.
     Where there is no terminal it stays as it is.
     """
-    columns = _columns(stream)
-    if columns is None:
+    width = columns(stream)
+    if width is None:
         return [row]
-    while len(row) > columns:
+    while len(row) > width:
         widest = max(_GAP.finditer(row), key=lambda gap: len(gap[0]), default=None)
-        spare = min(len(row) - columns, len(widest[0]) - 2) if widest else 0
+        spare = min(len(row) - width, len(widest[0]) - 2) if widest else 0
         if not widest or not spare:
             break
         row = row[: widest.start()] + row[widest.start() + spare :]
     *_, last = [None, *_GAP.finditer(row)]
-    if len(row) <= columns or last is None:
+    if len(row) <= width or last is None:
         return [row]
     indent = " " * (len(row) - len(row.lstrip()) + 4)
-    return [row[: last.start()], *_filled(row[last.end() :], columns, indent, indent)]
+    return [row[: last.start()], *_filled(row[last.end() :], width, indent, indent)]
 
 
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")

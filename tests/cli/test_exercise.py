@@ -77,10 +77,17 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     learner_file().write_text(SOLVED)
     right = learn(lessons, "made/double")
 
-    assert (wrong.returncode, wrong.stdout.splitlines()[-1]) == (1, "NOT YET  found 4, expected 8")
-    assert (broken.returncode, broken.stdout.splitlines()[-1]) == (
-        3, "BROKEN  ZeroDivisionError: division by zero",
-    )  # fmt: skip
+    assert (wrong.returncode, wrong.stdout.splitlines()[-2:]) == (
+        1,
+        [
+            "NOT YET  found 4, expected 8",
+            "yours to change is line 8: return number  # your code here",
+        ],
+    )
+    assert (broken.returncode, broken.stdout.splitlines()[-2:]) == (
+        3,
+        ["BROKEN  ZeroDivisionError: division by zero", "line 1: 1 / 0"],
+    )
     assert right.returncode == 0
     assert "\ndoubled\nRIGHT\n\nWhat you learned: a double is a sum.\n\n" in right.stdout
     assert "\nIts lesson is not done yet: Sample\n  tpustarter learn made/" in right.stdout
@@ -94,8 +101,9 @@ def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> Non
     broken = learn(lessons, "made/double").stdout
 
     assert '/exercises/made/double.py", line 2' in broken
-    assert broken.splitlines()[-1] == "BROKEN  TypeError: first"
-    assert broken.count("second") == 2  # the line of the program, and what was raised
+    assert broken.splitlines()[-2] == "BROKEN  TypeError: first"
+    assert broken.splitlines()[-1].startswith("line 2: raise TypeError('first")
+    assert broken.count("second") == 3  # the line of the program, twice, and what was raised
 
 
 def test_titles_stand_in_one_column_beside_the_longest_id() -> None:

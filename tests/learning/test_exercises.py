@@ -155,6 +155,27 @@ def test_a_syntax_error_and_an_exit_are_no_right_answers(exercise: Exercise) -> 
     assert "SystemExit" in left.why
 
 
+def test_a_verdict_names_the_line_of_the_learners_own_code(exercise: Exercise) -> None:
+    """Where that raised, else what was changed; a line of the part that judges is none of it."""
+    answers = {
+        exercise.gap: "yours to change is line 8: return number  # your code here",
+        exercise.gap.replace("number  #", "nothing  #"): "line 8: return nothing  # your code here",
+        exercise.gap.replace("number  #", "(2  #"): "line 8: return (2  # your code here",
+        exercise.gap.replace("number  # your", "3 * number  # my"): (
+            "you changed line 8: return 3 * number  # my code here"
+        ),
+        exercise.gap.replace("return number", "number"): (
+            "you changed line 8: number  # your code here"
+        ),
+        f"{exercise.gap}double = None\n": "you changed line 11: double = None",
+    }
+    judged = list(judge(exercise, *answers))
+
+    assert [*answers.values()] == [one.lines.words if one.lines else "" for one in judged]
+    assert judged[-1].why.startswith("TypeError: ")  # raised by the part that judges
+    assert [None] == [one.lines for one in judge(exercise, exercise.solution)]
+
+
 def test_the_learners_copy_is_made_once_and_kept_when_begun_anew(exercise: Exercise) -> None:
     """Nothing typed is lost."""
     assert exercises.state(exercise) == "new"

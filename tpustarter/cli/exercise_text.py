@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from tpustarter.cli.endings import typed
-from tpustarter.learning import exercises
+from tpustarter.learning import exercises, own_lines
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_process import LessonSession
-from tpustarter.terminal import coded, visible, wrap
+from tpustarter.terminal import coded, columns, visible, wrap
 
 
 def show_hint(exercise: Exercise) -> None:
@@ -36,12 +37,15 @@ def judge_once(exercise: Exercise, session: LessonSession) -> Judged:
         if isinstance(item, Judged):
             judged = item
         else:
-            click.echo(_visible_lines(item.text), nl=False)
+            text, width = _visible_lines(item.text), columns(sys.stdout)
+            click.echo(own_lines.with_marks(text, width) if width else text, nl=False)
     assert judged is not None  # noqa: S101  the last item is the verdict
     words = {"pass": "RIGHT", "fail": "NOT YET", "error": "BROKEN"}
     word = words.get(judged.result.status, "NOT RUN")
     for line in wrap(visible(f"{word}  {judged.why}".rstrip()), hang=" " * (len(word) + 2)):
         click.echo(line)
+    if judged.lines:
+        click.echo(visible(judged.lines.words))
     return judged
 
 

@@ -37,6 +37,8 @@ class BlockResult:
     """What it should have printed here; None where the lesson does not say."""
     drawings: tuple[Drawing, ...] = ()
     """What it left to be drawn."""
+    raised_at: tuple[int, ...] = ()
+    """The lines of its code that what it raised went through, the innermost first."""
 
 
 def skipped(block: Block, blocked: Blocked) -> BlockResult:
@@ -67,7 +69,8 @@ def judged(
     """Judge a block whose process told its end: what it raised, else what differs."""
     if end.get("outcome") != "done":
         detail = redact.text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
-        return replace(result, status="error", reason="exception", detail=detail)
+        at = _parse_lines(end.get("lines"))
+        return replace(result, status="error", reason="exception", detail=detail, raised_at=at)
     difference = mismatch(expected, output.printed) if expected else None
     return replace(
         result,
@@ -76,6 +79,12 @@ def judged(
         ran_on=_parse_ran_on(end.get("ran_on")),
         drawings=parse_drawings(end.get("drawings"), redact.text),
     )
+
+
+def _parse_lines(value: Any) -> tuple[int, ...]:
+    """Return numbers of lines; a block may have written something else in their place."""
+    numbers = cast("list[Any]", value) if isinstance(value, list) else []
+    return tuple(number for number in numbers if type(number) is int)
 
 
 def _parse_ran_on(value: Any) -> dict[str, Any] | None:

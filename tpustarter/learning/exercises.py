@@ -18,10 +18,11 @@ from typing import Any, Literal
 
 from tpustarter import locations, short_ids
 from tpustarter.content import Lesson
-from tpustarter.learning import code_files, progress
+from tpustarter.learning import code_files, own_lines, progress
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import TIMEOUT_S, Block
 from tpustarter.learning.output import Output
+from tpustarter.learning.own_lines import OwnLines
 from tpustarter.problem import Problem
 
 LEARNED = "Learned: "
@@ -73,6 +74,8 @@ class Judged:
     why: str
     """What was found and expected, or how it broke; empty for a right answer."""
     result: BlockResult
+    lines: OwnLines | None = None
+    """The lines of the learner's code that this is about, where they are known."""
 
 
 def read(lesson: Lesson) -> list[Exercise]:
@@ -186,7 +189,8 @@ def judge(
     """
     traceback = ""
     answer = _read_answer(exercise) if text is None else text
-    code = answer.partition(MARK)[0] + exercise.judged
+    own = answer.partition(MARK)[0]
+    code = own + exercise.judged
     file = str(learner_file(exercise)) if text is None else f"{exercise.name}.py"
     for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True, file=file)):
         if isinstance(item, Output):
@@ -195,7 +199,7 @@ def judge(
             traceback = printed[begin:]
             yield Output(printed[:begin])
         elif isinstance(item, BlockResult):
-            judged = _judge_result(item)
+            judged = _judge_result(item, own, exercise.gap)
             if judged.result.status != "fail":  # of a wrong answer the verdict says it all
                 yield Output(_without(judged.why, traceback))
             if text is None and item.status in ("pass", "error"):
@@ -257,13 +261,16 @@ def _read_answer(exercise: Exercise) -> str:
         ) from error
 
 
-def _judge_result(result: BlockResult) -> Judged:
+def _judge_result(result: BlockResult, own: str, gap: str) -> Judged:
     is_wrong = result.detail.startswith("AssertionError: ")
     why = result.detail.removeprefix("AssertionError: ") if result.status != "pass" else ""
     why = " ".join(why.split("\n")[: None if is_wrong else 1])  # an error's traceback says more
     if result.status == "error" and is_wrong:
         result = replace(result, status="fail")
-    return Judged(result.status == "pass", why or result.reason or "", result)
+    lines = None
+    if result.reason == "exception":
+        lines = own_lines.raised_at(own, result.raised_at) or own_lines.changed(own, gap)
+    return Judged(result.status == "pass", why or result.reason or "", result, lines)
 
 
 def next_hint(exercise: Exercise) -> str | None:

@@ -9,6 +9,7 @@ import contextlib
 import linecache
 import os
 import sys
+import traceback
 import types
 from typing import Any
 
@@ -18,6 +19,9 @@ from tpustarter.probe.growing import Emit, Growing
 
 _program = types.ModuleType("__main__")
 """What blocks define; stands in for the zip file's own `__main__` while they run."""
+
+MOST_LINES = 20
+"""Lines of a block that are told of an error."""
 
 _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 """Where stdout and stderr went before the first block."""
@@ -40,6 +44,18 @@ def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
         _restore_streams()
     ran_on = adapters.started()
     return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
+
+
+def lines_of(error: BaseException, file: str) -> list[int]:
+    """Return which lines of a block an error went through, the innermost first."""
+    numbers = [
+        number
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == file
+    ]
+    if isinstance(error, SyntaxError) and error.filename == file and error.lineno:
+        numbers.append(error.lineno)
+    return list(dict.fromkeys(reversed(numbers)))[:MOST_LINES]
 
 
 def _work_in(folder: str) -> None:

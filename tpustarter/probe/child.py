@@ -101,12 +101,21 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
         end = run(command)
     except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
         _print_traceback(error)
-        end = {"outcome": "exception", "detail": clip(describe(error))}
+        end = {"outcome": "exception", "detail": clip(describe(error)), **_where(command, error)}
     faulthandler.cancel_dump_traceback_later()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     emit({"event": "end", "id": command["id"], "seconds": time.monotonic() - started, **end})
+
+
+def _where(command: dict[str, Any], error: BaseException) -> dict[str, Any]:
+    """Return which lines of a block an error is about; nothing for what is no block."""
+    if command["do"] != "block":
+        return {}
+    from tpustarter.probe import blocks
+
+    return {"lines": blocks.lines_of(error, command["file"])}
 
 
 def _print_traceback(error: BaseException) -> None:

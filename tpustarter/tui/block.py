@@ -23,7 +23,7 @@ from tpustarter.tui.editor import FILL_GAP, GAP, Editor, place_to_edit
 from tpustarter.tui.lines import prose, word
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.printed import Printed
-from tpustarter.tui.reading import coloured
+from tpustarter.tui.reading import coloured, marked
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """Of a drawing."""
@@ -169,11 +169,13 @@ class BlockView(Vertical, can_focus=True):
         await self.mount(editor, before=0)
         self.screen.set_focus(editor)
         self.was_left = False
+        self._paint()
         self._show_status()
 
     def show_typed(self) -> None:
         """Say that what is typed now has not run, or that it is the code that ran."""
         self.set_class(self.has_failed, "-fail")
+        self._paint()
         self._show_status()
 
     def end_edit(self) -> None:
@@ -200,10 +202,17 @@ class BlockView(Vertical, can_focus=True):
         self._show_code()
 
     def _show_code(self) -> None:
-        code = self.query_one(".code", Static)
-        code.update(coloured(plain(self.code)))
-        code.display = True
+        self._paint()
+        self.query_one(".code").display = True
         self._show_status()
+
+    def _paint(self) -> None:
+        """Show the code with the line marked that raised, as long as it is the code that ran."""
+        at = self.result.raised_at[:1] if self.result and self.has_ended else ()
+        rows = [number - 1 for number in at]
+        self.query_one(".code", Static).update(marked(coloured(plain(self.code)), rows))
+        if self._editor:
+            self._editor.mark(rows)
 
     def begin(self) -> None:
         """Show that it runs."""
@@ -213,6 +222,7 @@ class BlockView(Vertical, can_focus=True):
         self.query_one(".drawing").display = False
         self.add_class("-running")
         self.remove_class("-fail")
+        self._paint()
         self.wait(0, "")
 
     def wait(self, seconds: float, activity: str) -> None:
@@ -243,6 +253,7 @@ class BlockView(Vertical, can_focus=True):
         if block_words.tells_syntax(result):
             self._printed.drop_last(result.detail)
         self._show_drawings(result.drawings)
+        self._paint()
         self._show_status()
         self._show_expected()
 

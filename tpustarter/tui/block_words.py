@@ -50,7 +50,8 @@ def of_result(result: BlockResult, *, is_try: bool, is_edited: bool, raises: boo
     """
     if result.status == "notrun":
         return _not_run(result)
-    where = f"  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
+    line = f", line {result.raised_at[0]}" if result.raised_at else ""
+    where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
         return Words(word("pass", "pass") + ("  raises, as it should" if raises else "") + where)
     if result.status in ("fail", "error") and is_try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from pygments.lexers.python import PythonLexer  # pyright: ignore[reportMissingTypeStubs]
@@ -13,7 +14,8 @@ from textual.style import Style
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
-from tpustarter.tui.reading import Colours
+from tpustarter.learning.own_lines import TO_CHANGE
+from tpustarter.tui.reading import MARKED, Colours
 from tpustarter.tui.widgets import get_app
 
 THEME = "lesson"
@@ -21,8 +23,8 @@ GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
 """What stands for code to fill in; it is marked when the editor opens."""
 FILL_GAP = "Type what belongs in place of ... first."
 """Said where a key would leave the gap as it is."""
-_CHANGE = re.compile(r"# (change|fill|fix|your code here)\b", re.IGNORECASE)
-"""What marks a line to change."""
+_MARK = "mark"
+"""The style of a line that a verdict is about."""
 INDENT = "    "
 _LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
 
@@ -45,6 +47,8 @@ class Editor(TextArea):
     ]
 
     def __init__(self, code: str) -> None:
+        self._marked: frozenset[int] = frozenset()
+        """The rows that a verdict is about, until something is typed."""
         super().__init__(
             code, soft_wrap=True, show_line_numbers=False, tab_behavior="indent", theme="css",
             highlight_cursor_line=False,
@@ -58,6 +62,7 @@ class Editor(TextArea):
             str(token): Style.parse(style, variables).rich_style
             for token, style in Colours.STYLES.items()
         }
+        styles[_MARK] = Style.parse(MARKED, variables).rich_style
         self.register_theme(TextAreaTheme(THEME, syntax_styles=styles))
         self.theme = THEME
 
@@ -73,6 +78,13 @@ class Editor(TextArea):
             start, end = sorted(self.selection)
             before = self.document.get_line(start[0])[: start[1]]
             self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
+
+    def mark(self, rows: Iterable[int]) -> None:
+        """Mark some rows, and no others."""
+        if self._marked != (chosen := frozenset(rows)):
+            self._marked = chosen
+            self._build_highlight_map()
+            self.refresh()
 
     def action_cursor_to(self, place: str) -> None:
         """Go to the first or the last line."""
@@ -94,6 +106,11 @@ class Editor(TextArea):
                 if style and line:
                     self._highlights[row].append((column, end, style))
                 column = end
+        for row in self._marked:
+            if row < self.document.line_count:
+                line = self.document.get_line(row)
+                begin = len(line.encode()) - len(line.lstrip().encode())
+                self._highlights[row].append((begin, len(line.encode()), _MARK))
 
 
 def _indent_below(line: str) -> str:
@@ -114,7 +131,7 @@ def place_to_edit(code: str) -> Selection | None:
     for row, line in enumerate(code.split("\n")):
         if match := GAP.search(line):
             return Selection((row, match.start()), (row, match.end()))
-        if _CHANGE.search(line):
+        if TO_CHANGE.search(line):
             indent = len(line) - len(line.lstrip())
             return Selection.cursor((row, indent))
     return None

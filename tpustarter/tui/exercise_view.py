@@ -44,6 +44,11 @@ class ExerciseView(Horizontal):
         for view in self.query(OwnCode):
             view.show(code, path, first_line=first_line)
 
+    def mark_lines(self, numbers: Iterable[int]) -> None:
+        """Mark the lines of the learner's file that the verdict is about."""
+        for view in self.query(OwnCode):
+            view.mark(numbers)
+
     def show_answer(self, ended: str, pieces: Sequence[Lines | Content]) -> None:
         """Show what the answer came to.
 

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from tpustarter.tui.editor import Editor, place_to_edit
 from tpustarter.tui.plain import plain, plain_source
-from tpustarter.tui.reading import coloured
+from tpustarter.tui.reading import coloured, marked
 
 
 class Answer(Editor):
@@ -27,6 +27,12 @@ class Answer(Editor):
 class OwnCode(Vertical):
     """The learner's part of the file, as it was saved last, or as it is typed."""
 
+    def __init__(self, *, id: str) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._code, self._first_line = "", 1
+        self._marked: frozenset[int] = frozenset()
+        """The lines of the file that a verdict is about."""
+
     def compose(self) -> Iterable[Widget]:
         """Yield where the file is, and the code."""
         yield Static("", classes="path")
@@ -38,9 +44,23 @@ class OwnCode(Vertical):
         Errors name the lines of the file.
         """
         self.border_title = f"Your file, from line {first_line}" if first_line > 1 else "Your file"
-        self.query_one(".code", Static).update(coloured(plain(code)))
+        self._code, self._first_line = code, first_line
+        self._paint()
         if path is not None:
             self.query_one(".path", Static).update(Content.styled(path, "$muted"))
+
+    def mark(self, numbers: Iterable[int]) -> None:
+        """Mark lines of the file, and no others."""
+        if self._marked != (chosen := frozenset(numbers)):
+            self._marked = chosen
+            self._paint()
+
+    def _paint(self) -> None:
+        rows = {number - self._first_line for number in self._marked}
+        self.query_one(".code", Static).update(marked(coloured(plain(self._code)), rows))
+        if editor := self.editor:
+            above = len(editor.text) - len(editor.text.lstrip("\n"))  # lines that are not kept
+            editor.mark(row + above for row in rows)
 
     @property
     def editor(self) -> Editor | None:
@@ -54,12 +74,14 @@ class OwnCode(Vertical):
         self.query_one(".code").display = False
         self.add_class("-current")
         await self.mount(editor)
+        self._paint()
         self.screen.set_focus(editor)
 
     async def end_edit(self) -> None:
         """Show the code again."""
         if editor := self.editor:
-            self.query_one(".code", Static).update(coloured(plain(editor.text)))
+            self._code = editor.text
             await editor.remove()
+            self._paint()
         self.remove_class("-current")
         self.query_one(".code").display = True

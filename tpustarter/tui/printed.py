@@ -9,12 +9,25 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Static
 
+from tpustarter.learning.own_lines import with_marks
+from tpustarter.tui.lines import Lines
 from tpustarter.tui.plain import Tail
 
 PAUSE_S = 0.1
 """Between two looks at it: most lay the page out anew, and keys wait for that."""
 GROWING_LINES = 30
 """Of what still grows: with hundreds of them, each look would take longer than the pause."""
+
+
+class Printout(Lines):
+    """What was printed; marks of Python stay below what they mark, however narrow it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines, wrapped."""
+        return Content(with_marks(self._text, width)).wrap(max(width, 1))
 
 
 class Printed(Static):
@@ -68,7 +81,7 @@ class Printed(Static):
         height = self._height_of(text)
         keeps_height = self.display and height is not None and height == self._shown_height
         self._shown_height = height
-        self.update(Content(text), layout=not keeps_height)
+        self.update(Printout(text), layout=not keeps_height)
         self.display = bool(text)
 
     def _height_of(self, text: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import copy
 
 from markdown_it import MarkdownIt
@@ -19,6 +20,8 @@ from tpustarter.invocation import as_typed
 
 KEPT = "\ue000"
 """Stands for a space at which a line is not broken; a no-break space is one, for Textual."""
+MARKED = "underline on $fail-ground"
+"""How a line of code is painted that a verdict is about, as editors do."""
 MAX_WHOLE = 36
 """Characters of code in a text that stay on one line."""
 
@@ -40,6 +43,16 @@ def coloured(text: str, language: str = "python") -> Content:
     """Return code with its colours."""
     lexer = language.split(maxsplit=1)[0] if language.split() else "text"
     return highlight(text.rstrip("\n"), language=lexer, theme=Colours)
+
+
+def marked(code: Content, rows: Collection[int]) -> Content:
+    """Return code with some of its rows marked, from their first sign to their last."""
+    start = 0
+    for row, line in enumerate(code.plain.split("\n")):
+        if row in rows:
+            code = code.stylize(MARKED, start + len(line) - len(line.lstrip()), start + len(line))
+        start += len(line) + 1
+    return code
 
 
 class Fence(MarkdownFence):

@@ -30,6 +30,7 @@ from tpustarter.tui.lines import Hanging, Lines, word
 from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
 from tpustarter.tui.outline import BESIDE
 from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.printed import Printout
 from tpustarter.tui.screens import exercise_keys
 from tpustarter.tui.screens.page import Page, Question
 
@@ -54,6 +55,8 @@ class ExercisePage(Page):
         self._busy = False
         self._began = 0.0
         self._judged: Judged | None = None
+        self._is_typed = False
+        """Whether something was typed since the file was judged: its lines may be others by now."""
         self._tail = Tail()
         self._clock: Timer | None = None
         self._writing: Timer | None = None
@@ -152,7 +155,7 @@ class ExercisePage(Page):
         if self._exercise is None or self._busy:
             return
         self._busy, self._began, self._judged = True, time.monotonic(), None
-        self._way = None
+        self._way, self._is_typed = None, False
         self._inbox, self._tail = Inbox(), Tail()
         self.refresh_bindings()
         self._show()
@@ -196,17 +199,21 @@ class ExercisePage(Page):
         if exercise is None:
             return
         hints, is_typing = len(exercise.hints) - len(self._hints), self._view.editor is not None
+        lines = self._judged.lines if self._judged else None
         pieces: list[Lines | Content] = [Hanging("", self._verdict(exercise))]
+        if lines:
+            pieces.append(Hanging("", Content(lines.words)))
         if more := exercise_words.help_left(self._judged, hints=hints, is_typing=is_typing):
             pieces.append(Hanging("", more))
         if self._tail.text:
-            pieces += [Content(""), Content(self._tail.text)]
+            pieces += [Content(""), Printout(self._tail.text)]
         if self._judged and self._judged.is_right:
             pieces += [
                 Content(""),
                 *exercise_words.end(exercise, self._way, self._back),
             ]
         self._view.show_answer(self._judged.result.status if self._judged else "", pieces)
+        self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
         self._view.show_hints(self._hints, len(exercise.hints))
         self._view.show_solution(self._solution)
 
@@ -228,6 +235,8 @@ class ExercisePage(Page):
     def on_text_area_changed(self) -> None:
         """Keep what is typed, a moment later."""
         self._writing = self._writing or self.set_timer(WAIT_S, self._keep)
+        self._is_typed = True
+        self._view.mark_lines(())
 
     def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
         """Bring into sight where something is typed: a verdict may have pushed it away."""

@@ -1,0 +1,83 @@
+"""Which lines of the learner's code a verdict names, and marks that stay below their code."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpustarter.learning.own_lines import changed, raised_at, with_marks
+
+SHIPPED = "import math\n\n\ndef area(r):\n    return r  # your code here\n\n\n"
+AREA = "    return r  # your code here"
+
+
+def test_of_what_raised_the_innermost_line_of_the_learner_is_named() -> None:
+    """Lines below the learner's part are the judge's, and empty ones are no code."""
+    named = raised_at(SHIPPED, [40, 3, 5, 1])
+
+    assert named
+    assert ((5,), "line 5: return r  # your code here") == (named.numbers, named.words)
+    assert raised_at(SHIPPED, [40, 41]) is None
+    assert raised_at(SHIPPED, []) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "numbers", "words"),
+    [
+        (SHIPPED, (5,), f"yours to change is line 5: {AREA.strip()}"),
+        (SHIPPED.replace(AREA, "    return 3 * r"), (5,), "you changed line 5: return 3 * r"),
+        (
+            SHIPPED.replace(AREA, "    r = r * r\n\n    return r").replace("math", "cmath"),
+            (1, 5, 7),
+            "you changed lines 1, 5 and 7",
+        ),
+        (SHIPPED.replace(AREA, "    a = 1\n    return a"), (5, 6), "you changed lines 5 to 6"),
+        (SHIPPED + "\n\n", (5,), f"yours to change is line 5: {AREA.strip()}"),
+    ],
+)
+def test_of_a_wrong_answer_what_was_changed_is_named(
+    answer: str, numbers: tuple[int, ...], words: str
+) -> None:
+    """Or what is to be changed, where nothing was; blank lines are no change."""
+    named = changed(answer, SHIPPED)
+
+    assert named
+    assert (numbers, words) == (named.numbers, named.words)
+
+
+def test_where_a_line_was_only_deleted_none_is_named() -> None:
+    """There is none to point at."""
+    assert changed(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None
+
+
+@pytest.mark.parametrize("width", [40, 60, 76])
+@pytest.mark.parametrize("marked", ["first", "middle", "last"])
+def test_marks_stand_below_what_they_mark_in_any_width(width: int, marked: str) -> None:
+    """A line that is too long is shortened around them; one that fits stays as it is."""
+    code = "    first = sum(value for value in values) + middle * larger + another / last"
+    column = code.index(marked)
+    text = f'  File "a.py", line 3\n{code}\n{" " * column}{"^" * len(marked)}\nValueError: no'
+
+    head, line, marks, end = with_marks(text, width).split("\n")
+
+    assert max(map(len, (line, marks))) <= width
+    assert marked == line[marks.index("^") : marks.rindex("^") + 1]
+    assert ("..." in line) == (len(code) > width)
+    assert (head, end) == ('  File "a.py", line 3', "ValueError: no")
+    assert with_marks(text, 200) == text
+
+
+def test_marks_wider_than_the_screen_are_shown_from_their_begin() -> None:
+    """All of the line is marked, and it begins in sight."""
+    text = "    " + "abcde" * 30 + "\n    " + "^" * 150
+    line, marks = with_marks(text, 60).split("\n")
+
+    assert line.startswith("    abcde")
+    assert marks.startswith("    ^")
+    assert max(len(line), len(marks)) <= 60
+
+
+def test_long_lines_without_marks_stay_whole() -> None:
+    """They are wrapped, which loses nothing."""
+    text = "    " + "word " * 30 + "\n    and more"
+
+    assert with_marks(text, 60) == text

@@ -1,0 +1,114 @@
+"""Which lines of the learner's own code a verdict is about, and Python's marks below a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from tpustarter.terminal import cut, visible
+
+TO_CHANGE = re.compile(r"# (?:change|fill|fix|rewrite|your code here)\b", re.IGNORECASE)
+"""What marks a line that the learner is asked to change."""
+_MARKS = re.compile(r" {4,}[~^][~^ ]*$")
+"""Python's marks below a line of code."""
+_DOTS = "..."
+_MOST_CODE = 60
+"""Characters of a line of code that are told."""
+
+
+@dataclass(frozen=True)
+class OwnLines:
+    """Some lines of the learner's code, by their numbers in its file."""
+
+    numbers: tuple[int, ...]
+    words: str
+    """`line 7: x = x + 1`, or `you changed lines 7 to 9`."""
+
+
+def raised_at(code: str, numbers: Sequence[int]) -> OwnLines | None:
+    """Return the line of some code that an error is about.
+
+    Args:
+        code: The learner's, from the first line of its file on.
+        numbers: The lines of the file that the error went through, the innermost first.
+    """
+    lines = code.split("\n")
+    own = (number for number in numbers if 0 < number <= len(lines) and lines[number - 1].strip())
+    number = next(own, None)
+    return OwnLines((number,), _with_code(number, lines)) if number else None
+
+
+def changed(code: str, shipped: str) -> OwnLines | None:
+    """Return the lines that the learner has changed; where there are none, the one to change."""
+    lines, former = code.rstrip().split("\n"), shipped.rstrip().split("\n")
+    operations = SequenceMatcher(None, former, lines, autojunk=False).get_opcodes()
+    numbers = tuple(
+        number + 1
+        for kind, _, _, begin, end in operations
+        if kind in ("replace", "insert")
+        for number in range(begin, end)
+        if lines[number].strip()
+    )
+    if len(numbers) == 1:
+        return OwnLines(numbers, f"you changed {_with_code(numbers[0], lines)}")
+    if numbers:
+        return OwnLines(numbers, f"you changed lines {_ranges(numbers)}")
+    to_change = (number for number, line in enumerate(lines, 1) if TO_CHANGE.search(line))
+    number = next(to_change, None)
+    if number is None or any(kind != "equal" for kind, *_ in operations):
+        return None
+    return OwnLines((number,), f"yours to change is {_with_code(number, lines)}")
+
+
+def _with_code(number: int, lines: Sequence[str]) -> str:
+    return f"line {number}: {cut(visible(lines[number - 1].strip()), _MOST_CODE)}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers in a sentence: `3 and 10 to 12`."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    words = [str(first) if first == last else f"{first} to {last}" for first, last in ranges]
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def with_marks(text: str, width: int) -> str:
+    """Return a traceback whose marks stand below what they mark, however narrow the screen is.
+
+    A line of code that is longer than the width is shortened to what is marked and what is around
+    that; all other lines stay as they are.
+    """
+    return "\n".join(_shortened(text.split("\n"), width))
+
+
+def _shortened(lines: Sequence[str], width: int) -> Iterator[str]:
+    skipped = False
+    for line, marks in zip(lines, [*lines[1:], ""], strict=True):
+        if skipped:
+            skipped = False
+        elif _MARKS.match(marks) and line.startswith("    ") and len(line) > width:
+            yield from _around_marks(line.rstrip(), marks, width)
+            skipped = True
+        else:
+            yield line
+
+
+def _around_marks(line: str, marks: str, width: int) -> Iterator[str]:
+    """Yield a line of code and the marks below it, in so many columns."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    code, marks = line.lstrip(), marks[len(indent) :]
+    indent = indent[:4]
+    room = max(width - len(indent) - 2 * len(_DOTS), 8)
+    first, last = len(marks) - len(marks.lstrip()), len(marks)
+    spare = max(room - (last - first), 0) // 2
+    begin = max(min(first - spare, len(code) - room), 0)
+    end = begin + room
+    left = _DOTS if begin else ""
+    yield f"{indent}{left}{code[begin:end]}{_DOTS if end < len(code) else ''}"
+    yield f"{indent}{' ' * len(left)}{marks[begin:end]}".rstrip()
