@@ -91,7 +91,7 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
     assert right.returncode == 0
     assert "\ndoubled\nRIGHT\n\nWhat you learned: a double is a sum.\n\n" in right.stdout
     assert "\nIts lesson is not done yet: Sample\n  tpustarter learn made/" in right.stdout
-    assert learn(lessons, "").stdout.startswith("done  made/double")
+    assert learn(lessons, "", "--all").stdout.startswith("done  made/double")
 
 
 def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> None:
@@ -108,7 +108,7 @@ def test_an_error_names_the_learners_file_and_is_told_once(lessons: Path) -> Non
 
 def test_titles_stand_in_one_column_beside_the_longest_id() -> None:
     """Of the shipped ones; a title that is too long goes on below itself."""
-    command = [sys.executable, "-m", "tpustarter", "learn", "--exercise"]
+    command = [sys.executable, "-m", "tpustarter", "learn", "--exercise", "--all"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [line for line in done.stdout.splitlines() if "/" in line[:20]]
     longest = max(len(line[6:].split()[0]) for line in lines)
@@ -116,6 +116,32 @@ def test_titles_stand_in_one_column_beside_the_longest_id() -> None:
     assert longest > 30
     assert all(line[6 + longest : 8 + longest] == "  " for line in lines)
     assert all(line[8 + longest].strip() for line in lines)
+
+
+def test_without_an_id_it_is_the_next_open_one_of_the_path(lessons: Path) -> None:
+    """Until all are solved; a hint is for that one, too, and a list ends with it."""
+    shipped(lessons, "treble")
+    path = next((lessons / "made").glob("01-*.md"))
+    path.write_text(path.read_text().replace("[double]", "[double, treble]"))
+    (lessons / "paths.yml").write_text(
+        "- {id: laptop, title: Mine, who: W., lessons: [made/sample]}\n"
+    )
+    first, hint = learn(lessons), learn(lessons, "--hint")
+    learner_file().write_text(SOLVED)
+    right = learn(lessons)
+    second, listed = learn(lessons), learn(lessons, "--all")
+    learner_file().with_name("treble.py").write_text(SOLVED)
+    learn(lessons)
+    none_left = learn(lessons)
+
+    assert first.stdout.startswith("Exercise 1 of 2 of the lesson Sample\n\nReturn the double\n")
+    assert hint.stdout.startswith("hint 1 of 2: ")
+    assert "\nNext exercise of this lesson, 2 of 2: Return the double\n" in right.stdout
+    assert right.stdout.endswith(" learn --exercise made/treble\n")
+    assert "Your file: ~/state/exercises/made/treble.py\n" in second.stdout
+    assert listed.stdout.endswith(" learn --exercise made/treble\n")
+    assert "You have solved every exercise of your path." in none_left.stdout
+    assert "learn --exercise --all\n" in none_left.stdout
 
 
 def test_hints_solution_and_reset(lessons: Path) -> None:

@@ -178,10 +178,39 @@ def test_an_exercise_leads_to_the_next_one_and_then_on(tmp_path: Path) -> None:
     lesson = content.read_lesson(path)
     first, _ = exercises.read(lesson)
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
-    assert Way("Next exercise of this lesson: Return the double", exercise="made/second") == way
+    text = "Next exercise of this lesson, 2 of 2: Return the double"
+    assert Way(text, exercise="made/second") == way
     progress.exercise_judged(lesson.id, "second", is_right=True)
 
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], ())
     assert Way("Its lesson is not done yet: Sample", lesson=lesson.id) == way
     way = lesson_end.after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
     assert (None, None) == (way.exercise, way.lesson)
+
+
+def test_where_the_next_lesson_is_done_an_exercise_leads_to_the_next_open_one(
+    tmp_path: Path,
+) -> None:
+    """In the order of the path, and to the next lesson once all exercises are solved."""
+    for name in ("early", "late"):
+        shipped(tmp_path, name)
+    for name in ("01-early", "02-late", "03-last"):
+        path = make_lesson(tmp_path, "", name=name).path
+        named = f"exercises: [{name[3:]}]" if name != "03-last" else "exercises: []"
+        path.write_text(path.read_text().replace("minutes: 3", f"minutes: 3\n{named}"))
+    early, late, last = lessons = [
+        content.read_lesson(path) for path in sorted((tmp_path / "made").glob("*.md"))
+    ]
+    done = {one.id for one in lessons}
+    path = path_of(late.id, last.id, early.id)
+    [of_late] = exercises.read(late)
+    progress.exercise_judged(late.id, "late", is_right=True)
+
+    way = lesson_end.after_exercise(of_late, path, lessons, {late.id})
+    assert last.id == way.lesson
+    way = lesson_end.after_exercise(of_late, path, lessons, done)
+    text = "Next open exercise on your path: Return the double"
+    assert Way(text, exercise="made/early") == way
+    progress.exercise_judged(early.id, "early", is_right=True)
+    way = lesson_end.after_exercise(of_late, path, lessons, done)
+    assert (None, last.id) == (way.exercise, way.lesson)

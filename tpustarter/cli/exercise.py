@@ -35,7 +35,15 @@ def show_all(lessons: list[Lesson]) -> None:
         prefix = f"{WORDS[exercises.state(exercise)]:<6}{exercise.id:<{width}}  "
         for line in wrap(visible(exercise.title), prefix, " " * len(prefix)):
             click.echo(line)
-    say("\nTry one: tpustarter learn --exercise ID")
+    if following := onward.next_exercise():
+        say("\nThe next open one of your path:")
+        say(f"  tpustarter learn --exercise {visible(following)}")
+
+
+def say_all_solved() -> None:
+    """Say that no exercise of the path is open, and where the others are."""
+    say("You have solved every exercise of your path. This lists all exercises:")
+    say(f"  {exercises.LISTED_BY}")
 
 
 def work(

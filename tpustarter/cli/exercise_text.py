@@ -26,7 +26,9 @@ def show_hint(exercise: Exercise) -> None:
 
 def show_task(exercise: Exercise, path: Path) -> None:
     """Say what is to be done, and in which file."""
-    text = f"{exercise.title}\n\n{exercise.task}\n\nYour file: {typed(path)}\n"
+    place = exercises.place(exercise)
+    counted = f"Exercise {place} of the lesson {exercise.lesson.title}\n\n" if place else ""
+    text = f"{counted}{exercise.title}\n\n{exercise.task}\n\nYour file: {typed(path)}\n"
     click.echo(coded(_visible_lines(text)))
 
 

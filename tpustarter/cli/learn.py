@@ -29,7 +29,12 @@ from tpustarter.terminal import visible
 @click.option(
     "--run", "running", is_flag=True, help="Run the blocks of code here, and check their output."
 )
-@click.option("--all", "every", is_flag=True, help="Print every lesson; with --run, run them all.")
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Print every lesson; with --run, run them all; with --exercise, list all exercises.",
+)
 @click.option(
     "-v", "--verbose", is_flag=True, help="List every lesson and every path, not only yours."
 )
@@ -46,7 +51,8 @@ from tpustarter.terminal import visible
     is_flag=False,
     flag_value="",
     help="Start an exercise. Edit its file, then run the command again to check your answer. "
-    "A lesson names its exercise, too. Without an ID, list the exercises.",
+    "A lesson names its exercise, too. Without an ID it is the next open one of your path, and "
+    "with --all the exercises are listed.",
 )
 @click.option("--watch", is_flag=True, help="Check the exercise whenever you save its file.")
 @click.option("--hint", is_flag=True, help="Show the exercise's next hint.")
@@ -204,15 +210,21 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     if options.force and not (notebook or code):
         raise click.UsageError("--force only works with --notebook and --code")
     modes = (options.watch, options.hint, options.solution, options.reset)
-    if sum(modes) > bool(options.exercise):
+    takes_mode = options.exercise or (options.exercise == "" and not _lists_exercises(options))
+    if sum(modes) > bool(takes_mode):
         raise click.UsageError(
-            "--exercise ID takes one of --watch, --hint, --solution and --reset, which need it"
+            "--exercise takes one of --watch, --hint, --solution and --reset, which need it"
         )
     chosen = options.python is not None or options.devices is not None
     if chosen and not options.running and options.exercise is None:
         raise click.UsageError("--python and --devices only work with --run or --exercise")
     if not options.which and any(answer is not None for answer in _answers(options).values()):
         raise click.UsageError("--from, --need and --have only work with --which")
+
+
+def _lists_exercises(options: SimpleNamespace) -> bool:
+    """Return whether exercises are to be listed: all of them, or those of a lesson."""
+    return options.exercise == "" and bool(options.every or options.lesson)
 
 
 def _answers(options: SimpleNamespace) -> dict[str, str | None]:
@@ -234,8 +246,8 @@ def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
     }
     actions = [action for is_given, action in standalone.values() if is_given]
     with_json = options.as_json and not (options.which or options.export)  # that is JSON anyway
-    others = (options.running, options.every, options.verbose, with_json,
-              options.lesson is not None and options.exercise is None)  # fmt: skip
+    others = (options.running, options.every and not _lists_exercises(options), options.verbose,
+              with_json, options.lesson is not None and options.exercise is None)  # fmt: skip
     if actions and len(actions) + sum(others) > 1:
         *names, last = standalone
         raise click.UsageError(
@@ -249,7 +261,14 @@ def _exercise(options: SimpleNamespace) -> None:
     from tpustarter.cli import exercise
     from tpustarter.learning import exercises
 
-    lessons, listed_by = content.read_lessons(), "tpustarter learn --exercise"
+    lessons, listed_by = content.read_lessons(), exercises.LISTED_BY
+    if options.exercise == "" and not _lists_exercises(options):
+        from tpustarter.cli import onward
+
+        options.exercise = onward.next_exercise() or ""
+        if not options.exercise:
+            exercise.say_all_solved()
+            return
     if options.lesson:
         lessons = [_find_lesson(options.lesson, lessons)]
         listed_by = f"tpustarter learn {lessons[0].id} --exercise"

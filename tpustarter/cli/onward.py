@@ -60,6 +60,14 @@ def after_right(exercise: Exercise) -> Way:
     return way
 
 
+def next_exercise() -> str | None:
+    """Return the id of the first exercise of the path that is not solved; None where all are."""
+    from tpustarter.learning import lesson_end
+
+    way = lesson_end.next_exercise(_path(), content.read_lessons())
+    return way.exercise if way else None
+
+
 def _path() -> LessonPath | None:
     """Return the path to follow; None where paths cannot be read, which `learn` tells of."""
     try:

@@ -25,6 +25,8 @@ from tpustarter.learning.output import Output
 from tpustarter.learning.own_lines import OwnLines
 from tpustarter.problem import Problem
 
+LISTED_BY = "tpustarter learn --exercise --all"
+"""The command that lists all exercises."""
 LEARNED = "Learned: "
 """Begins the last paragraph above a solution."""
 MARK = "# Judged below: leave this part as it is."
@@ -83,9 +85,7 @@ def read(lesson: Lesson) -> list[Exercise]:
     return [_read_exercise(lesson, str(name)) for name in lesson.header.get("exercises") or ()]
 
 
-def find(
-    lessons: Sequence[Lesson], exercise_id: str, listed_by: str = "tpustarter learn --exercise"
-) -> Exercise:
+def find(lessons: Sequence[Lesson], exercise_id: str, listed_by: str = LISTED_BY) -> Exercise:
     """Return the exercise of some lessons whose id was typed, whole or in part.
 
     Args:
@@ -109,6 +109,12 @@ def following(exercise: Exercise) -> Exercise | None:
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
     return next((other for other in others if state(other) != "pass"), None)
+
+
+def place(exercise: Exercise) -> str:
+    """Return which of its lesson's exercises it is: `2 of 3`; empty where it is the only one."""
+    names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
+    return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 
 
 def _read_exercise(lesson: Lesson, name: str) -> Exercise:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tpustarter.content import Lesson
-from tpustarter.learning import course, exercises, progress
+from tpustarter.learning import course, exercises, progress, solved
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.exercises import Exercise
-from tpustarter.learning.paths import LessonPath
+from tpustarter.learning.paths import LessonPath, lessons_on
 from tpustarter.learning.progress import LessonProgress
 
 MOST_OPEN = 5
@@ -230,11 +230,27 @@ def after_exercise(
     done: Container[str],
     read: Container[str] = (),
 ) -> Way:
-    """Return the way on from an exercise: the lesson's next one, what is left of it, or onward."""
+    """Return the way on from an exercise: the lesson's next one, what is left of it, or onward.
+
+    Where the lesson that follows is done as well, that is the path's next open exercise.
+    """
     other = exercises.following(exercise)
     if other:
-        return Way(f"Next exercise of this lesson: {other.title}", exercise=other.id)
+        text = f"Next exercise of this lesson, {exercises.place(other)}: {other.title}"
+        return Way(text, exercise=other.id)
     if exercise.lesson.id not in done:
         title = exercise.lesson.title
         return Way(f"Its lesson is not done yet: {title}", lesson=exercise.lesson.id)
-    return after_lesson(exercise.lesson.id, path, lessons, done, read)
+    way = after_lesson(exercise.lesson.id, path, lessons, done, read)
+    leads_back = way.lesson is not None and way.lesson in done
+    return (next_exercise(path, lessons) if leads_back else None) or way
+
+
+def next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> Way | None:
+    """Return the way to the first exercise of a path that is not solved; None where all are."""
+    on_path = lessons_on(path, lessons)
+    left = solved.open_on(on_path, progress.read().lessons)
+    if not left:
+        return None
+    exercise = exercises.find(on_path, left[0])
+    return Way(f"Next open exercise on your path: {exercise.title}", exercise=exercise.id)

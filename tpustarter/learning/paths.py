@@ -60,8 +60,9 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
 
 
 def lessons_on(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
-    """Return those of some lessons that are on a path; none without one."""
-    return [lesson for lesson in lessons if path and lesson.id in path.lessons]
+    """Return those of some lessons that are on a path, in its order; none without one."""
+    by_id = {lesson.id: lesson for lesson in lessons}
+    return [by_id[name] for name in (path.lessons if path else ()) if name in by_id]
 
 
 def _stages(item: Any, earlier: dict[str, tuple[Stage, ...]]) -> Iterable[Stage]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,11 @@ def still_open(lesson: Lesson, records: Records) -> list[str]:
     record = records.get(lesson.id)
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
     return [f"{track}/{name}" for name in _names(lesson) if not _is_solved(known.get(name, {}))]
+
+
+def open_on(lessons: Iterable[Lesson], records: Records) -> list[str]:
+    """Return the ids of the exercises of some lessons that are not solved, in order."""
+    return [one for lesson in lessons for one in still_open(lesson, records)]
 
 
 def open_words(count: int) -> str:

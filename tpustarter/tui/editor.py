@@ -21,7 +21,7 @@ from tpustarter.tui.widgets import get_app
 THEME = "lesson"
 GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
 """What stands for code to fill in; it is marked when the editor opens."""
-FILL_GAP = "Type what belongs in place of ... first."
+FILL_GAP = "Type what belongs in place of ... first. To read on without it, press Esc."
 """Said where a key would leave the gap as it is."""
 _MARK = "mark"
 """The style of a line that a verdict is about."""

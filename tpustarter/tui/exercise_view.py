@@ -35,9 +35,11 @@ class ExerciseView(Horizontal):
             yield _panel("solution", "The solution")
         yield OwnCode(id="own-beside")
 
-    def show_task(self, title: str, task: str) -> None:
-        """Show what is to be done."""
+    def show_task(self, title: str, task: str, place: str) -> None:
+        """Show what is to be done, and which of the lesson's exercises it is."""
         self.query_one(LessonText).update(plain_source(f"# {title}\n\n{task}\n"))
+        title = f"Your answer to exercise {place}" if place else "Your answer"
+        self.query_one("#answer").border_title = title
 
     def show_file(self, path: str, code: str, *, first_line: int) -> None:
         """Show what the learner's file holds from a line on."""

@@ -120,7 +120,7 @@ class ExercisePage(Page):
         count = exercises.hints_given(exercise)
         self._hints = list(exercise.hints[:count])
         self._show_own_code()
-        self._view.show_task(exercise.title, exercise.task)
+        self._view.show_task(exercise.title, exercise.task, exercises.place(exercise))
         self._show()
         self.refresh_bindings()
 
