@@ -483,3 +483,15 @@ def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
     assert 1 == done.returncode
     assert len(files) > 3
     assert {user} == {path.stat().st_uid for path in files}
+
+
+def test_a_mistake_in_the_environment_stands_above_the_error_that_names_it() -> None:
+    """JAX itself names the variable that the host check found to be wrong."""
+    asked = ("check", "jax.devices_visible", "host.environment")
+    done = tpustarter(*asked, checks=REPOSITORY / "checks", env={"JAX_PLATFORMS": "tpu"})
+    rows = [line.split()[:2] for line in done.stdout.splitlines() if line[:1].isupper()]
+
+    assert [["WARN", "host.environment"], ["ERROR", "jax.devices_visible"]] == rows
+    assert "because of host.environment: JAX_PLATFORMS selects the TPU" in done.stdout
+    assert "because of host.environment" in done.stderr
+    assert "`unset JAX_PLATFORMS`" in done.stderr.splitlines()[0]

@@ -125,7 +125,7 @@ def test_the_last_line_says_what_was_shown_and_which_key_leads_on(tmp_path: Path
             seen = " ".join((await press(pilot, "c")).split())
 
             assert "5 of 7 claims hold, 1 does not, 1 has a warning. No device was tested." in seen
-            assert "Press f to see why host.fails has failed." in seen
+            assert "Press f on host.fails to see why it has failed." in seen
 
     run(journey)
 

@@ -33,6 +33,14 @@ KINDS: tuple[Kind, ...] = ("none", "virtual-cpu", "cpu", "gpu", "tpu")
 
 
 @dataclass(frozen=True)
+class Cause:
+    """What another check has found, which made this one fail."""
+
+    check: str
+    finding: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Result:
     """How one check ended."""
 
@@ -50,6 +58,8 @@ class Result:
     lesson: str = ""
     framework: str = ""
     optional: bool = False
+    cause: Cause | None = None
+    """Why it failed, where another check of the run shows that for certain."""
 
     @property
     def kind(self) -> Kind:

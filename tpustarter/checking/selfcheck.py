@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter import content, locations
-from tpustarter.checking import interpreters
+from tpustarter.checking import causes, interpreters
 from tpustarter.checking.request import Request
 from tpustarter.checking.results import Blocked, Result, Run
 from tpustarter.checking.runner import Ended, Runner, Seen, Started, Waiting, skip_all
@@ -108,8 +108,11 @@ class SelfCheck:
         try:
             for event in self._events():
                 if isinstance(event, Ended):
-                    self._add(event.result)
-                yield event
+                    result = causes.with_cause(event.result, self.run.results)
+                    self._add(result)
+                    yield Ended(result)
+                else:
+                    yield event
         finally:
             self.run.seconds = time.monotonic() - began
 

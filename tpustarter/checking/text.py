@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tpustarter.checking import bars
+from tpustarter.checking import bars, causes
 from tpustarter.checking.headline import headline
 from tpustarter.checking.interpreters import FRAMEWORKS
 from tpustarter.checking.results import Result, Run, Status
@@ -52,7 +52,8 @@ def render(
         paint: Colours words by a status.
     """
     lines: list[str] = []
-    results = sorted(run.results, key=lambda result: _ORDER.index(result.status))
+    raised = causes.raised(run.results, _rank)
+    results = sorted(run.results, key=lambda one: causes.place(one.id, _rank(one), raised))
     folded, widths = (
         0,
         {
@@ -77,6 +78,10 @@ def render(
     if folded:
         lines += wrap(_skips(run), "", hang=_INDENT)
     return "\n".join([*lines, "", *wrap(headline(run), "")])
+
+
+def _rank(result: Result) -> causes.Rank:
+    return _ORDER.index(result.status), False
 
 
 def opening(run: Run) -> str:
@@ -153,6 +158,8 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
     else:
         yield from _row(word, result.id, text, seconds, width)
     yield from _findings(result) if verbose else _worst(result)
+    if result.cause:
+        yield from wrap(visible(causes.sentence(result.cause)), _INDENT)
     yield from _log(result, verbose=verbose)
     if result.status in ("fail", "error", "warn"):
         yield from wrap(_INDENT + "do    " + visible(next_step(result)), "", hang=_INDENT + " " * 6)
@@ -296,7 +303,9 @@ def number(value: Any) -> str:
 
 
 def next_step(result: Result) -> str:
-    """Return the hint of the worst finding, or the command that shows more."""
+    """Return the hint of what caused it or of the worst finding, or what shows more."""
+    if result.cause and result.cause.finding["hint"]:
+        return str(result.cause.finding["hint"])
     for verdict in ("fail", "warn"):
         for finding in result.findings:
             if finding["verdict"] == verdict and finding["hint"]:

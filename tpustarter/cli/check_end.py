@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpustarter.checking import headline, text, verdict
+from tpustarter.checking import causes, headline, text, verdict
 from tpustarter.cli.endings import explaining
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import cut, visible
@@ -29,8 +29,10 @@ def explain_exit(run: Run, code: ExitCode) -> str:
         return f"exit {int(code)}: {worst.id} failed. Next: {text.next_step(worst)}"
     unknown = next((result for result in run.results if verdict.without_verdict(result)), None)
     if unknown:
-        reason, step = cut(visible(text.summary(unknown)), 100), text.next_step(unknown)
-        return f"exit {int(code)}: {unknown.id} has no verdict ({reason}). Next: {step}"
+        step, reason = text.next_step(unknown), f" ({cut(visible(text.summary(unknown)), 100)})"
+        if unknown.cause:
+            reason = f", {causes.sentence(unknown.cause)}"
+        return f"exit {int(code)}: {unknown.id} has no verdict{reason}. Next: {step}"
     all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
     summary = headline.nothing(run) if all_skipped else "nothing was verified"
     step = "tpustarter check" if all_skipped else "tpustarter check --list"
@@ -43,9 +45,15 @@ def explain_exit(run: Run, code: ExitCode) -> str:
 
 
 def why(run: Run, logs: Sequence[Path]) -> str:
-    """Return the command that explains what is wrong, on a line of its own; empty for none."""
-    lessons = [result.lesson for result in run.failed() if result.lesson]
-    if logs and any(result.status == "error" for result in run.results):
+    """Return the command that explains what is wrong, on a line of its own; empty for none.
+
+    An error whose cause is known is explained by the lesson on that.
+    """
+    errors = [result for result in run.results if result.status == "error"]
+    known = {result.cause.check for result in errors if result.cause}
+    caused = [result for result in run.results if result.id in known]
+    lessons = [result.lesson for result in (*run.failed(), *caused) if result.lesson]
+    if logs and not all(result.cause for result in errors):
         command = explaining(logs)
     elif lessons:
         command = f"tpustarter learn {visible(lessons[0])}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from textual.content import Content
 
-from tpustarter.checking import bars, text
+from tpustarter.checking import bars, causes, text
 from tpustarter.checking.results import Result
 from tpustarter.content import Check
 from tpustarter.invocation import as_typed
@@ -21,6 +21,8 @@ def details(result: Result) -> Iterator[Lines | Content]:
     yield Content.styled(visible(title), "bold")
     if result.status not in ("pass", "warn", "fail"):
         yield prose(text.summary(result))
+    if result.cause:
+        yield prose(f"This is {causes.sentence(result.cause)}.")
     for finding in result.findings:
         status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
         verdict = str(finding["verdict"])

@@ -8,6 +8,7 @@ from typing import Any
 
 from textual.content import Content
 
+from tpustarter.checking import causes
 from tpustarter.checking.results import Result, Run
 from tpustarter.checking.runner import Ended, Started, Waiting
 from tpustarter.checking.selfcheck import Began
@@ -95,10 +96,11 @@ class CheckList:
         """Return the rows in their order: what needs attention, what runs, and the rest."""
         if self.lists_all and not self.run:
             return list(self.checks)
-        ids = sorted(self.checks, key=self._rank)
+        raised = causes.raised(self.results.values(), check_rows.rank)
+        ids = sorted(self.checks, key=lambda one: causes.place(one, self._rank(one), raised))
         return ids if self.lists_all else check_rows.with_folds(ids, self.folds())
 
-    def _rank(self, check: str) -> tuple[int, bool]:
+    def _rank(self, check: str) -> causes.Rank:
         if check == self.running:
             return check_rows.RUNNING
         return check_rows.rank(self.results.get(check))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from textual.content import Content
 
-from tpustarter.checking import bars, text
+from tpustarter.checking import bars, causes, text
 from tpustarter.checking.results import Result, Status
 from tpustarter.checking.verdict import without_verdict
 from tpustarter.content import Check
@@ -41,7 +41,7 @@ Folds = dict[str, list[Result] | list[Check]]
 """What is one row, by the id of that row: results, or checks that have not run."""
 
 
-def rank(result: Result | None) -> tuple[int, bool]:
+def rank(result: Result | None) -> causes.Rank:
     """Return how far down a check stands: what should have told something comes first."""
     if result is None:
         return len(WORST_FIRST), False

@@ -171,13 +171,16 @@ list, or beside it in a wide window.
     def _what_to_press(self, run: Run) -> str:
         """Say which key leads on after a run."""
         worst = min(run.results, key=lambda result: WORST_FIRST.index(result.status))
+        name = visible(worst.id)
+        if worst.cause:
+            return f"{name} has failed because of {visible(worst.cause.check)}: press o there."
         if worst.status in ("fail", "error"):
-            return f"Press f to see why {visible(worst.id)} has failed."
+            return f"Press f on {name} to see why it has failed."
         if worst.status == "warn":
             if worst.lesson:
-                return f"Press o for the lesson on {visible(worst.id)}."
+                return f"Press o on {name} for its lesson."
         elif run.stopped_by:
-            return "Press a to run again what is marked."
+            return "Press a on a line to run that again."
         return "Press Esc to go on where you were."
 
     def _tick(self) -> None:
