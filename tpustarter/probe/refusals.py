@@ -51,7 +51,8 @@ def describe(error: BaseException, path: Path) -> str:
     """Return an exception as one line, with the last line of the user's file it came through."""
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename == str(path):
-        return clip(f"{path.name}:{error.lineno}: {kind}: {error.msg}")
+        column = f" (column {error.offset})" if error.offset else ""
+        return clip(f"{path.name}:{error.lineno}: {kind}: {error.msg}{column}")
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(path)]
     where = f"{path.name}:{own[-1].lineno}: " if own else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +14,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import asked, own_code, source, suggestions
+from tpustarter.rehearsal import asked, compiler, own_code, own_python, source, suggestions, syntax
 from tpustarter.terminal import visible
 from tpustarter.tui.widgets import Row, Rows
 
@@ -78,14 +81,33 @@ class Offers(Rows):
         super().__init__(id="offers")
 
 
-def read_typed(kind: str, typed: str) -> TypedProgram | Offered:
+def read_typed(
+    kind: str, typed: str, python: str | None, machine: Machine
+) -> TypedProgram | Offered:
     """Return what was typed for a function or a script, or what it may mean.
 
-    Raises Problem where it names no file, or one with nothing to compile.
+    Args:
+        kind: Which of `OWN` it is.
+        typed: What was typed.
+        python: The Python that was chosen to run it; None for the first one found with JAX.
+        machine: This machine, for its environment.
+
+    Raises:
+        Problem: it names no file, one that is no Python, or one with nothing to compile.
     """
     words = _read_words(kind, typed)
+    shown = words[0] if kind == SCRIPT else words[0].partition(":")[0]
+    file = Path(shown).expanduser()
+
+    def find_python() -> Path:
+        without_jax = Path(sys.executable)
+        with contextlib.suppress(Problem):  # then the screen says what is missing
+            without_jax = compiler.find(None, machine)
+        folder = Path.cwd() if kind == SCRIPT else file.parent
+        return own_python.find(python, machine, folder, "", without_jax=without_jax)
+
+    syntax.verify(file, shown, find_python)
     if kind == SCRIPT:
-        file = Path(words[0]).expanduser()
         beside = (one for one in source.programs_in(file.parent) if one.path == file)
         read = next(beside, None) or source.read(file)
         return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")

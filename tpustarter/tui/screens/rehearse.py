@@ -239,7 +239,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
     def _read(self, kind: str, typed: str) -> None:
-        self.post_message(Looked(own_program.read_typed(kind, typed)))
+        self.post_message(
+            Looked(
+                own_program.read_typed(kind, typed, self.tutor.choices.python, self.tutor.machine)
+            )
+        )
 
     def action_start(self) -> None:
         """Compile what is chosen."""

@@ -1,0 +1,61 @@
+"""A file of the user's that is no Python is told with line and column, before it is run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tpustarter.problem import Problem
+from tpustarter.rehearsal import syntax
+
+MISTAKES = {
+    b"def step(x):\n    return (x +\n": "line 2, column 12: '(' was never closed",
+    b"def f(x):\n  return x\n\ty = 1\n": "line 3, column 1: inconsistent use of tabs",
+    b"print 1\n": "line 1, column 1: Missing parentheses",
+    b"name = '\xff'\n": "line 1",
+}
+"""What stands in a file, and what is said of it by any Python from 3.10 on."""
+
+
+def own_python() -> Path:
+    """Return the Python of these tests."""
+    return Path(sys.executable)
+
+
+@pytest.mark.parametrize("content", MISTAKES)
+def test_the_place_of_a_mistake_is_told(tmp_path: Path, content: bytes) -> None:
+    """And the line itself, where there is one."""
+    file = tmp_path / "train.py"
+    file.write_bytes(content)
+    with pytest.raises(Problem) as problem:
+        syntax.verify(file, "train.py", own_python)
+
+    assert problem.value.what.startswith("`train.py` is no Python: ")
+    assert MISTAKES[content] in problem.value.what
+
+
+def test_the_python_that_runs_the_file_has_the_last_word(tmp_path: Path) -> None:
+    """A newer one may understand what this one does not; one that is gone has no say."""
+    file = tmp_path / "train.py"
+    file.write_text("match = a new statement\n")
+    newer = tmp_path / "newer"
+    newer.write_text("#!/bin/sh\nexit 0\n")
+    newer.chmod(0o755)
+    syntax.verify(file, "train.py", lambda: newer)
+
+    with pytest.raises(Problem):
+        syntax.verify(file, "train.py", lambda: tmp_path / "gone")
+
+
+def test_a_file_in_order_starts_no_python(tmp_path: Path) -> None:
+    """Neither does one that is not there, for which there is an error already."""
+    file = tmp_path / "train.py"
+    file.write_text("x = 1\n")
+
+    def fail() -> Path:
+        raise AssertionError
+
+    syntax.verify(file, "train.py", fail)
+    syntax.verify(tmp_path / "gone.py", "gone.py", fail)
