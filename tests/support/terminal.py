@@ -73,9 +73,14 @@ class Terminal:
 
     @property
     def is_restored(self) -> bool:
-        """Whether it takes lines and shows them, shows the cursor, and the screen from before."""
-        off = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?7h", b"\x1b[?1004l")
-        on = (b"\x1b[?1049h", b"\x1b[?25l", b"\x1b[?2004h", b"\x1b[?7l", b"\x1b[?1004h")
+        """Whether it takes lines and shows them, shows the cursor, and the screen from before.
+
+        And it has the mouse again.
+        """
+        off = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?7h", b"\x1b[?1004l",
+               b"\x1b[?1000l", b"\x1b[?1002l", b"\x1b[?1006l")  # fmt: skip
+        on = (b"\x1b[?1049h", b"\x1b[?25l", b"\x1b[?2004h", b"\x1b[?7l", b"\x1b[?1004h",
+              b"\x1b[?1000h", b"\x1b[?1002h", b"\x1b[?1006h")  # fmt: skip
         last = self.written.rfind
         undone = all(last(one) >= last(other) for one, other in zip(off, on, strict=True))
         return undone and self.takes_lines

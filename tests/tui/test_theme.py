@@ -136,7 +136,8 @@ def test_a_choice_is_followed_at_once_and_remembered(tmp_path: Path) -> None:
             automatic = seen.splitlines().index(
                 next(line for line in seen.splitlines() if "dark or light" in line)
             )
-            await press(pilot, "end", *["up"] * (automatic + 4 - light), "enter")
+            below = 2  # those of the mouse
+            await press(pilot, "end", *["up"] * (automatic + 4 - light + below), "enter")
             assert LIGHT.name == pilot.app.theme
             assert "  * light" in on_screen(pilot.app)
             pilot.app.post_message(Ground(is_light=False))

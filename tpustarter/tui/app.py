@@ -31,6 +31,12 @@ def _commands() -> type[Provider]:
     return Commands
 
 
+COPIED = (
+    "Sent to your terminal's clipboard. If it doesn't arrive there, hold Shift while you select, "
+    "or Option on macOS: then the terminal itself selects."
+)
+
+
 class Starter(Tutor, inherit_bindings=False):
     """The tutor. Machine and content are arguments, so that tests bring their own."""
 
@@ -92,6 +98,12 @@ class Starter(Tutor, inherit_bindings=False):
             ]
             return bool(screens) and isinstance(screens[-1], Page)
         return super().check_action(action, parameters)
+
+    def on_text_selected(self) -> None:
+        """Copy what was selected with the mouse."""
+        if text := self.screen.get_selected_text():
+            self.copy_to_clipboard(text)
+            self.notify(COPIED, markup=False)
 
     def action_release(self) -> None:
         """End what holds the device: the lesson's process, or the checks that run."""

@@ -28,6 +28,7 @@ _ASK_GROUND = "\x1b]11;?\x1b\\"
 
 Source: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (read 2026-11)
 """
+_NO_MOUSE = b"\x1b[?1000l\x1b[?1002l\x1b[?1006l"
 
 
 class OnTerminal(Protocol):
@@ -58,12 +59,13 @@ class Drawn:
 
 
 class TerminalDriver(LinuxDriver):
-    """Reads keys, and restores the terminal also where starting or ending breaks."""
+    """Reads keys and mouse, and restores the terminal also where starting or ending breaks."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         cast("Any", super()).__init__(app, **options)
         self._file = cast("Any", Drawn())
         self._size = self._get_terminal_size()
+        self._keyboard = Keyboard()
 
     def start_application_mode(self) -> None:
         """Take the terminal; gives it back where that breaks half-way, as without threads."""
@@ -112,12 +114,12 @@ class TerminalDriver(LinuxDriver):
             os.set_blocking(2, False)
             with contextlib.suppress(OSError):
                 self._file.flush()  # what was written before must not come after
-            os.write(2, b"\x1b[?2004l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l")
+            os.write(2, b"\x1b[?2004l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l" + _NO_MOUSE)
             os.set_blocking(2, True)
 
     def run_input_thread(self) -> None:
         """Read keys until the app ends, or until the terminal is gone."""
-        keyboard = Keyboard()
+        keyboard = self._keyboard
         while not self.exit_event.is_set():
             wait_s = constants.ESCAPE_DELAY if keyboard.waits else _LOOK_S
             if select.select([self.fileno], [], [], wait_s)[0]:
@@ -139,6 +141,26 @@ class TerminalDriver(LinuxDriver):
             self.run_input_thread()
         except BaseException as error:  # noqa: BLE001  a thread has nobody else to tell
             self._loop.call_soon_threadsafe(cast("OnTerminal", self._app).end_as_bug, error)
+
+    def use_mouse(self, *, on: bool) -> None:
+        """Ask the terminal for what the mouse does, or leave the mouse to the terminal."""
+        if on != self._mouse:
+            self._disable_mouse_support()
+            self._mouse = on
+            self._enable_mouse_support()
+
+    def _enable_mouse_support(self) -> None:
+        """Ask for clicks, the wheel and what is dragged, but not for every move, as Textual does.
+
+        A line to a machine far away has better things to carry.
+        """
+        self._keyboard.has_mouse = self._mouse
+        if self._mouse:
+            self.write("\x1b[?1000h\x1b[?1002h\x1b[?1006h")
+
+    def _disable_mouse_support(self) -> None:
+        if self._mouse:
+            self.write(_NO_MOUSE.decode())
 
     def _get_terminal_size(self) -> tuple[int, int]:
         columns, lines = super()._get_terminal_size()

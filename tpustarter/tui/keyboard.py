@@ -1,4 +1,4 @@
-"""Reads what a terminal sends: keys and pasted text. What no key sends is ignored.
+"""Reads what a terminal sends: keys, pasted text and the mouse. All else is ignored.
 
 Textual's own reader takes the stream letter by letter. A byte that is no UTF-8 and a number that
 is no character end its thread, and an answer of the terminal that it does not know is typed out:
@@ -55,13 +55,20 @@ _GROUND = re.compile(
 """What a terminal answers when it is asked for the colour of its ground."""
 _IGNORED = re.compile(rb"\x1b(?:\[M|[\]PX^_].)", re.DOTALL)
 _WANTED = (events.Key, events.AppFocus, events.AppBlur, TerminalSupportsSynchronizedOutput)
-"""The app asks for no mouse, and learns of a new size from a signal."""
+"""The app learns of a new size from a signal."""
+_MOUSE = re.compile(rb"\x1b\[<[0-9]{1,3};[0-9]{1,4};[0-9]{1,4}[Mm]")
+"""What the mouse did, in the one form that the app asks for."""
 
 
 class Keyboard:
     """The input of one terminal; `feed` gets what was read, `pause` is called when nothing came."""
 
+    has_mouse = False
+    """Whether the terminal was asked to say what the mouse does."""
+
     def __init__(self) -> None:
+        self._mouse = XTermParser()
+        """Knows where the mouse was."""
         self._rest = bytearray()
         self._searched = 0
         """Where the end of pasted text cannot begin any more."""
@@ -121,6 +128,8 @@ class Keyboard:
             yield Ground(is_light=_is_light(match))
         elif not token.startswith(b"\x1b"):
             yield from _named(self._decoder.decode(token))
+        elif self.has_mouse and _MOUSE.fullmatch(token):
+            yield from self._mouse.feed(token.decode())
         elif len(token) <= _LONGEST_KEY and not _IGNORED.match(token):
             yield from _named(token.decode(errors="ignore"))
 

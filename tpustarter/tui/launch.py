@@ -13,6 +13,7 @@ from typing import Any
 from tpustarter.problem import ExitCode
 from tpustarter.tui.app import Starter
 from tpustarter.tui.driver import TerminalDriver
+from tpustarter.tui.settings import Settings
 
 GIVE_UP_S = 15.0
 """After a signal the program is gone by then, even with a terminal that takes no more output."""
@@ -26,10 +27,10 @@ _CODES = {
 }
 
 
-def run(app: TerminalApp | None = None, *, mouse: bool = False) -> int:
+def run(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int:
     """Run the app; returns its exit code. Raises what broke it, with the terminal restored.
 
-    With the mouse the app gets its clicks, and the terminal no longer selects text with it.
+    With the mouse the app gets its clicks; without a value the learner's choice is followed.
     """
     app = app or TerminalApp()
     handlers = {number: signal.getsignal(number) for number in _CODES}
@@ -39,7 +40,7 @@ def run(app: TerminalApp | None = None, *, mouse: bool = False) -> int:
     threading.excepthook = lambda broken: app.end_as_bug(broken.exc_value or Exception("unknown"))
     gc.disable()  # until the first screen is there: looking through what stays delays it
     try:
-        app.run(mouse=mouse)
+        app.run(mouse=app.choices.mouse if mouse is None else mouse)
     finally:
         app.live.release()
         threading.excepthook = threading.__excepthook__
@@ -61,6 +62,12 @@ class TerminalApp(Starter):
     def get_driver_class(self) -> type[TerminalDriver]:
         """Return the driver that no input breaks."""
         return TerminalDriver
+
+    def choose(self, choices: Settings) -> None:
+        """Follow the learner's choices, at once that of the mouse too."""
+        super().choose(choices)
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.use_mouse(on=choices.mouse)
 
     def on_load(self) -> None:
         """Miss no error of what runs beside the messages."""

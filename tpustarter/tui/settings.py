@@ -24,6 +24,8 @@ class Settings:
     """The path shown at home."""
     theme: str | None = None
     """The colours, a name of `theme.CHOICES`; None for those that suit the terminal."""
+    mouse: bool = True
+    """Whether the app gets the mouse's clicks; otherwise the terminal selects text with it."""
 
 
 def read() -> Settings:
@@ -37,6 +39,7 @@ def read() -> Settings:
         saved.get("plain") is True,
         path if isinstance(path, str) else None,
         theme if isinstance(theme, str) else None,
+        saved.get("mouse") is not False,
     )
 
 

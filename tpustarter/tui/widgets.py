@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -16,11 +16,13 @@ from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.events import Click
 from textual.geometry import Size
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.signal import Signal
 from textual.strip import Strip
+from textual.style import Style
 from textual.visual import VisualType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -281,12 +283,31 @@ def ways_to_say(place: str) -> list[str]:
     return [place, ", ".join([brief, *rest]), *fewer, brief]
 
 
+PRESSES = "presses"
+"""What a click on a part of the key line means, in the meta data of its style."""
+
+
+class _Key(NamedTuple):
+    """A key as the key line names it."""
+
+    shown: str
+    label: str
+    key: str
+
+    @property
+    def painted(self) -> Content:
+        """The key and what it does; a click presses it, unless it stands for several."""
+        text = Content.assemble((self.shown, "bold $key"), f" {self.label}")
+        is_one = "..." not in self.shown
+        return text.stylize(Style.from_meta({PRESSES: self.key})) if is_one else text
+
+
 class Keys(Static):
     """The last line: the keys that work now, as many of them as it has room for."""
 
     def on_mount(self) -> None:
         """Follow the bindings of the screen."""
-        self._displayed: list[tuple[str, str]] = []
+        self._displayed: list[_Key] = []
         self._status = ""
         bindings_updated: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
         bindings_updated.subscribe(self, self._show)
@@ -296,15 +317,20 @@ class Keys(Static):
         if not self.is_attached or screen is not self.screen:
             return
         valid = valid_keys(screen)
-        keys = [(get_app(self).get_key_display(active.binding), active.binding.description)
-                for active in valid]  # fmt: skip
+        keys = [_Key(get_app(self).get_key_display(active.binding), active.binding.description,
+                     active.binding.key) for active in valid]  # fmt: skip
         if keys != self._displayed:
             self._displayed = keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
             # The key that ends a process takes nobody's place where there is room for both.
             few = FEW + any(_action(active) == "release" for active in valid)
-            self._line = partial(KeyLine, [_key_and_label(*key) for key in keys], ranked, few)
+            self._line = partial(KeyLine, [key.painted for key in keys], ranked, few)
             self.update(self._line(status=self._status))
+
+    def on_click(self, event: Click) -> None:
+        """Press the key that was clicked."""
+        if key := event.style.meta.get(PRESSES):
+            get_app(self).simulate_key(key)
 
     def show_status(self, text: str) -> None:
         """Say at the right how far down one is, where the keys leave room for it."""
@@ -331,10 +357,6 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
 
 def _action(active: ActiveBinding) -> str:
     return active.binding.action.rpartition(".")[2]
-
-
-def _key_and_label(key: str, label: str) -> Content:
-    return Content.assemble((key, "bold $key"), f" {label}")
 
 
 def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding]:

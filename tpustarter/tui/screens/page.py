@@ -9,6 +9,7 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.events import Click
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -198,6 +199,11 @@ class Sheet(ModalScreen[None]):
         if action == "page_down":
             return self.query_one("#sheet").max_scroll_y > 0
         return super().check_action(action, parameters)
+
+    def on_click(self, event: Click) -> None:
+        """Put it away with a click beside it."""
+        if event.widget is self:
+            self.dismiss()
 
     def action_page_down(self) -> None:
         """Read on."""

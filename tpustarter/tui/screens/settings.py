@@ -1,4 +1,4 @@
-"""Settings: the Python under test, virtual devices, and colours."""
+"""Settings: the Python under test, virtual devices, colours, and the mouse."""
 
 from __future__ import annotations
 
@@ -44,9 +44,14 @@ SEEN = (
     "Choose `dark` or `light` if tpustarter took your terminal for the other. Without colours "
     "nothing is lost, because every colour repeats what a word says."
 )
-ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN}
+MOUSE = (
+    "A click opens a row of a list, or presses a key of the last line. What you select by dragging "
+    "is sent to the clipboard of your terminal; with Shift held, or with Option on macOS, the "
+    "terminal itself selects. Choose `off` to leave the mouse to the terminal."
+)
+ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "mouse": MOUSE}
 """What a setting is for, by the first half of the ids of its rows."""
-TITLES = ("Python", "Virtual CPU devices", "Colours")
+TITLES = ("Python", "Virtual CPU devices", "Colours", "Mouse")
 """What these are called."""
 
 
@@ -75,6 +80,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 * **Python**: {PYTHON}
 * **Virtual CPU devices**: {VIRTUAL}
 * **Colours**: {SEEN}
+* **Mouse**: {MOUSE}
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "add", "another Python", tooltip="tpustarter check --python PATH"),
@@ -157,6 +163,10 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
             chosen = not choices.plain and (choices.theme or "") == name
             yield _choice_row(f"theme:{name}", text, chosen=chosen)
         yield _choice_row("plain:", "none", chosen=choices.plain)
+        yield Row(None, "")
+        yield Row(None, heading("Mouse"))
+        for name, text in (("on", "on"), ("off", "off: your terminal selects text with it")):
+            yield _choice_row(f"mouse:{name}", text, chosen=choices.mouse == (name == "on"))
 
     @on(Rows.OptionSelected)
     def chosen(self, event: Rows.OptionSelected) -> None:
@@ -169,6 +179,8 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
             self._choose(replace(choices, devices=int(value) if value else None))
         elif kind == "theme":
             self._choose(replace(choices, theme=value or None, plain=False))
+        elif kind == "mouse":
+            self._choose(replace(choices, mouse=value == "on"))
         else:
             self._choose(replace(choices, plain=True))
 

@@ -1,0 +1,154 @@
+"""The mouse: a click does what the key would, and who wants none leaves it to the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+
+from tests.support.terminal import terminal
+from tests.support.tutor import on_screen, press, run, settle, tutor
+from tpustarter.tui import settings
+from tpustarter.tui.keyboard import Keyboard
+from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.lessons import Lessons
+from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.widgets import Keys, Rows
+
+CLICK = b"\x1b[<0;5;3M\x1b[<0;5;3m"
+
+
+async def click(pilot: Pilot[None], text: str, area: type[Any]) -> str:
+    """Click on the beginning of a text in an area; return the screen."""
+    region = pilot.app.screen.query_one(area).content_region
+    lines = on_screen(pilot.app).splitlines()  # type: ignore[arg-type]
+    line = next(n for n in range(region.y, region.bottom) if text in lines[n])
+    await pilot.click(offset=(lines[line].index(text), line))
+    await settle(pilot)
+    return on_screen(pilot.app)  # type: ignore[arg-type]
+
+
+def test_a_click_on_a_key_of_the_key_line_presses_it(tmp_path: Path) -> None:
+    """On the key, and on what it does."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await click(pilot, "l lessons", Keys)
+            assert isinstance(pilot.app.screen, Lessons)
+            await click(pilot, "back", Keys)
+            assert isinstance(pilot.app.screen, Home)
+            assert "Esc close" in await click(pilot, "help", Keys)
+
+    run(journey)
+
+
+def test_a_click_beside_the_keys_presses_none(tmp_path: Path) -> None:
+    """Nor does one on the status at the right of them."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            seen = on_screen(pilot.app)
+            await pilot.click(offset=(118, 39))
+            await settle(pilot)
+            assert seen == on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_click_on_a_row_opens_it(tmp_path: Path) -> None:
+    """A lesson from the list, and a lesson of the path at home."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "l")
+            await click(pilot, "Hello", Rows)
+            assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+def test_a_click_beside_a_window_puts_it_away(tmp_path: Path) -> None:
+    """One on it does not."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "question_mark")
+            await pilot.click("#sheet")
+            assert "Esc close" in on_screen(pilot.app)
+            await pilot.click(offset=(1, 5))
+            await settle(pilot)
+            assert isinstance(pilot.app.screen, Home)
+
+    run(journey)
+
+
+def test_what_was_selected_is_sent_to_the_clipboard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A click that selects nothing copies nothing."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await pilot.click(offset=(3, 3))
+            assert "" == pilot.app.clipboard
+            monkeypatch.setattr(pilot.app.screen, "get_selected_text", lambda: "jax.devices()")
+            pilot.app.screen.post_message(events.TextSelected())
+            await pilot.pause()
+            assert "jax.devices()" == pilot.app.clipboard
+            assert "hold Shift" in on_screen(pilot.app)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(CLICK, ["MouseDown", "MouseUp"]), (b"\x1b[<64;5;3M", ["MouseScrollUp"]),
+     (b"\x1b[<32;6;3M", ["MouseMove"]), (b"\x1b[<0;0;0M", []), (b"\x1b[<0;99999;5M", []),
+     (b"\x1b[<99999999999;9999999999;9M", []), (b"\x1b[<0;5M", []), (b"\x1b[M !!", [])],
+)  # fmt: skip
+def test_what_the_mouse_did_is_read(data: bytes, expected: list[str]) -> None:
+    """Whole and byte by byte, and only where the terminal was asked for it."""
+    for pieces in ([data], [data[n : n + 1] for n in range(len(data))]):
+        keyboard, without = Keyboard(), Keyboard()
+        keyboard.has_mouse = True
+        read = [message for piece in pieces for message in keyboard.feed(piece)]
+        assert expected == [type(message).__name__ for message in read]
+        assert [] == [message for piece in pieces for message in without.feed(piece)]
+        assert ["q"] == [message.key for message in keyboard.feed(b"q")]  # type: ignore[attr-defined]
+
+
+def test_the_terminal_keeps_the_mouse_where_that_is_chosen(tmp_path: Path) -> None:
+    """From the moment it is chosen, and at the next start."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 50)) as pilot:
+            seen = await press(pilot, "comma")
+            assert "* on" in seen
+            seen = await press(pilot, "end", "enter")
+            assert "* off: your terminal selects text with it" in seen
+
+    run(journey)
+    assert not settings.read().mouse
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_click_reaches_the_app_on_a_terminal_where_the_mouse_is_on(wanted: bool) -> None:
+    """Elsewhere the terminal is never asked for it, and what it says of the mouse is ignored."""
+    settings.save(settings.Settings(mouse=wanted))
+    with terminal() as tty:
+        tty.until_drawn()
+        line = next(n for n, text in enumerate(tty.screen.display) if "c check" in text)
+        column = tty.screen.display[line].index("c check")
+        for end in "Mm":
+            tty.press(f"\x1b[<0;{column + 1};{line + 1}{end}")
+        if wanted:
+            tty.until(lambda text: "Checks" in text)
+            assert b"\x1b[?1003h" not in tty.written
+        else:
+            assert b"\x1b[?1000h" not in tty.written
+        tty.press("q")
+        assert 0 == tty.end()
+        assert tty.is_restored
