@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 from textual import constants
 from textual.drivers.linux_driver import LinuxDriver
 
+from tpustarter.tui import glyphs
 from tpustarter.tui.keyboard import Keyboard
 
 MOST_COLUMNS, MOST_LINES = 500, 200
@@ -53,9 +54,14 @@ class Drawn:
 
     def __init__(self) -> None:
         stream: Any = sys.stderr
-        self.write = getattr(stream, "draw", stream.write)
+        self._write = getattr(stream, "draw", stream.write)
         """A letter more or less than the screen was laid out for would leave others behind."""
         self.flush = stream.flush
+        self._table = glyphs.table(stream.encoding or "ascii", os.environ)
+
+    def write(self, text: str) -> None:
+        """Draw, with the letters that this terminal has."""
+        self._write(text.translate(self._table) if self._table is not None else text)
 
 
 class TerminalDriver(LinuxDriver):

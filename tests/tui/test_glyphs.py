@@ -1,0 +1,73 @@
+"""Terminals with few letters: each drawing is made of those, and takes the same columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.terminal import terminal
+from tpustarter.checking import bars
+from tpustarter.tui import glyphs
+
+CONSOLE = {"TERM": "linux"}
+DRAWN = "╭─ ⠶⠶ ━━━── ▌ ⠿⠿ ⠯⠽ ┏━┓┃ █▎ ▶ ▼ • é ─╮"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "env", "expected"),
+    [("utf-8", CONSOLE, "┌─ :: ===── # ## oo +=+| ## > v * é ─┐"),
+     ("ascii", {}, "+- :: ===-- # ## oo +=+| ## > v * e -+"),
+     ("latin-1", {}, "+- :: ===-- # ## oo +=+| ## > v * é -+"),
+     ("iso8859-15", CONSOLE, "+- :: ===-- # ## oo +=+| ## > v * é -+")],
+)  # fmt: skip
+def test_a_drawing_is_made_of_what_the_terminal_has(
+    encoding: str, env: dict[str, str], expected: str
+) -> None:
+    """Chips that are there differ from those that stand in, and what is behind from what is not."""
+    table = glyphs.table(encoding, env)
+
+    assert table is not None
+    assert expected == DRAWN.translate(table)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf_8", "utf8"])
+def test_a_terminal_that_has_every_letter_gets_every_letter(encoding: str) -> None:
+    """Nothing is looked at there."""
+    assert glyphs.table(encoding, {"TERM": "xterm-256color"}) is None
+
+
+@pytest.mark.parametrize(("encoding", "env"), [("ascii", {}), ("utf-8", CONSOLE)])
+def test_whatever_it_is_it_takes_its_columns_and_can_be_written(
+    encoding: str, env: dict[str, str]
+) -> None:
+    """Every letter there is; control characters, of which sequences are made, stay as they are."""
+    table = glyphs.Table(encoding, on_console=env == CONSOLE)
+    wrong = [
+        letter
+        for letter in map(chr, (*range(0xD800), *range(0xE000, 0x20000)))
+        if bars.columns(letter.translate(table)) != bars.columns(letter)
+    ]
+    written = "".join(table.values())
+
+    assert [] == wrong
+    assert written == written.encode(encoding).decode(encoding)
+    assert "\x1b[1;31m\r\n" == "\x1b[1;31m\r\n".translate(table)
+
+
+@pytest.mark.parametrize(
+    ("env", "encoding"),
+    [({"TERM": "linux"}, "latin-1"), ({"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, "ascii")],
+)
+def test_the_app_is_drawn_on_such_a_terminal(env: dict[str, str], encoding: str) -> None:
+    """With the mark and frames; nothing is lost, and nothing is there that it cannot show."""
+    with terminal(columns=120, lines=40, **env) as tty:
+        tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)
+        tty.until_drawn()
+        seen = tty.text
+        tty.press("q")
+        assert 0 == tty.end()
+
+    assert ":: tpustarter" in seen
+    assert "oo oo oo oo" in seen
+    strange = {letter for letter in seen if letter not in glyphs.LIGHT}
+    "".join(strange).encode(encoding)
+    assert "This machine" in seen.splitlines()[2]
