@@ -229,6 +229,8 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
             assert "Enter edit" in seen
             assert "h hint" in seen
             assert "Ctrl+R judge" in await press(pilot, "enter")
+            seen = await press(pilot, *"!", "escape")
+            assert "# mine!" in seen
 
     run(journey)
 

@@ -179,3 +179,29 @@ def test_enter_on_a_gap_opens_the_editor_and_runs_nothing(tmp_path: Path) -> Non
             assert re.search(r"pass .*sum 3", on_screen(pilot.app), re.DOTALL)
 
     run(journey)
+
+
+def test_enter_goes_on_from_a_task_that_has_passed_as_it_is_typed(tmp_path: Path) -> None:
+    """Once something else is typed, Enter begins a new line again."""
+    gap = "```python {} {}=gap\nprint('sum', 1 + {})\n```\n\n"
+    folded = f"<details><summary>Answer</summary>\n\n{gap.format('answer', 'of', 2)}</details>\n"
+    text = f"# G\n\n{gap.format('try', 'id', '...')}```output of=gap\nsum 3\n```\n\n{folded}"
+    last = "\n```python run id=last\nprint(1)\n```\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": text + last}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter", "enter", "3", "ctrl+r")
+            assert "not yet" in seen
+            assert "Enter go on" not in seen
+            seen = await press(pilot, "backspace", "2", "ctrl+r")
+            assert "pass" in seen
+            assert "Enter go on" in seen
+            seen = await press(pilot, "x")
+            assert "Enter go on" not in seen
+            await press(pilot, "enter", "backspace", "backspace")
+            assert isinstance(pilot.app.focused, Editor)
+            seen = await press(pilot, "ctrl+r", "enter")
+            assert not isinstance(pilot.app.focused, Editor)
+            assert "Enter run" in seen
+
+    run(journey)

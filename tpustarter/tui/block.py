@@ -213,6 +213,7 @@ class BlockView(Vertical, can_focus=True):
         self.query_one(".code", Static).update(marked(coloured(plain(self.code)), rows))
         if self._editor:
             self._editor.mark(rows)
+            self._editor.is_done = self.block.is_try and self.has_passed
 
     def begin(self) -> None:
         """Show that it runs."""

@@ -42,6 +42,13 @@ class Editor(TextArea):
             tooltip="stop typing; what you typed is kept",
             priority=True,  # else Textual takes it to leave the field
         ),
+        Binding(
+            "enter",
+            "screen.leave_done",
+            "go on",
+            key_display="Enter",
+            tooltip="end typing and read on: what is typed here has passed",
+        ),
         Binding("ctrl+home", "cursor_to('start')", show=False),
         Binding("ctrl+end", "cursor_to('end')", show=False),
     ]
@@ -49,6 +56,8 @@ class Editor(TextArea):
     def __init__(self, code: str) -> None:
         self._marked: frozenset[int] = frozenset()
         """The rows that a verdict is about, until something is typed."""
+        self.is_done = False
+        """Whether what is typed is all that was asked for: Enter goes on then."""
         super().__init__(
             code, soft_wrap=True, show_line_numbers=False, tab_behavior="indent", theme="css",
             highlight_cursor_line=False,
@@ -72,6 +81,10 @@ class Editor(TextArea):
             event.stop()
             event.prevent_default()  # else Textual goes on with its own way to handle it
             self.notify(FILL_GAP, markup=False, timeout=3)
+        elif event.key == "enter" and self.is_done:
+            event.stop()
+            event.prevent_default()
+            await self.run_action("screen.leave_done")
         elif event.key == "enter":
             event.stop()
             event.prevent_default()
@@ -92,7 +105,9 @@ class Editor(TextArea):
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """Return whether a key is typed; Textual leaves out the one that ends a line."""
-        return key == "enter" or super().check_consume_key(key, character)
+        if key == "enter":
+            return not self.is_done
+        return super().check_consume_key(key, character)
 
     def _build_highlight_map(self) -> None:
         """Say which bytes of each line have which style; Textual asks tree-sitter for that."""

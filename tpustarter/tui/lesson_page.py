@@ -89,6 +89,11 @@ class LessonPage(VerticalScroll):
         return next((view for view in self.views if view.is_editing), None)
 
     @property
+    def is_done_typing(self) -> bool:
+        """Whether a task is typed into that has passed as it stands."""
+        return self.edited is not None and self.edited.block.is_try and self.edited.has_passed
+
+    @property
     def marked(self) -> BlockView | None:
         """The block that keys act on: the one with the focus, else the first one in sight.
 

@@ -62,6 +62,7 @@ def of_lesson(
         return bool(opened and opened.following) and not running
 
     offers: dict[str, Callable[[], bool]] = {
+        "leave_done": lambda: page.is_done_typing and not running,
         "run": can_run,
         "run_to_here": can_run,
         "edit": can_run,

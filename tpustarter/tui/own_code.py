@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.widgets.text_area import Selection
 
 from tpustarter.tui.editor import Editor, place_to_edit
 from tpustarter.tui.plain import plain, plain_source
@@ -32,6 +33,8 @@ class OwnCode(Vertical):
         self._code, self._first_line = "", 1
         self._marked: frozenset[int] = frozenset()
         """The lines of the file that a verdict is about."""
+        self._typed_at: Selection | None = None
+        """Where the learner typed last."""
 
     def compose(self) -> Iterable[Widget]:
         """Yield where the file is, and the code."""
@@ -44,6 +47,8 @@ class OwnCode(Vertical):
         Errors name the lines of the file.
         """
         self.border_title = f"Your file, from line {first_line}" if first_line > 1 else "Your file"
+        if code.strip() != self._code.strip():
+            self._typed_at = None
         self._code, self._first_line = code, first_line
         self._paint()
         if path is not None:
@@ -68,9 +73,10 @@ class OwnCode(Vertical):
         return next(iter(self.query(Editor)), None)
 
     async def edit(self, code: str) -> None:
-        """Let the learner type, with the gap marked."""
+        """Let the learner type: where they did before, else in the gap, which is marked."""
         editor = Answer(plain_source(code))
-        editor.selection = place_to_edit(editor.text) or editor.selection
+        place = self._typed_at or place_to_edit(editor.text)
+        editor.selection = place or Selection.cursor(editor.document.end)
         self.query_one(".code").display = False
         self.add_class("-current")
         await self.mount(editor)
@@ -80,7 +86,7 @@ class OwnCode(Vertical):
     async def end_edit(self) -> None:
         """Show the code again."""
         if editor := self.editor:
-            self._code = editor.text
+            self._code, self._typed_at = editor.text, editor.selection
             await editor.remove()
             self._paint()
         self.remove_class("-current")

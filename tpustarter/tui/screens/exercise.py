@@ -182,7 +182,7 @@ class ExercisePage(Page):
             return
         for event in message.inbox.take():
             if isinstance(event, Output):
-                self._tail.add(event.text)
+                self._tail.add(self._with_short_path(event.text))
             elif isinstance(event, Judged):
                 self._judged = event
                 if event.is_right and self._exercise:
@@ -193,6 +193,11 @@ class ExercisePage(Page):
                 self._busy = False
         self._show()
         self.refresh_bindings()
+
+    def _with_short_path(self, text: str) -> str:
+        """Return a traceback that names the learner's file as short as it can be."""
+        path = exercise_words.short_path(self._path)
+        return text.replace(f'File "{path}"', f'File "{self._path.name}"') if self._path else text
 
     def _show(self) -> None:
         exercise = self._exercise
@@ -372,6 +377,8 @@ class ExercisePage(Page):
             return True
         if action in ("judge", "run", "edit", "anew", "open"):
             return exercise is not None and not self._busy
+        if action == "leave_done":
+            return False  # a right answer ends typing by itself
         if action == "next":
             can_go = self._way and (self._way.exercise or self._way.lesson)
             return bool(can_go and not self._busy)

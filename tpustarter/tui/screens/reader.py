@@ -149,6 +149,13 @@ class Reader(LessonScreen):
         else:
             self.action_next()
 
+    def action_leave_done(self) -> None:
+        """End typing in a task that has passed, and do what comes next."""
+        if view := self._page.edited:
+            view.end_edit()
+            self.refresh_bindings()
+            self.call_after_refresh(lambda: self.run_action(f"run_on('{self._enter_does}')"))
+
     def action_run_to_here(self) -> None:
         """Run every block down to the marked one, in a new process."""
         self._run(anew=True)
