@@ -83,6 +83,7 @@ def test_of_several_the_preferred_one_is_taken() -> None:
         ("arrays", ["jax/sharding"]),
         ("large matmuls", ["jax.matmul_rate"]),
         ("zzz", []),
+        ("jax/nosuch", []),
         ("ja", []),
         ("/", []),
         ("..", []),

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import wrap
 
 MOST = 8
 """Candidates that are named; more say where the list is."""
+_MOST_FILES = 1000
+"""Files of a folder that are looked at."""
 _SHORTEST = 3
 """Letters of the shortest piece of an id that finds it."""
 
@@ -63,6 +67,18 @@ def find(
     raise Problem(f"there is no {kind} `{typed}`", hint=hint, code=ExitCode.USAGE)
 
 
+def near_file(path: Path) -> Path | None:
+    """Return the file beside one that is not there whose name is nearest; None for none."""
+    from difflib import get_close_matches
+
+    try:
+        beside = [one.name for one in islice(path.parent.iterdir(), _MOST_FILES) if one.is_file()]
+    except OSError:
+        return None
+    near = get_close_matches(path.name, beside, n=1)
+    return path.with_name(near[0]) if near else None
+
+
 def names(typed: str, name: str) -> bool:
     """Return whether a text is an id or the last part of it, and no mere piece."""
     return _spelt(typed) in (_spelt(name), _spelt(name).rpartition("/")[2])
@@ -96,9 +112,9 @@ def _near(typed: str, ids: Sequence[str]) -> list[str]:
     by_spelling = {_spelt(name): name for name in ids}
     whole = get_close_matches(wanted, by_spelling, n=1, cutoff=0.8)
     whole = whole or get_close_matches(wanted, by_spelling, n=1)
-    if "/" in wanted and whole:
-        return [by_spelling[whole[0]]]
     last = wanted.rpartition("/")[2]
+    if "/" in wanted and whole and get_close_matches(last, [whole[0].rpartition("/")[2]]):
+        return [by_spelling[whole[0]]]
     by_last: dict[str, list[str]] = {}
     for spelling, name in by_spelling.items():
         by_last.setdefault(spelling.rpartition("/")[2], []).append(name)

@@ -16,6 +16,7 @@ from tests.support.places import SUPPORT
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
+from tpustarter.cli import explain as explain_command
 from tpustarter.cli.endings import explaining
 from tpustarter.problem import ExitCode
 from tpustarter.terminal import WIDTH
@@ -271,3 +272,29 @@ def test_run_names_the_line_of_a_mistake_in_the_program(tmp_path: Path) -> None:
     assert 1 == done.returncode
     assert b"a mistake in the program" in done.stderr
     assert b"train.py, line 2: config['lr']" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("trian.log", "did you mean `tpustarter explain {folder}/train.log`?"),
+        ("nothing-like-it", "run the program again in a pipe: `python train.py 2>&1 | tpustarter"),
+        ("", "`cat {folder}/* | tpustarter explain` explains all that is in it"),
+    ],
+)
+def test_what_is_no_log_is_answered_with_a_command(tmp_path: Path, name: str, hint: str) -> None:
+    """A slip of the finger, a file that is not there, and a folder."""
+    (tmp_path / "train.log").write_text(HELD)
+    done = typed("explain", tmp_path / name)
+
+    assert ExitCode.USAGE == done.returncode
+    said = done.stderr.decode().replace(f"{sys.executable} -m ", "").replace("python3 -m ", "")
+    assert hint.format(folder=tmp_path) in said.replace("python -m ", "")
+
+
+def test_a_log_that_may_not_be_read_is_read_as_its_owner() -> None:
+    """The command is shown, and not run."""
+    error = PermissionError(13, "Permission denied")
+    hint = explain_command._unreadable("/var/log/a b", error).hint
+
+    assert "read it as its owner: `sudo cat '/var/log/a b' | tpustarter explain`" == hint

@@ -169,6 +169,7 @@ def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) ->
     ("arguments", "code", "said"),
     [
         (["torch"], 2, "there is no set-up profile `torch`"),
+        (["kers"], 2, "did you mean `tpustarter setup keras`?"),
         (["--folder", "/proc/1/x/y", "--yes"], 3, "the folder `/proc/1/x` does not exist"),
         (["--undo", "--yes"], 3, "does not exist, so there is nothing to undo"),
         (["--folder", "~nobody-here/x", "--yes"], 3, "~nobody-here` does not exist"),

@@ -110,6 +110,22 @@ def test_every_error_ends_with_what_to_type(
     assert "static" in problem.what or "--tpu v6e-8" in (problem.hint or "") or "by" in problem.what
 
 
+def test_a_function_that_may_take_a_pytree_is_offered_with_what_to_do_if_it_does(
+    tmp_path: Path,
+) -> None:
+    """Its file is not said to be without functions."""
+    file = tmp_path / "model.py"
+    file.write_text("import jax\n\n@jax.jit\ndef step(params, x):\n    return params @ x\n")
+    problem = problem_of(file, "programs")
+    hint = problem.hint or ""
+
+    assert "is given without the function to compile" in problem.what
+    assert "rehearse train.py:step --arg 'f32[1024,1024]' --arg 'f32[1024,1024]'" in hint
+    assert "Else write a function `programs(devices)` into `train.py`" in hint
+    assert isinstance(problem, asked.Unclear)
+    assert 1 == len(problem.commands)
+
+
 @pytest.mark.parametrize(
     ("function", "given"),
     [

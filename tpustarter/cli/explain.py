@@ -12,10 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from tpustarter.cli.endings import json_even_if_it_breaks, print_result
+from tpustarter.cli.endings import json_even_if_it_breaks, print_result, typed
 from tpustarter.cli.saying import say
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.redact import Redactor
+from tpustarter.short_ids import near_file
 from tpustarter.terminal import coded, cut, paint_for, visible, wrap
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ _SHOWN = 200
 """Characters of such a text that its own error repeats."""
 _PASTE = (
     "Paste the error here, press Enter, and then Ctrl-D. A pipe does the same: "
+    "`python train.py 2>&1 | tpustarter explain`"
+)
+_PIPE = (
+    "name a log that exists, or run the program again in a pipe: "
     "`python train.py 2>&1 | tpustarter explain`"
 )
 
@@ -141,7 +146,8 @@ def _opened(file: str | None) -> IO[bytes]:
     path = Path(str(file)).expanduser()
     try:
         if path.is_dir():
-            raise Problem(f"`{file}` is a folder, expected a log", code=ExitCode.USAGE)
+            hint = f"`cat {typed(path)}/* | tpustarter explain` explains all that is in it"
+            raise Problem(f"`{file}` is a folder, expected a log", hint=hint, code=ExitCode.USAGE)
         return path.open("rb")
     except OSError as error:
         raise _unreadable(file, error) from error
@@ -149,6 +155,20 @@ def _opened(file: str | None) -> IO[bytes]:
 
 def _unreadable(file: str | None, error: OSError) -> Problem:
     name = "the pipe" if file in (None, "-") else f"`{visible(cut(str(file), _SHOWN))}`"
-    is_text = file is not None and len(file.split()) >= _WORDS_OF_AN_ERROR
-    hint = "run `tpustarter explain` without a file, and paste the error" if is_text else None
-    return Problem(f"{name} cannot be read: {error.strerror}", hint=hint, code=ExitCode.USAGE)
+    what = f"{name} cannot be read: {error.strerror}"
+    return Problem(what, hint=_hint(file, error), code=ExitCode.USAGE)
+
+
+def _hint(file: str | None, error: OSError) -> str | None:
+    """Return how to get at the log all the same."""
+    if file in (None, "-"):
+        return None
+    path = Path(str(file)).expanduser()
+    if len(str(file).split()) >= _WORDS_OF_AN_ERROR:
+        return "run `tpustarter explain` without a file, and paste the error"
+    if isinstance(error, PermissionError):
+        return f"read it as its owner: `sudo cat {typed(path)} | tpustarter explain`"
+    if isinstance(error, FileNotFoundError):
+        near = near_file(path)
+        return f"did you mean `tpustarter explain {typed(near)}`?" if near else _PIPE
+    return None

@@ -5,7 +5,8 @@ A file is read and not run for that. What it doesn't show, its own process tells
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -35,9 +36,8 @@ def checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
     whole = {check.id for check in known}
     titles = {check.id: check.title for check in with_programs}
     jax = {check.id for check in with_programs if check.framework == "jax"}
-    ids = [name if name in whole or content.is_glob(name)
-           else short_ids.find(name, titles, kind="check", listed_by="tpustarter rehearse --list",
-                               preferred=jax) for name in typed]  # fmt: skip
+    ids = [name if name in whole or content.is_glob(name) else _whole(name, titles, jax)
+           for name in typed]  # fmt: skip
     chosen = content.select(known, ids, "soak", None)
     if found := [check for check in chosen if check.has_programs]:
         return found
@@ -45,6 +45,27 @@ def checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
     raise Problem(f"nothing to compile: {names} runs nothing on a device",
                   hint="`tpustarter rehearse --list` shows the checks with programs",
                   code=ExitCode.USAGE)  # fmt: skip
+
+
+def _whole(name: str, titles: Mapping[str, str], jax: set[str]) -> str:
+    """Return the id that was typed in part; raises Problem."""
+    if not short_ids.candidates(name, titles):
+        _verify_is_no_path(name)
+    listed_by = "tpustarter rehearse --list"
+    return short_ids.find(name, titles, kind="check", listed_by=listed_by, preferred=jax)
+
+
+def _verify_is_no_path(name: str) -> None:
+    """Raise Problem where what is no check is a folder, or a file without its ending."""
+    if Path(name).expanduser().is_dir() and "/" in name:
+        inside = shlex.join(["cd", name])
+        raise Problem(f"`{name}` is a folder, expected a file or a check",
+                      hint=f"`{inside} && tpustarter rehearse` shows what can be compiled in it",
+                      code=ExitCode.USAGE)  # fmt: skip
+    if Path(f"{name}.py").expanduser().is_file():
+        meant = shlex.join(["tpustarter", "rehearse", f"{name}.py"])
+        raise Problem(f"there is no check `{name}`, but a file `{name}.py`",
+                      hint=f"did you mean `{meant}`?", code=ExitCode.USAGE)  # fmt: skip
 
 
 def verify(code: Code, file: str, given: Sequence[str], tpus: Sequence[str]) -> None:
@@ -86,6 +107,11 @@ def _no_function(
     elif names:
         function = read.functions[0]
         hint = suggestions.programs_example(file, function)
+        if offers := suggestions.offers_of_trees(read, file, tpus):
+            lines = "\n".join(f"  {offer}" for offer in offers)
+            hint = f"if each argument is one array, type:\n{lines}\nElse {hint}"
+            if code.function == ENTRY:
+                what = f"`{file}` is given without the function to compile"
     else:
         what = f"`{file}` defines no function"
         run = command(file, None, tpus=tpus)

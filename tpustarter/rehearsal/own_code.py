@@ -32,6 +32,8 @@ STABLEHLO = (".mlirbc", ".bytecode")
 """How the names of StableHLO files end; torch_xla writes `functions/forward.bytecode`."""
 
 _ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\d, ]*)\]")
+_NAMED = 5
+"""Files that are named beside one that is not there."""
 _DIMENSION = 2**31
 """One more than the largest dimension XLA takes."""
 
@@ -229,14 +231,21 @@ def script(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _existing(name: str) -> Path:
-    """Return a file; raises Problem, with the one whose name is nearest."""
+    """Return a file; raises Problem, with the one whose name is nearest, or those beside it."""
     file = Path(name).expanduser()
-    if not file.is_file():
-        beside = [one.name for one in file.parent.glob(f"*{file.suffix}")]
-        near = get_close_matches(file.name, beside, n=1)
-        hint = f"did you mean `{Path(name).with_name(near[0])}`?" if near else None
-        raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
-    return file
+    if file.is_file():
+        return file
+    beside = sorted(one.name for one in file.parent.glob(f"*{file.suffix}"))
+    folder = "this folder" if file.parent == Path() else f"`{Path(name).parent}`"
+    hint = f"name it with its folder; none in {folder} ends with `{file.suffix}`"
+    if near := get_close_matches(file.name, beside, n=1):
+        hint = f"did you mean `{Path(name).with_name(near[0])}`?"
+    elif beside:
+        more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
+        hint = f"in {folder} there is {', '.join(f'`{one}`' for one in beside[:_NAMED])}{more}"
+    elif not file.parent.is_dir():
+        hint = f"there is no folder {folder} either"
+    raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
 
 
 def read_argument(text: str) -> tuple[str, tuple[int, ...]]:

@@ -85,6 +85,15 @@ def offers(source: Source, file: str, tpus: Sequence[str] = ()) -> list[str]:
     return commands
 
 
+def offers_of_trees(source: Source, file: str, tpus: Sequence[str] = ()) -> list[str]:
+    """Return commands for functions that may take a pytree, as if each argument were one array."""
+    plain = [one for one in source.functions if one.certain and one.needed
+             and not {*one.by_name, *one.static} & {*one.needed}]  # fmt: skip
+    listed = [one for one in plain if not one.lists_programs]
+    listed.sort(key=lambda one: not one.jitted)
+    return [command(file, one, tpus=tpus) for one in listed[:MOST_FUNCTIONS]]
+
+
 def programs_example(file: str, function: Listed) -> str:
     """Return the function to write where `--arg` cannot give what another one needs."""
     return (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from tpustarter.checking import environments
 from tpustarter.problem import ExitCode, Problem
@@ -235,9 +236,7 @@ def named(name: str) -> Profile:
         every = {**PROFILES, **MACHINE}
         width = max(map(len, every))
         choices = "".join(f"\n  {one.name:<{width}}  {one.meaning}" for one in every.values())
-        raise Problem(
-            f"there is no set-up profile `{name}`",
-            hint=f"name one of these:{choices}",
-            code=ExitCode.USAGE,
-        )
+        near = get_close_matches(name, every, n=1)
+        hint = f"did you mean `tpustarter setup {near[0]}`?" if near else f"name one:{choices}"
+        raise Problem(f"there is no set-up profile `{name}`", hint=hint, code=ExitCode.USAGE)
     return PROFILES[name]

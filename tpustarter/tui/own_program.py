@@ -142,8 +142,7 @@ def _read_words(kind: str, typed: str) -> tuple[str, ...]:
     if not words:
         raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
     if kind == SCRIPT:
-        if not Path(words[0]).expanduser().is_file():
-            raise Problem(f"there is no file `{words[0]}`", code=ExitCode.USAGE)
+        own_code.script(words)
     elif own_code.is_code(words[0]):
         words = tuple(word for word in words if word != "--arg")  # as the command has it
     else:
