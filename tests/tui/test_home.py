@@ -28,6 +28,7 @@ from tpustarter.learning.paths import read_paths
 from tpustarter.machine.machine import Machine
 from tpustarter.tui import known
 from tpustarter.tui.app import Starter
+from tpustarter.tui.screens.exercise import ExercisePage
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.paths import Paths
 from tpustarter.tui.screens.reader import Reader
@@ -400,5 +401,32 @@ def test_at_the_end_of_a_path_the_exercises_that_are_open_are_in_sight(tmp_path:
             assert "▼ Your first day: one device" in seen
             assert "The lesson of this exercise: Arrays and devices" in seen
             assert "An array of JAX lives in the HBM" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 44)])
+def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_path: Path) -> None:
+    """A lesson that was begun, and the next exercise of one that was done, which `e` opens."""
+
+    async def journey() -> None:
+        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(size=size) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "3")
+            assert "Left open" not in seen
+            assert "e exercise" not in seen
+            for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/first-arrays"):
+                progress.lesson_done(lesson)
+            gradients = next(one for one in content.read_lessons() if one.id == "jax/gradients")
+            block = blocks_of(gradients)[0]
+            progress.block_ended(gradients, block, BlockResult(block.id, "pass"))
+            seen = await press(pilot, "l", "escape", "home")
+            left = seen.partition("Left open")[2].partition(" lessons done")[0]
+            assert re.search("Gradients +begun 1 of", left)
+            assert re.search("Exercise: update without mutation +press e", left)
+            await press(pilot, "e")
+            assert isinstance(pilot.app.screen, ExercisePage)
+            await press(pilot, "escape", "down", "enter")
+            assert isinstance(pilot.app.screen, Reader)
 
     run(journey)

@@ -24,6 +24,7 @@ from tpustarter.tui.widgets import valid_keys
 
 _TITLES = {
     "next_lesson": "Open the next lesson of your path",
+    "exercise": "Open the next exercise that is not solved",
     "check": "Check this machine",
     "lessons": "List all lessons",
     "paths": "Choose a path",

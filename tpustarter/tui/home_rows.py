@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,10 @@ MOST_CHIPS = 16
 """More than these are not drawn."""
 STAGE = "stage:"
 """Before the number of a stage, in the id of its row."""
+LEFT, EXERCISE = "left:", "exercise"
+"""Before the id of a lesson that is half done, and the id of the row of the next exercise."""
+MOST_LEFT = 2
+"""Lessons that are half done, of those that are named."""
 
 
 def title(text: str) -> Row:
@@ -63,6 +68,24 @@ def _last_row(known: Course, standing: Standing | None) -> Row:
         return Row("next", f"> Exercise: {visible(name)}", "", _note(text), hang=2)
     text = f"{every} p shows the other paths."
     return Row("next", "> Check this machine", "1 min", _note(text) if standing else ())
+
+
+def left_rows(known: Course, standing: Standing) -> Iterator[Row]:
+    """Yield what was begun and is open: lessons, and the next exercise."""
+    half_done, name = known.half_done(standing), known.next_exercise(standing)
+    if standing.next is None:  # then the exercise is what is next
+        name = None
+    if not half_done and not name:
+        return
+    yield Row(None, "")
+    yield title("Left open")
+    for lesson_id in half_done[:MOST_LEFT]:
+        row = lesson_row(known, lesson_id, None, "  ")
+        yield replace(row, id=f"{LEFT}{lesson_id}")
+    if name:
+        words = name.partition("/")[2].replace("-", " ")
+        label = Content("  ") + word("next", "e", 6) + f"Exercise: {visible(words)}"
+        yield Row(EXERCISE, label, "press e", hang=8)
 
 
 def needs_setup(facts: Facts | None, lesson: Lesson | None) -> bool:

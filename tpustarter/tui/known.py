@@ -53,6 +53,26 @@ class Course:
         """Return the ids of the exercises of a path that are not solved."""
         return [one for lesson_id in standing.whole.lessons for one in self.open_in(lesson_id)]
 
+    def next_exercise(self, standing: Standing) -> str | None:
+        """Return the first exercise that is open of a lesson one has worked on, else of the path.
+
+        Of a lesson that comes next none is named before its lesson was begun.
+        """
+        met = self.done | self.read | self.begun.keys()
+        left = [one for lesson in standing.whole.lessons if lesson in met or not standing.next
+                for one in self.open_in(lesson)]  # fmt: skip
+        return next(iter(left), None)
+
+    def half_done(self, standing: Standing) -> list[str]:
+        """Return the lessons that were begun or read with something open; those of the path first.
+
+        The one that is next is not among them.
+        """
+        on_path = [one for one in standing.whole.lessons if one in self.begun or one in self.read]
+        others = [one for one in (*self.begun, *self.lessons) if one in self.begun]
+        open_ones = dict.fromkeys((*on_path, *others))
+        return [one for one in open_ones if one != standing.next]
+
     def next_on(self, standing: Standing) -> str | None:
         """Return the next lesson of a path, then the first that has an exercise open."""
         with_open = (one for one in standing.whole.lessons if self.open_in(one))

@@ -48,6 +48,8 @@ The line that is marked when you arrive is your next step, and Enter takes it.
 
 * **Path** is the order of lessons that you chose, in stages. Enter opens a stage, and folds it
   again. `p` shows the other paths, each with its lessons and its time.
+* **Left open** names lessons that you began, and the next exercise that is not solved. `e` opens
+  that exercise.
 * **This machine** shows what was found without starting anything.
 * **Last check** shows what was proven here the last time, and on which devices.
 * **TPUs** in Google Cloud that you asked for with tpustarter are counted until they are known to be
@@ -58,6 +60,7 @@ names the keys that you need most there, and `?` lists all of them.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "next_lesson", "next lesson", tooltip="tpustarter learn LESSON"),
+        Binding("e", "exercise", "exercise", tooltip="tpustarter learn --exercise"),
         Binding("c", "check", "check", tooltip="tpustarter check"),
         Binding("l", "lessons", "lessons", tooltip="tpustarter learn"),
         Binding("p", "paths", "paths", tooltip="tpustarter learn --path"),
@@ -195,6 +198,7 @@ names the keys that you need most there, and `?` lists all of them.
         else:
             yield from home_rows.next_rows(course, self._facts, standing)
             if standing:
+                yield from home_rows.left_rows(course, standing)
                 yield Row(None, "")
                 if not self._frame_title(standing):
                     yield Row(None, Hanging("", home_rows.path_title(standing)))
@@ -229,7 +233,8 @@ names the keys that you need most there, and `?` lists all of them.
     def _free_lines(self, standing: Standing, current: Part) -> int:
         """Return how many lines are left below all that is said with one stage open."""
         below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
-        taken = OPENING + len(standing.stages) + len(current.lessons) + below
+        left = len(list(home_rows.left_rows(self._course, standing))) if self._course else 0
+        taken = OPENING + left + len(standing.stages) + len(current.lessons) + below
         return self.query_one(Rows).size.height - taken
 
     @on(Rows.OptionSelected)
@@ -241,10 +246,12 @@ names the keys that you need most there, and `?` lists all of them.
         elif name.startswith(home_rows.STAGE) and standing:
             self._unfolded = self._open_stages(standing) ^ {int(name.removeprefix(home_rows.STAGE))}
             self._show()
+        elif name == home_rows.EXERCISE:
+            self.action_exercise()
         elif name in ("tpus", "tpus-unread"):
             self.action_tpus()
         elif name:
-            self.tutor.go.to_lesson(name)
+            self.tutor.go.to_lesson(name.removeprefix(home_rows.LEFT))
 
     def _take_next_step(self, standing: Standing | None) -> None:
         following = standing.next if standing else None
@@ -266,6 +273,15 @@ names the keys that you need most there, and `?` lists all of them.
     def _next_lesson(self) -> str | None:
         standing = self._standing()
         return standing.next if standing else None
+
+    def action_exercise(self) -> None:
+        """Open the next exercise that is not solved."""
+        if name := self._next_exercise():
+            self.tutor.go.to_exercise(name)
+
+    def _next_exercise(self) -> str | None:
+        course, standing = self._course, self._standing()
+        return course.next_exercise(standing) if course and standing else None
 
     def action_check(self) -> None:
         """Run the checks."""
@@ -333,6 +349,8 @@ names the keys that you need most there, and `?` lists all of them.
             return self.query_one(Aside).max_scroll_y > 0
         if action == "next_lesson":
             return self._next_lesson() is not None
+        if action == "exercise":
+            return self._next_exercise() is not None
         if action == "paths":
             return self._course is None or len(self._course.paths) > 1
         return super().check_action(action, parameters)
