@@ -318,16 +318,38 @@ def test_a_right_answer_in_a_terminal_leads_on_with_a_key(lessons: Path) -> None
 def test_a_signal_leaves_a_terminal_that_takes_lines(
     number: int, expected: int, lessons: Path
 ) -> None:
-    """Ctrl-C is such a signal: it ends the wait, and what runs."""
+    """Ctrl-C is such a signal: it ends the wait, and what runs; it says how to go on."""
     process, terminal = watch_in_a_terminal(lessons)
     seen_until(terminal, "quit.")
     assert not termios.tcgetattr(terminal)[3] & termios.ICANON
     process.send_signal(number)
+    if number == signal.SIGINT:
+        seen = " ".join(seen_until(terminal, "--watch").replace("\\", "").split())
+        assert "exit 130: stopped by you. Next: " in seen  # code is bold on a terminal
+        assert " learn --exercise made/double --watch" in seen
 
     assert end_of(process, terminal) == expected
     assert termios.tcgetattr(terminal)[3] & termios.ICANON
     assert termios.tcgetattr(terminal)[3] & termios.ECHO
     os.close(terminal)
+
+
+def test_ctrl_c_while_an_answer_is_judged_says_how_to_go_on(lessons: Path) -> None:
+    """In its last line, and nothing of the answer goes on."""
+    learn(lessons, "made/double")
+    endless = "import os, time\nprint(f'I am {os.getpid()}.', flush=True)\ntime.sleep(999)\n"
+    learner_file().write_text(endless)
+    words = command(lessons, "--exercise", "made/double")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONUNBUFFERED": "1"}) as process:  # fmt: skip
+        assert process.stdout
+        line = next(line for line in process.stdout if line.startswith("I am "))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=40)
+
+    assert process.returncode == 130
+    assert err.splitlines()[-1].endswith(" learn --exercise made/double`")
+    assert not is_alive(int(line.removeprefix("I am ").rstrip(".\n")))
 
 
 def test_ctrl_c_ends_an_answer_that_does_not_end(lessons: Path) -> None:

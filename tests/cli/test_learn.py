@@ -135,7 +135,7 @@ def test_the_list_is_the_path_by_stages_and_the_rest_where_it_is_asked_for() -> 
     assert "  next  Start here " in folded
     assert "      next  start/on-a-laptop " in folded
     assert "jax/how-fast" not in folded
-    assert all(f" {name} " in everything for name in ids)
+    assert all(re.search(rf" {name}[ \n]", everything) for name in ids)
     assert max(map(len, everything.splitlines())) <= WIDTH
     assert "Not on your path: lessons on pytorch\n" in everything
     assert "  from-pytorch    I come from PyTorch or CUDA " in everything
@@ -143,10 +143,26 @@ def test_the_list_is_the_path_by_stages_and_the_rest_where_it_is_asked_for() -> 
     assert learn().stdout.startswith("Your path: I come from PyTorch or CUDA\n")
     assert "did you mean `fresh-tpu-vm`?" in learn("--path", "fresh-tpu-wm").stderr
     track = learn("slices").stdout
-    assert [name for name in ids if f" {name} " in track] == [
+    assert [name for name in ids if re.search(rf" {name}[ \n]", track)] == [
         name for name in ids if name.startswith("slices/")
     ]
     assert "-v only works with the list of lessons" in learn("-v", "jax/jit").stderr
+
+
+def test_a_long_id_moves_no_title_out_of_its_column() -> None:
+    """The title stands below such an id; of each list all begin in one column."""
+    rows = learn("-v").stdout.splitlines()
+    longest = max((lesson.id for lesson in content.read_lessons()), key=len)
+    place = next(number for number, row in enumerate(rows) if row.endswith(f" {longest}"))
+    columns: dict[int, set[int]] = {}
+    for row in rows:
+        if found := re.match(r" +(?:\w+ +)?([a-z]+/[a-z0-9-]+) +\S", row):
+            columns.setdefault(found.start(1), set()).add(found.end() - 1)
+
+    assert len(longest) > 29
+    assert all(len(starts) == 1 for starts in columns.values()), columns
+    title = len(rows[place + 1]) - len(rows[place + 1].lstrip())
+    assert columns[rows[place].index(longest)] == {title}
 
 
 def test_a_short_id_is_that_of_the_path() -> None:
@@ -422,7 +438,8 @@ def test_a_signal_ends_a_run_in_order_and_keeps_what_was_done(
     assert code == process.returncode
     assert time.monotonic() - began < 20
     assert "NOT   interrupted" in out
-    assert f"exit {code}: stopped before the end" in err
+    last = f"exit {code}: stopped before the end. Next: `tpustarter learn made/sample --run`"
+    assert err.splitlines()[-1] == f"{last} runs it again"
     stored = json.loads((home / "progress.json").read_text())["lessons"]["made/sample"]
     assert ["one"] == list(stored["blocks"])
     assert wait_until_gone(str(home), 15) == []

@@ -39,10 +39,17 @@ def stopped_by_signals(stop: Callable[[int], None]) -> Generator[None]:
 
 
 @contextlib.contextmanager
-def left_by_signals() -> Generator[None]:
-    """Let Ctrl-C, TERM and HUP end this process on the way out of what it has begun."""
+def left_by_signals(following: Callable[[], str]) -> Generator[None]:
+    """Let Ctrl-C, TERM and HUP end this process on the way out of what it has begun.
+
+    Args:
+        following: Returns the command that goes on, for who pressed Ctrl-C.
+    """
 
     def leave(number: int, _: object) -> None:
+        if number == signal.SIGINT:
+            text = f"\nexit {int(ExitCode.INTERRUPTED)}: stopped by you. Next: `{following()}`"
+            click.echo(text, err=True)
         sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
 
     with _handled_by(leave):

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from tpustarter.cli import onward
-from tpustarter.cli.endings import typed
-from tpustarter.cli.exercise_text import judge_once, show_hint, show_task
+from tpustarter.cli.endings import left_by_signals, typed
+from tpustarter.cli.exercise_text import again, judge_once, show_hint, show_task
 from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
 from tpustarter.learning import exercises
@@ -79,7 +79,10 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
         if sys.stderr.isatty():
             starts = " A framework takes some seconds to start." * bool(exercise.lesson.framework)
             click.echo(f"Running your file.{starts}", err=True)
-        with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
+        with (
+            left_by_signals(lambda: again(exercise)),
+            contextlib.closing(LessonSession(exercise.lesson, **options)) as session,
+        ):
             judged = judge_once(exercise, session)
         if judged.is_right:
             onward.after_right(exercise)

@@ -51,6 +51,11 @@ def judge_once(exercise: Exercise, session: LessonSession) -> Judged:
     return judged
 
 
+def again(exercise: Exercise) -> str:
+    """Return the command that judges an exercise again."""
+    return f"tpustarter learn --exercise {visible(exercise.id)}"
+
+
 def _visible_lines(text: str) -> str:
     """Return what an answer printed, without what could change the terminal."""
     return "\n".join(visible(line) for line in text.split("\n"))

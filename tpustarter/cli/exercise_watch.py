@@ -20,7 +20,7 @@ import click
 from tpustarter import content
 from tpustarter.cli import onward
 from tpustarter.cli.endings import left_by_signals
-from tpustarter.cli.exercise_text import judge_once, show_hint, show_task
+from tpustarter.cli.exercise_text import again, judge_once, show_hint, show_task
 from tpustarter.learning import exercises
 from tpustarter.learning.exercises import Exercise, Judged
 from tpustarter.learning.lesson_end import Way
@@ -38,7 +38,7 @@ def follow(exercise: Exercise, **options: Any) -> Judged:
 
     Where nobody types it ends with the first right answer.
     """
-    with left_by_signals(), _keys() as read_key:
+    with left_by_signals(lambda: f"{again(exercise)} --watch"), _keys() as read_key:
         while True:
             judged, way = _one(exercise, read_key, **options)
             if way is None or way.exercise is None:

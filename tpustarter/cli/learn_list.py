@@ -19,8 +19,8 @@ from tpustarter.terminal import cut, visible, wrap
 if TYPE_CHECKING:
     from tpustarter.learning.standing import Part, Standing
 
-_ID, _TITLE = 29, 32
-"""Columns of an id and of a title."""
+_BEFORE_ID, _ID, _TITLE = 8, 29, 32
+"""Columns of a mark with what is around it, of an id and of a title."""
 
 
 def show(lessons: list[Lesson], *, every: bool = False) -> None:
@@ -113,7 +113,7 @@ class _Shelf:
             if every or is_here or not stage.title:
                 indent = "    " if stage.title else ""
                 for name in stage.lessons:
-                    yield self._lesson_line(name, standing.next, indent)
+                    yield from self._lesson_lines(name, standing.next, indent)
         yield ""
 
     def by_track(self, lessons: Collection[Lesson], prefix: str) -> Iterator[str]:
@@ -123,7 +123,8 @@ class _Shelf:
             tracks.setdefault(_track(lesson), []).append(lesson)
         for track, members in tracks.items():
             yield visible(f"{prefix}lessons on {track}").capitalize()
-            yield from (self._lesson_line(lesson.id, None, "") for lesson in members)
+            for lesson in members:
+                yield from self._lesson_lines(lesson.id, None, "")
             yield ""
 
     def other_paths(self, paths: Collection[LessonPath]) -> Iterator[str]:
@@ -148,7 +149,8 @@ class _Shelf:
             text = f"`tpustarter learn -v` lists every stage, {left_out} more lessons and the "
             yield from wrap(f"{text}other paths; `tpustarter learn --search TEXT` finds a topic.")
 
-    def _lesson_line(self, name: str, following: str | None, indent: str) -> str:
+    def _lesson_lines(self, name: str, following: str | None, indent: str) -> Iterator[str]:
+        """Yield a lesson in a row; the title goes on below an id that takes all of its column."""
         from tpustarter.learning import progress, solved
 
         lesson = self._lessons[name]
@@ -157,12 +159,17 @@ class _Shelf:
         mark = "begun" if state.startswith("begun") and not mark else mark
         right = state if state.startswith("begun ") else ""
         if state == "done":
-            right = solved.open_words(len(solved.still_open(lesson, self._records)))
+            count = len(solved.still_open(lesson, self._records))
+            right = f"{count} open" if count else ""
         if known := self._records.get(name) if state == "read" else None:
             right = solved.things_open(known.open)
         title = cut(visible(lesson.title), _TITLE - len(indent) - len(right) + 1)
-        left = f"  {indent}{mark:<5} {visible(name):<{_ID}} {title}"
-        return f"{left:<{72 - len(right)}}{right} {_minutes(lesson):>7}"
+        left = f"  {indent}{mark:<5} {visible(name):<{_ID}}"
+        if len(name) > _ID:
+            yield left
+            left = " " * (len(indent) + _BEFORE_ID + _ID)
+        left = f"{left} {title}"
+        yield f"{left:<{72 - len(right)}}{right} {_minutes(lesson):>7}"
 
 
 def _track(lesson: Lesson) -> str:

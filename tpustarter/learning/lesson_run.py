@@ -132,7 +132,9 @@ def why(practice: Practice, code: ExitCode) -> str:
         return f"exit {int(code)}: no lesson here has a block that runs. Next: `tpustarter learn`"
     unsuccessful = run.failed() or [result for result in run.results if without_verdict(result)]
     if run.stopped_by is not None or not unsuccessful:
-        return f"exit {int(code)}: stopped before the end. Next: run it again"
+        what = practice.lessons[0].id if len(practice.lessons) == 1 else "--all"
+        again = f"`tpustarter learn {what} --run` runs it again"
+        return f"exit {int(code)}: stopped before the end. Next: {again}"
     worst = unsuccessful[0]
     detail = visible(worst.detail or str(worst.reason))
     what = "printed something else" if worst.status == "fail" else "has no verdict"
