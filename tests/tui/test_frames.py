@@ -33,6 +33,31 @@ def test_frames_say_what_came_out(tmp_path: Path, size: tuple[int, int], corner:
     run(journey)
 
 
+@pytest.mark.parametrize("size", [(120, 35), (160, 44)])
+@pytest.mark.parametrize("keys", [("c",), ("s",), ("s", "enter")])
+def test_areas_beside_each_other_begin_and_end_on_one_line(
+    keys: tuple[str, ...], size: tuple[int, int], tmp_path: Path
+) -> None:
+    """And what takes the whole screen begins where the left one did."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            await press(pilot, *keys)
+            rows, details = (pilot.app.screen.query_one(name) for name in ("#rows", "#details"))
+            if details.region.x == rows.region.x:  # below the list
+                assert rows.region.right == details.region.right
+                return
+            left = rows.region.x
+            assert rows.region.y == details.region.y
+            assert rows.region.bottom == details.region.bottom
+            assert rows.region.right + 1 == details.region.x
+            await press(pilot, "enter")
+            if keys != ("s",):
+                assert left == details.region.x
+
+    run(journey)
+
+
 def test_the_area_in_use_is_coloured(tmp_path: Path) -> None:
     """The list or the details, whichever takes the keys."""
 

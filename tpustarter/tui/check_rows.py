@@ -89,8 +89,8 @@ def activity(framework: str, platform: str, *, is_warm: bool) -> str:
     if is_warm:
         return "compiling and running"
     if platform == "tpu":
-        return "starting the TPU runtime, usually 5 to 15 s"
-    return "starting JAX, usually 2 to 5 s"
+        return "starting the TPU, 5 to 15 s"
+    return "starting JAX, 2 to 5 s"
 
 
 def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
