@@ -486,28 +486,6 @@ def test_what_names_no_file_is_told(
     run(journey)
 
 
-@pytest.mark.parametrize("kind", ["function", "script"])
-def test_a_mistake_in_the_syntax_is_told_where_the_file_is_typed(
-    tmp_path: Path, stub: Path, kind: str
-) -> None:
-    """With line and column; the line stays open until the file is Python."""
-    file = tmp_path / "mine.py"
-    file.write_text("import jax\n\nbroken = jax.jit(\n")
-
-    async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            await press(pilot, "home", *(["down"] if kind == "script" else []), "space")
-            pilot.app.screen.query_one("#search").value = f"{file}" + ":step" * (kind != "script")
-            seen = " ".join(re.sub(r"[│╭╮╰╯─]", "", await press(pilot, "enter")).split())
-            assert "line 3, column 17: '(' was never closed" in seen
-            assert "broken = jax.jit(" in seen
-            assert "Enter choose it" in await press(pilot, "escape")
-            file.write_text("import jax\n\nstep = jax.jit(lambda x: x)\n")
-            assert "What the file offers" in await press(pilot, "enter") or kind == "script"
-
-    run(journey)
-
-
 def test_without_a_compiler_the_command_that_makes_one_is_told(tmp_path: Path) -> None:
     """Before anything is started, and no sheet is to be put away."""
 

@@ -12,6 +12,7 @@ import pytest
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
+from tests.support.slow_machine import Slow
 from tests.support.tutor import (
     HELLO,
     JAX_HANGS,
@@ -37,6 +38,7 @@ from tpustarter.tui.screens.page import Notice, Question
 from tpustarter.tui.screens.reader import Reader
 from tpustarter.tui.screens.settings import Choices
 from tpustarter.tui.screens.setup import SetupPlan
+from tpustarter.tui.screens.setups import Setups
 from tpustarter.tui.widgets import Rows
 
 CHECKS = TESTS / "samples" / "machine_checks"
@@ -116,6 +118,33 @@ def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path
     run(journey)
 
 
+@pytest.mark.parametrize(
+    ("keys", "title"), [(["enter"], "the newest JAX"), (["down", "enter"], "the TPU compiler")]
+)
+def test_keys_pressed_before_the_setups_are_known_act(
+    keys: list[str], title: str, tmp_path: Path
+) -> None:
+    """Once there are rows: a list that is still read loses no key."""
+    machine, _ = lay_machine(tmp_path)
+    Slow.allowed.set()
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40), machine=machine) as pilot:
+            pilot.app.lessons, pilot.app.checks = None, CHECKS
+            pilot.app.machine = Slow(machine.root, machine.env)
+            Slow.allowed.clear()
+            for key in ("s", *keys):
+                await pilot.press(key)
+            assert isinstance(pilot.app.screen, Setups)
+            assert pilot.app.screen.query_one(Rows).chosen is None
+            Slow.allowed.set()
+            await settle(pilot)
+            assert isinstance(pilot.app.screen, SetupPlan)
+            assert f"Set up {title}" in on_screen(pilot.app)
+
+    run(journey)
+
+
 def test_on_a_large_terminal_no_frame_is_higher_than_what_it_holds(tmp_path: Path) -> None:
     """There the details of a set-up have the commands of its steps, which the list has not."""
     machine, _ = lay_machine(tmp_path)
@@ -131,6 +160,9 @@ def test_on_a_large_terminal_no_frame_is_higher_than_what_it_holds(tmp_path: Pat
                 assert details.region.x > rows.region.x
                 assert 12 <= rows.region.height < 40
                 assert 12 <= details.region.height < 40
+                assert (rows.region.y, rows.region.bottom) == (
+                    details.region.y, details.region.bottom,
+                )  # fmt: skip
 
     run(journey)
 

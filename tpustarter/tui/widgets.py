@@ -206,6 +206,16 @@ class DetailRows(Rows):
         return super().check_action(action, parameters)
 
 
+class AwaitedDetailRows(DetailRows, AwaitedRows):
+    """Rows with details, or that lead on, which are still read when the first keys may come."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Take an Enter for the row that will be marked."""
+        if action == "leave" and self.chosen is None:
+            return True
+        return super().check_action(action, parameters)
+
+
 class Aside(VerticalScroll, can_focus=False):
     """Something to read beside what takes the keys; its frame says how one reads on."""
 

@@ -19,7 +19,7 @@ from tpustarter.rehearsal import compiler
 from tpustarter.tui import own_program
 from tpustarter.tui.lines import Stack, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
-from tpustarter.tui.own_program import FUNCTION, OWN, Offered, Offers, OwnLine, TypedProgram
+from tpustarter.tui.own_program import OWN, Offered, Offers, OwnLine, TypedProgram
 from tpustarter.tui.rehearsal_choice import TPU_NAMES, Choice
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
@@ -129,10 +129,10 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def on_looked(self, message: Looked) -> None:
         """Show the checks, or take what was typed."""
         if isinstance(message.what, Available):
-            choice, is_first = self._choice, not self._choice.checks
+            choice = self._choice
             choice.checks, choice.has_compiler = message.what.checks, message.what.has_compiler
             choice.found = message.what.own
-            self._show(FUNCTION if is_first else None)
+            self._show()
         elif not self.query_one(OwnLine).display:  # Esc came first
             return
         elif isinstance(message.what, TypedProgram):
@@ -153,10 +153,10 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self.entitle("offers", "What the file offers")
             self.set_focus(offers)
 
-    def _show(self, mark: str | None = None) -> None:
+    def _show(self) -> None:
         choice = self._choice
         self.query_one("#programs", Rows).show(
-            choice.program_rows(with_claims=self.size.width >= WITH_CLAIMS), highlight=mark
+            choice.program_rows(with_claims=self.size.width >= WITH_CLAIMS)
         )
         self.query_one("#tpus", Rows).show(choice.tpu_rows())
         count = 1 if choice.own_kind else len(choice.chosen_checks)

@@ -330,6 +330,11 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         else:
             super().action_back()
 
+    def action_details(self) -> None:
+        """Give the details the whole screen, and lay the table out anew when it is back."""
+        super().action_details()
+        self.call_after_refresh(self._show)
+
     def action_again(self) -> None:
         """Go through all of it again."""
         if not self._answers.busy:

@@ -22,7 +22,7 @@ from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed, w
 from tpustarter.tui.messages import LOOK, Looked
 from tpustarter.tui.screens.setup import WORDS
 from tpustarter.tui.screens.split import Split
-from tpustarter.tui.widgets import DetailRows, Row, Rows
+from tpustarter.tui.widgets import AwaitedDetailRows, DetailRows, Row, Rows
 
 STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "done": "pass"}
 """The states of a set-up that have a colour."""
@@ -98,6 +98,7 @@ you have seen its commands and pressed `y`.
 """
     BESIDE = 150
     """A line says what each is for; the details of one fit below them."""
+    ROWS = AwaitedDetailRows
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(self, marked: str = "") -> None:
@@ -172,8 +173,11 @@ you have seen its commands and pressed `y`.
     def _rows(self) -> Iterator[Row]:
         width = max(map(len, self._setups)) + 2
         group = ""
+        others = "Other environments"
+        if not any(one.is_on_path for one in self._setups.values()):
+            others = "Environments"
         for name, one in self._setups.items():
-            wanted = "Environments for your path" if one.is_on_path else "Other environments"
+            wanted = "Environments for your path" if one.is_on_path else others
             wanted = "This machine" if one.is_machine else wanted
             if wanted != group:
                 if group:

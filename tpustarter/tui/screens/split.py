@@ -26,6 +26,8 @@ class Split(Page):
 
     BESIDE: ClassVar[int] = 120
     """Columns from which the details stand beside the list."""
+    ROWS: ClassVar[type[DetailRows]] = DetailRows
+    """What the list is made of."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "details", "the list", key_display="Enter", tooltip="back to the list"),
@@ -38,7 +40,7 @@ class Split(Page):
         opening.display = False
         yield opening
         with Container(id="both"):
-            yield DetailRows(id="rows")
+            yield self.ROWS(id="rows")
             with VerticalScroll(id="details"):
                 yield Static("", id="found")
         yield Static("", id="headline")

@@ -1,0 +1,23 @@
+"""A machine that is looked at once a test allows it."""
+
+from __future__ import annotations
+
+import threading
+
+from tpustarter.machine.machine import Machine
+
+
+class Slow(Machine):
+    """Answers as the machine at `root` would, and not before `allowed` is set."""
+
+    allowed = threading.Event()
+
+    def is_file(self, path: str) -> bool:
+        """Wait first."""
+        self.allowed.wait(30)
+        return super().is_file(path)
+
+    def names(self, folder: str) -> list[str]:
+        """Wait first."""
+        self.allowed.wait(30)
+        return super().names(folder)
