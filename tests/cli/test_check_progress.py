@@ -15,9 +15,11 @@ from tests.cli.test_check import on_a_terminal, tpustarter
 from tests.support.runs import FINDING, HOST, result, run_of
 from tpustarter.checking import bars, text
 from tpustarter.checking.runner import Ended, Started, Waiting
-from tpustarter.cli import check_end
+from tpustarter.cli import check_end, retyped
+from tpustarter.cli.check import check
 from tpustarter.cli.check_progress import Progress
 from tpustarter.learning import progress
+from tpustarter.problem import ExitCode
 
 TERMINAL = {"TERM": "xterm-256color", "NO_COLOR": "1"}
 ERASED = r"\r\x1b\[(?:K|\d+A\x1b\[J)"
@@ -160,6 +162,29 @@ def test_the_check_ends_with_what_to_do_now() -> None:
     both = run_of(result("pass"), other, ids=["jax.sample", "host.sample"])
     assert "`tpustarter check`" in check_end.what_now(both)
     assert "warning of jax.sample: " in check_end.what_now(run_of(HOST, result("warn")))
+
+
+@pytest.mark.parametrize(
+    ("missing", "command"),
+    [
+        (2, "tpustarter check jax.left0 jax.left1 --python '~/my env'"),
+        (9, "tpustarter check 'jax.*' --python '~/my env'"),
+    ],
+)
+def test_a_run_that_was_stopped_says_what_there_is_and_the_command_to_go_on(
+    missing: int, command: str
+) -> None:
+    """Of few checks that are left they are named; of many the run begins again."""
+    run = run_of(result("pass"), *(result("notrun", f"jax.left{n}") for n in range(missing)))
+    left = check_end.left(run)
+    with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
+        again = retyped.words(context, **({"ids": left} if left else {}))
+    line = check_end.explain_exit(run, ExitCode.INTERRUPTED, again)
+
+    assert line == (
+        f"exit 130: stopped; this report has the results of 1 of {1 + missing} checks. "
+        f"Next: `{command}`"
+    )
 
 
 def test_after_a_failure_the_command_that_explains_is_named() -> None:

@@ -125,6 +125,16 @@ def ending(*results: dict[str, Any], **others: Any) -> str:
         return "\n".join(rehearse_end.lines(cast("Any", SimpleNamespace(**made)), context))
 
 
+def test_a_rehearsal_that_was_stopped_goes_on_with_what_is_stored() -> None:
+    """So `--fresh`, which would compile all of it again, is left out of the command."""
+    typed = ["jax.*", "--fresh", "--tpu", "v5e-1", "-v"]
+    stopped = SimpleNamespace(results=[], stopped_by=2)
+    with command.make_context("rehearse", typed) as context:
+        text = "\n".join(rehearse_end.lines(cast("Any", stopped), context))
+
+    assert ["tpustarter", "rehearse", "jax.*", "--tpu", "v5e-1", "-v"] == last_command(text)
+
+
 def result(status: str, tpu: str, needed_gib: int, limit_gib: int, **others: Any) -> dict[str, Any]:
     """Return an answer about a program of the user's."""
     return {"status": status, "tpu": tpu, "check": None, "hbm_bytes": needed_gib << 30,

@@ -226,7 +226,8 @@ def test_a_signal_stops_the_command_and_exits_3(number: int, machine: host.Machi
     pid = int((tools_of(machine) / "pid").read_text())
 
     assert 3 == process.returncode
-    assert "exit 3: install: stopped before it was done" in said
+    done = "exit 3: install: stopped before it was done, and the 2 steps that are done are kept. "
+    assert f"{done}Next: `tpustarter setup " in said
     assert not Path(f"/proc/{pid}").exists()
 
 

@@ -152,11 +152,13 @@ def check(
 
 def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
     """Say on stderr why the exit code is not 0; else, to a person, what to do now."""
-    from tpustarter.cli import check_end
+    from tpustarter.cli import check_end, retyped
 
-    run = selfcheck.run
+    run, context = selfcheck.run, click.get_current_context()
     if code != ExitCode.OK:
-        click.echo(visible(check_end.explain_exit(run, code)), err=True)
+        left = check_end.left(run)
+        again = retyped.words(context, **({"ids": left} if left else {}))
+        click.echo(visible(check_end.explain_exit(run, code, again)), err=True)
     if why := check_end.why(run, selfcheck.logs):
         click.echo(why, err=True)
     elif is_text and code == ExitCode.OK and sys.stdout.isatty():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,20 @@ if TYPE_CHECKING:
     from tpustarter.checking.results import Run
 
 
-def explain_exit(run: Run, code: ExitCode) -> str:
-    """Return one line for stderr: what, why, and the command to run next."""
+_TYPED = 4
+"""Checks that are named in a command; of more the whole run is begun again."""
+
+
+def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter", "check")) -> str:
+    """Return one line for stderr: what, why, and the command to run next.
+
+    Args:
+        run: What was run.
+        code: The exit code.
+        again: The words of the command that runs what is left, or all of it again.
+    """
     if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
-        return f"exit {int(code)}: stopped before the end. Next: run it again"
+        return f"exit {int(code)}: {_stopped(run)}. Next: `{shlex.join(again)}`"
     blocked = run.blocked
     if blocked and blocked.code == code:
         return f"exit {int(code)}: {blocked.what}" + (
@@ -42,6 +53,21 @@ def explain_exit(run: Run, code: ExitCode) -> str:
         ExitCode.NOTHING_VERIFIED: f"{summary}. Next: `{step}`",
     }
     return f"exit {int(code)}: {reasons.get(code, summary)}"
+
+
+def left(run: Run) -> list[str]:
+    """Return the checks that a stop kept from a result, where they are few enough to be typed."""
+    names = [result.id for result in run.results if result.status == "notrun"]
+    return names if len(names) <= _TYPED else []
+
+
+def _stopped(run: Run) -> str:
+    """Say what a run that was stopped has come to."""
+    missing = sum(result.status == "notrun" for result in run.results)
+    if not run.results:
+        return "stopped before any check has run"
+    ran = len(run.results) - missing
+    return f"stopped; this report has the results of {ran} of {len(run.results)} checks"
 
 
 def why(run: Run, logs: Sequence[Path]) -> str:

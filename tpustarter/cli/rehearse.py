@@ -234,8 +234,11 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     if as_json:
         print_result(rehearsal.document())
         return
+    from tpustarter.cli.check_progress import can_rewrite
     from tpustarter.rehearsal import rehearsal_text
 
+    if can_rewrite(sys.stderr):  # Ctrl-C leaves the line that says how far it was
+        click.echo("\r\x1b[K", nl=False, err=True)
     paint = paint_for(_COLOURS)
     say(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
     from tpustarter.cli import rehearse_end

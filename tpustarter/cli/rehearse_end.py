@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tpustarter.cli.retyped import words
 from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible, wrap
@@ -27,39 +28,13 @@ _LARGEST = "v6e-256"
 _WIDE = re.compile(r"^(?:f|s|i|u|float|int|uint)64(?=\[)")
 
 
-def words(context: click.Context, **instead: Sequence[str]) -> list[str]:
-    """Return the command as it was typed: its options, then its names.
-
-    Args:
-        context: Of the command that runs.
-        instead: Values to put in place of those of an option, by its parameter's name.
-    """
-    options: list[str] = []
-    names: list[str] = []
-    for parameter in context.command.params:
-        value = instead.get(str(parameter.name), context.params.get(str(parameter.name)))
-        if isinstance(parameter, click.Argument):
-            names += value or ()
-            continue
-        source = context.get_parameter_source(str(parameter.name))
-        if str(parameter.name) not in instead and source is click.core.ParameterSource.DEFAULT:
-            continue
-        if isinstance(parameter, click.Option) and parameter.is_flag:
-            options += [parameter.opts[0]]
-            continue
-        for one in value if isinstance(value, tuple | list) else (value,):
-            options += [parameter.opts[0], f"{one:g}" if isinstance(one, float) else str(one)]
-    if context.params.get("script"):
-        return ["tpustarter", "rehearse", *options, *(["--", *names] if names else [])]
-    return ["tpustarter", "rehearse", *names, *options]
-
-
 def lines(rehearsal: Rehearsal, context: click.Context) -> Iterator[str]:
     """Yield what to do now."""
     results, again = rehearsal.results, shlex.join(words(context))
     broken = [one for one in results if one["status"] in ("error", "refused")]
     if rehearsal.stopped_by is not None:
-        yield from _shown("To go on, type it again; what was compiled already is stored:", again)
+        yield from _shown("To go on, type it again; what was compiled already is stored:",
+                          shlex.join(words(context, fresh=())))  # fmt: skip
     elif broken:
         yield from _after_error(broken[0], context)
     elif rehearsal.script_error:

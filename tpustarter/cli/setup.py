@@ -321,4 +321,9 @@ def _explain_exit(plan: Setup, command: str) -> str:
     is_for_root = isinstance(plan, MachineSetup) and any("root" in one.needs for one in unfinished)
     following = "When that is settled" if step.state == "blocked" else "Next"
     reason = f"{step.id}: {(step.note or 'not run').splitlines()[0]}"
+    kept = sum(one.state == "done" for one in plan.steps)
+    if step.state == "todo" and kept:
+        reason = reason.removesuffix("; run this again to go on")
+        steps = "1 step that is done is" if kept == 1 else f"{kept} steps that are done are"
+        reason += f", and the {steps} kept"
     return visible(f"{reason}. {following}: `{command} --yes{' --root' * is_for_root}`")
