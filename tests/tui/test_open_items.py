@@ -382,6 +382,9 @@ def test_enter_opens_a_task_that_asks_to_change_a_line(tmp_path: Path) -> None:
             await press(pilot, "enter")
             assert "Enter change it" in _keys(pilot)
             assert "your turn: change it here; Ctrl+R runs it" in await press(pilot, "enter")
+            seen = await press(pilot, "enter")  # meant to read on, it would move the line down
+            assert "Change this line first. To read on without that, press Esc." in _words(seen)
+            assert "your turn" in seen
             await press(pilot, "escape")
             assert "Enter read on" in _keys(pilot)
             await press(pilot, "e", "delete", "escape")

@@ -164,8 +164,8 @@ class BlockView(Vertical, can_focus=True):
         editor = self._editor = Editor(code)
         self.query_one(".code").display = False
         place = place_to_edit(code) if self.block.is_try else None
-        end = Selection.cursor(editor.document.end)
-        editor.selection = self._typed_at or place or end
+        editor.selection = self._typed_at or place or Selection.cursor(editor.document.end)
+        editor.to_change_at = place if self.waits_for_change else None
         await self.mount(editor, before=0)
         self.screen.set_focus(editor)
         self.was_left = False
@@ -208,8 +208,8 @@ class BlockView(Vertical, can_focus=True):
 
     def _paint(self) -> None:
         """Show the code with the line marked that raised, as long as it is the code that ran."""
-        at = self.result.raised_at[:1] if self.result and self.has_ended else ()
-        rows = [number - 1 for number in at]
+        at = self.result.raised_at if self.result and self.has_ended else ()
+        rows = [number - 1 for number in at[:1]]
         self.query_one(".code", Static).update(marked(coloured(plain(self.code)), rows))
         if self._editor:
             self._editor.mark(rows)

@@ -23,6 +23,8 @@ GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])")
 """What stands for code to fill in; it is marked when the editor opens."""
 FILL_GAP = "Type what belongs in place of ... first. To read on without it, press Esc."
 """Said where a key would leave the gap as it is."""
+CHANGE_LINE = "Change this line first. To read on without that, press Esc."
+"""Said where Enter would only move down the line that is to be changed."""
 _MARK = "mark"
 """The style of a line that a verdict is about."""
 INDENT = "    "
@@ -56,6 +58,9 @@ class Editor(TextArea):
     def __init__(self, code: str) -> None:
         self._marked: frozenset[int] = frozenset()
         """The rows that a verdict is about, until something is typed."""
+        self._first_code = code
+        self.to_change_at: Selection | None = None
+        """Where a line is to be changed, if one is."""
         self.is_done = False
         """Whether what is typed is all that was asked for: Enter goes on then."""
         super().__init__(
@@ -77,10 +82,11 @@ class Editor(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         """Fill a gap only with what is typed, and begin a new line where the one above begins."""
-        if event.key in ("enter", "tab") and self.selected_text == "...":
+        is_gap = event.key in ("enter", "tab") and self.selected_text == "..."
+        if is_gap or (event.key == "enter" and self._is_untouched):
             event.stop()
             event.prevent_default()  # else Textual goes on with its own way to handle it
-            self.notify(FILL_GAP, markup=False, timeout=3)
+            self.notify(FILL_GAP if is_gap else CHANGE_LINE, markup=False, timeout=3)
         elif event.key == "enter" and self.is_done:
             event.stop()
             event.prevent_default()
@@ -91,6 +97,12 @@ class Editor(TextArea):
             start, end = sorted(self.selection)
             before = self.document.get_line(start[0])[: start[1]]
             self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
+
+    @property
+    def _is_untouched(self) -> bool:
+        """Whether nothing was typed where a line is to be changed: Enter is meant to read on."""
+        is_there = self.to_change_at is not None and self.selection == self.to_change_at
+        return is_there and self.text == self._first_code
 
     def mark(self, rows: Iterable[int]) -> None:
         """Mark some rows, and no others."""
