@@ -83,8 +83,9 @@ def _code_of(run: Callable[[], Any]) -> int:
         if isinstance(error, click.Abort):
             return ExitCode.INTERRUPTED
         if isinstance(error, click.ClickException):  # a command line that cannot be followed
-            error.show()
-            return error.exit_code
+            from tpustarter.cli.endings import refused
+
+            return _problem(refused(error))
         limit = of_limit(error)
         return _problem(limit) if limit else _bug(error)
 

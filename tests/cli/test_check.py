@@ -45,9 +45,17 @@ def tpustarter(
     [
         (("check", "host.passes"), 0, ""),
         (("check", "host.fails"), 1, "host.fails failed. Next: count again"),
-        (("check", "--level", "deep"), 2, "Invalid value for '--level'"),
+        (
+            ("check", "--level", "deep"),
+            2,
+            "error: invalid value for '--level': 'deep' is not one of",
+        ),
+        (("check", "--levl", "quick"), 2, "error: there is no option `--levl`"),
+        (("check", "--levl", "quick"), 2, "did you mean `--level`"),
+        (("check", "--zzzz"), 2, "hint: run `tpustarter check --help` for what it takes"),
+        (("--zzzz",), 2, "hint: run `tpustarter --help` for what it takes"),
         (("check", "--minutes", "5"), 2, "--minutes only works with checks of level soak"),
-        (("check", "--level", "soak", "--minutes", "0"), 2, "Invalid value for '--minutes'"),
+        (("check", "--level", "soak", "--minutes", "0"), 2, "error: invalid value for '--minutes'"),
         (("check", "host.raises"), 3, "host.raises has no verdict (exception: RuntimeError"),
         (("check", "host.warns", "--fail-on", "warn"), 4, "there are warnings"),
         (

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from tpustarter.invocation import NAME, command
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import visible
 
@@ -127,11 +128,25 @@ def _pass_over_one_signal() -> None:
         signal.signal(number, pass_over)
 
 
+def refused(error: click.ClickException) -> Problem:
+    """Return what click refuses as an error of ours, with the command that says what there is."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    words = context.command_path.removeprefix(command()) if context else ""
+    hint = f"run `{NAME}{words} --help` for what it takes"
+    if isinstance(error, click.NoSuchOption):
+        what = f"there is no option `{error.option_name}`"
+        near = " or ".join(f"`{name}`" for name in error.possibilities or ())
+        return Problem(what, hint=f"did you mean {near}? Or {hint}" if near else hint,
+                       code=ExitCode.USAGE)  # fmt: skip
+    text = error.format_message()
+    return Problem(text[:1].lower() + text[1:].rstrip("."), hint=hint, code=ExitCode.USAGE)
+
+
 def print_error_json(error: Exception, schema: str) -> None:
     """Put an error on stdout: a document, or the last event where `--ndjson` was asked for."""
     from tpustarter.checking import document
 
     if isinstance(error, click.ClickException):
-        error = Problem(error.format_message(), code=ExitCode.USAGE)
+        error = refused(error)
     event = {"event": "error"} if "--ndjson" in sys.argv else {}
     click.echo(document.line({**event, **document.error_fields(error), "schema": schema}))
