@@ -84,6 +84,9 @@ def test_a_wrong_answer_exits_1_and_a_right_one_0(lessons: Path) -> None:
             "yours to change is line 8: return number  # your code here",
         ],
     )
+    told = "The same command judges it again, and this shows the next hint:\n  "
+    assert wrong.stderr.startswith(f"\n{told}")
+    assert wrong.stderr.endswith(" learn --exercise made/double --hint\n")
     assert (broken.returncode, broken.stdout.splitlines()[-2:]) == (
         3,
         ["BROKEN  ZeroDivisionError: division by zero", "line 1: 1 / 0"],
@@ -158,6 +161,7 @@ def test_hints_solution_and_reset(lessons: Path) -> None:
         "hint 2 of 2: `number + number` is one way.\n",
     ]
     assert "the last hint" in hints[2].stderr
+    assert " learn --exercise made/double --solution\n" in learn(lessons, "made/double").stderr
     assert solution.stdout == "def double(number):\n    return 2 * number\n"
     assert reset.stdout.startswith("started again: ~/state/exercises/made/double.py")
     assert learner_file().with_name("double.py.old").read_text() == "my work"

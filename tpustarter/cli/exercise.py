@@ -10,7 +10,7 @@ import click
 
 from tpustarter.cli import onward
 from tpustarter.cli.endings import left_by_signals, typed
-from tpustarter.cli.exercise_text import again, judge_once, show_hint, show_task
+from tpustarter.cli.exercise_text import again, judge_once, show_hint, show_task, tell_help
 from tpustarter.cli.saying import say
 from tpustarter.content import Lesson
 from tpustarter.learning import exercises
@@ -86,6 +86,8 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
             judged = judge_once(exercise, session)
         if judged.is_right:
             onward.after_right(exercise)
+        elif judged.result.status in ("fail", "error"):
+            tell_help(exercise)
     sys.exit(_exit_code(judged))
 
 

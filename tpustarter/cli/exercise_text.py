@@ -46,9 +46,19 @@ def judge_once(exercise: Exercise, session: LessonSession) -> Judged:
     word = words.get(judged.result.status, "NOT RUN")
     for line in wrap(visible(f"{word}  {judged.why}".rstrip()), hang=" " * (len(word) + 2)):
         click.echo(line)
-    if judged.lines:
-        click.echo(visible(judged.lines.words))
+    for line in wrap(visible(judged.lines.words), hang="  ") if judged.lines else ():
+        click.echo(line)
     return judged
+
+
+def tell_help(exercise: Exercise) -> None:
+    """Say how an answer that is not right is judged again, and where there is help."""
+    left = len(exercise.hints) - exercises.hints_given(exercise)
+    option, what = ("--hint", "the next hint") if left else ("--solution", "the solution")
+    text = (
+        f"\nThe same command judges it again, and this shows {what}:\n  {again(exercise)} {option}"
+    )
+    click.echo(text, err=True)
 
 
 def again(exercise: Exercise) -> str:
