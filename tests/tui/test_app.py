@@ -306,7 +306,7 @@ def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path)
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 100)) as pilot:
-            for screen, key in (("", ")"), ("l", " on the first screen)")):
+            for screen, key in (("", ")"), ("l", " at home)")):
                 await press(pilot, *screen, "colon")
                 await until(pilot, lambda: "Colours: none" in on_screen(pilot.app))
                 seen = on_screen(pilot.app)
@@ -325,6 +325,24 @@ def test_the_palette_has_everything_with_its_key_from_any_screen(tmp_path: Path)
             await until(pilot, lambda: "Open (Enter)" not in on_screen(pilot.app))
             await press(pilot, "enter")
             await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+
+    run(journey)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_palette_names_a_command_where_it_fits_beside_its_action(
+    width: int, tmp_path: Path
+) -> None:
+    """Elsewhere the action has the line for itself, and none goes on below for its command."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(width, 40)) as pilot:
+            await press(pilot, "l", "colon")
+            await until(pilot, lambda: "List all lessons" in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
+            asks = "with nothing running it asks whether to quit"
+            assert (width > 60) == (asks in seen)
+            assert "List all lessons (l at home)" in seen
 
     run(journey)
 

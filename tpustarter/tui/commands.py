@@ -87,8 +87,7 @@ def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemComman
         yield SystemCommand(title, as_typed(binding.tooltip), run)
     for binding in cast("list[Binding]", Home.BINDINGS):
         if binding.action in _TITLES.keys() - listed:  # the others are of use there alone
-            key = app.get_key_display(binding)
-            title = f"{_TITLES[binding.action]} ({key} on the first screen)"
+            title = f"{_TITLES[binding.action]} ({app.get_key_display(binding)} at home)"
             run = partial(app.run_action, binding.action, home)
             yield SystemCommand(title, as_typed(binding.tooltip), run)
     for title, command, run in _anywhere(app):

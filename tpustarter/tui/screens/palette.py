@@ -13,9 +13,12 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, LoadingIndicator
 
-from tpustarter.tui.lines import Line
+from tpustarter.tui.lines import Line, Lines
 from tpustarter.tui.screens.page import RELEASE
 from tpustarter.tui.widgets import Keys, with_mark
+
+GAP = 2
+"""Columns between an action and its command."""
 
 
 class Actions(CommandList):
@@ -24,7 +27,7 @@ class Actions(CommandList):
     def add_options(self, new_options: Iterable[Any]) -> Any:
         """Add actions, which Textual (8.2.8) has in two lines."""
         return super().add_options(
-            Command(_line(option.prompt), option.hit, option.id)
+            Command(Action(option.prompt), option.hit, option.id)
             if isinstance(option, Command) and isinstance(option.prompt, Content)
             else option
             for option in new_options
@@ -35,10 +38,17 @@ class Actions(CommandList):
         return with_mark(self, super().render_line(y), is_in_use=True)
 
 
-def _line(prompt: Content) -> Line:
-    """Return an action with its command at the right."""
-    title, *command = prompt.split("\n")
-    return Line(Content("  ") + title, "".join(part.plain for part in command), hang=2)
+class Action(Lines):
+    """An action with its command at the right, where both fit a line; else without the command."""
+
+    def __init__(self, prompt: Content) -> None:
+        title, *command = prompt.split("\n")
+        self._title, self._command = Content("  ") + title, "".join(part.plain for part in command)
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the line, or those that the title needs."""
+        is_whole = self._title.cell_length + GAP + len(self._command) <= width
+        return Line(self._title, self._command if is_whole else "", hang=2).lines(width)
 
 
 class Palette(CommandPalette):
