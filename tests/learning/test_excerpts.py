@@ -4,37 +4,84 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.excerpts import sentence
+from tests.learning.test_search import LIBRARY
+from tpustarter.learning.excerpts import Excerpt, excerpts, in_whole_words
 from tpustarter.learning.passages import BEGIN, END
+
+
+def excerpts_of(*lines: str) -> list[Excerpt]:
+    """Return the excerpts of lines in which `<` and `>` stand for the marks."""
+    return [*excerpts([line.replace("<", BEGIN).replace(">", END) for line in lines])]
+
+
+def shown(text: str) -> str:
+    """Return a text with `<` and `>` for the marks."""
+    return text.replace(BEGIN, "<").replace(END, ">")
 
 
 @pytest.mark.parametrize(
     ("lines", "at", "expected"),
     [
-        (["One is here. Two is", "<found> there. Three."], 1, "Two is <found> there."),
-        (["Is it <found> or", "is it not? Four."], 0, "Is it <found> or is it not?"),
-        (["One. A <found> b. Two."], 0, "A <found> b."),
-        (["One <found>. It <found>. Two."], 0, "One <found>. It <found>."),
-        (["a long one that", "goes <found> and", "ever on"], 1, "... goes <found> and ..."),
-        (["That was it:", "<found>", ""], 1, "<found>"),
-        (["orbax  <found> and kept  0.12", "grain  data"], 0, "orbax: <found> and kept, 0.12"),
-        (["orbax  kept", "<found> ends here."], 1, "<found> ends here."),
-        (["It ends <found>.", "Other text"], 0, "It ends <found>."),
+        (["One is here. Two is", "<found> there, and it stays. Three."], 1,
+         "Two is <found> there, and it stays."),
+        (["It is a question: <found> or", "is it not? Four."], 0,
+         "It is a question: <found> or is it not?"),
+        (["A long one that", "goes <found> and", "ever on", "to its end."], 1,
+         "A long one that goes <found> and ever on to its end."),
+        (["Another.", "", "<found> is what this ends with here."], 2,
+         "<found> is what this ends with here."),
+        (["Some of them, e.g. this one, are <found> anywhere."], 0,
+         "Some of them, e.g. this one, are <found> anywhere."),
+        (["It ends, as some do, with what is <found>. Then it goes on."], 0,
+         "It ends, as some do, with what is <found>."),
+        (["<Found.> It says too little alone. Three."], 0,
+         "<Found.> It says too little alone."),
+        (["<Found>."], 0, "<Found>."),
+        (["orbax  <found> and kept  0.12"], 0, "orbax: <found> and kept, 0.12"),
     ],
-)
-def test_the_sentence_is_whole_where_its_lines_are_near(
-    lines: list[str], at: int, expected: str
-) -> None:
-    """Over one end of a line; dots say that it goes on; a row of a table is no sentence."""
-    marked = [line.replace("<", BEGIN).replace(">", END) for line in lines]
-    shown = sentence(marked, range(len(lines)), at)
+)  # fmt: skip
+def test_the_whole_sentence_is_shown(lines: list[str], at: int, expected: str) -> None:
+    """However many lines it stands in; a row of a table is no sentence."""
+    [found] = excerpts_of(*lines)
 
-    assert shown.replace(BEGIN, "<").replace(END, ">") == expected
+    assert (at, expected) == (found.line, shown(found.text))
+    assert found.is_row == ("  " in lines[0])
 
 
-def test_a_gap_between_lines_ends_a_paragraph() -> None:
-    """Lines that stand apart in the file are not one sentence."""
-    lines = ["of another", f"{BEGIN}found{END} at last"]
+def test_the_paragraph_is_there_with_all_that_was_found_in_it() -> None:
+    """Each sentence that holds something is an excerpt of its own."""
+    first, second = excerpts_of(
+        "", "The first one is <found>.", "So is the <second> one, here.", ""
+    )
 
-    assert sentence(lines, [4, 6], 1) == lines[1]
-    assert sentence(lines, [4, 5], 1) == f"... {lines[1]}"
+    assert (1, 2) == (first.line, second.line)
+    assert "The first one is <found>. So is the <second> one, here." == shown(first.paragraph)
+    assert first.paragraph == second.paragraph
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("tf.<reduce>_mean", "tf.<reduce_mean>"), ("<all>-<reduce>", "<all-reduce>"),
+     ("<out of> <memory>", "<out of memory>"), ("re<start>s", "<restarts>"),
+     ("<a>, <b>", "<a>, <b>")],
+)  # fmt: skip
+def test_whole_words_are_marked(text: str, expected: str) -> None:
+    """Also where a part of one was looked for; words in a row have one mark."""
+    assert expected == shown(in_whole_words(text.replace("<", BEGIN).replace(">", END)))
+
+
+@pytest.mark.parametrize("typed", ["shuffle", "out of memory", "all reduce", "checkpoint", "nan"])
+def test_of_what_ships_sentences_are_shown_from_their_beginning(typed: str) -> None:
+    """None goes on with what stands before it, or ends before its end."""
+    texts = [
+        ("".join(text for text, _ in spot.parts), "".join(text for text, _ in spot.paragraph))
+        for hit in LIBRARY.search(typed).of("lesson")
+        for spot in hit.spots
+        if not spot.is_code
+    ]
+
+    assert texts
+    for sentence, paragraph in texts:
+        before, _, after = paragraph.partition(sentence)
+        assert not before or before.rstrip().endswith((".", "?", "!")), sentence
+        assert not after or sentence.endswith((".", "?", "!")), sentence

@@ -10,9 +10,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.tutor import HELLO, on_screen, press, run, tutor, until
+from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tpustarter import invocation
 from tpustarter.tui import lines
+from tpustarter.tui.app import Starter
+from tpustarter.tui.screens.exercise import ExercisePage
 from tpustarter.tui.screens.lessons import Lessons, OlderClaim
 from tpustarter.tui.screens.reader import Reader
 from tpustarter.tui.widgets import Rows
@@ -208,9 +210,9 @@ def test_commands_in_what_was_found_work_where_they_are_read(
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"full": lesson}, size=(160, 30)) as pilot:
             seen = await press(pilot, "slash", *"check waits")
-            assert 2 == seen.count("The command uv run tpustarter check waits")
+            assert 3 == seen.count("The command uv run tpustarter check waits")
             assert "run uv run" not in seen
-            assert ["check", "waits"] == _marked(pilot)[:2]
+            assert ["check waits"] * 2 == _marked(pilot)[:2]
 
     run(journey)
 
@@ -290,5 +292,46 @@ def test_what_a_lesson_refers_to_is_said_beside_the_list(tmp_path: Path) -> None
             assert "Enter runs it, and c on" in await press(pilot, "down")
             await pilot.resize_terminal(80, 24)
             assert "word  What is said at once." in await press(pilot, "home")
+
+    run(journey)
+
+
+def test_beside_the_list_stands_the_paragraph_that_something_was_found_in(tmp_path: Path) -> None:
+    """That of the marked sentence, above what the lesson is about; what was found is marked."""
+    text = ("# Full\n\nWhat it is about.\n\n## Late\n\nBefore it. A zebra is in\nthis one. After"
+            " it.\n\n## Later\n\nAnother zebra, far below.\n")  # fmt: skip
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"full": text, "hello": HELLO}, size=(160, 44)) as pilot:
+            await press(pilot, "slash", *"zebra", "down", "down")
+            assert "Later Another zebra, far below. start/full" in _beside(pilot)
+            assert ["zebra", "zebra", "zebra"] == sorted(_marked(pilot))
+            await press(pilot, "down")
+            seen = _beside(pilot)
+            assert "Late Before it. A zebra is in this one. After it. start/full" in seen
+            assert "What it is about." in seen
+
+    run(journey)
+
+
+def _beside(pilot: Pilot[None]) -> str:
+    """Return what stands beside the list, in one line."""
+    rows = on_screen(pilot.app).splitlines()[6:-3]  # type: ignore[arg-type]
+    return " ".join(" ".join(row[82:].strip("│ ") for row in rows).split())
+
+
+def test_an_exercise_is_found_by_its_name_and_opened(tmp_path: Path) -> None:
+    """By words of its id, in any order; its lesson stands beside it."""
+
+    async def journey() -> None:
+        async with Starter().run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "1", "slash", *"training one")
+            await _wait_for(pilot, "Exercises\n", "One training step")
+            assert "Exercises" not in await press(pilot, *["backspace"] * 4)
+            await press(pilot, *" one")
+            await _wait_for(pilot, "Exercises\n")
+            await press(pilot, "down", "enter")
+            assert isinstance(pilot.app.screen, ExercisePage)
 
     run(journey)

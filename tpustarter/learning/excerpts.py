@@ -1,54 +1,70 @@
-"""The sentence of a lesson that something was found in: its lines break where the file's do."""
+"""The sentences of a lesson that something was found in: its lines break where the file's do."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from tpustarter.learning.passages import BEGIN, END
 
-CUT = "..."
-"""Stands where a sentence goes on."""
-_END = re.compile(r"(?<=[.:!?])\s+")
+_ABBREVIATED = r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)"
+_END = re.compile(rf"(?<=[.!?]){END}?{_ABBREVIATED}\s+|(?<=[.!?]{END})\s+")
 """Between two sentences."""
+SHORT = 30
+"""Letters of a sentence that says too little without the next one."""
 _CELL = re.compile(r" {2,}")
 """Between two cells of a table."""
+_WORD = re.compile(rf"(\w*){BEGIN}([^{END}]*){END}(\w*)")
+_NEIGHBOURS = re.compile(rf"{END}([ _-]?){BEGIN}")
 
 
-def sentence(lines: Sequence[str], numbers: Sequence[int], at: int) -> str:
-    """Return the sentence of a line that holds the first thing found in it, with the marks.
+@dataclass(frozen=True)
+class Excerpt:
+    """A sentence, or a row of a table; what was found in it stands between BEGIN and END."""
+
+    line: int
+    """The index of the line that holds the first thing found in it."""
+    text: str
+    paragraph: str
+    """What the sentence stands in."""
+    is_row: bool
+
+
+def excerpts(lines: Sequence[str]) -> Iterator[Excerpt]:
+    """Yield the sentences of a text in which something was found.
 
     Args:
-        lines: Of prose, with BEGIN and END around what was found, both in one line.
-        numbers: Where they stand in the file. A gap is the end of a paragraph.
-        at: The index of the line. One line before it and one behind it are looked at.
+        lines: With BEGIN and END around what was found, both in one line. An empty one ends a
+            paragraph.
     """
-    line = lines[at].strip()
-    if _CELL.search(line):
-        name, *rest = _CELL.split(line)
-        return f"{name}: {', '.join(rest)}"
-    before, after = _beside(lines, numbers, at, -1), _beside(lines, numbers, at, 1)
-    pieces = _END.split(line)
-    first = next((n for n, piece in enumerate(pieces) if BEGIN in piece), 0)
-    last = max((n for n, piece in enumerate(pieces) if END in piece), default=first)
-    begins, ends = _END.split(before), _END.split(after)
-    text = " ".join(pieces[first : last + 1])
-    if first == 0 and before and not _is_end(before):
-        text = f"{begins[-1]} {text}" if len(begins) > 1 else f"{CUT} {text}"
-    if last == len(pieces) - 1 and after and not _is_end(line):
-        whole = len(ends) > 1 or _is_end(after)
-        text = f"{text} {ends[0]}" if whole else f"{text} {CUT}"
-    return text
+    ends = [-1, *(n for n, line in enumerate(lines) if not line.strip()), len(lines)]
+    for before, end in pairwise(ends):
+        if any(BEGIN in line for line in lines[before + 1 : end]):
+            yield from _of_paragraph(lines[before + 1 : end], before + 1)
 
 
-def _beside(lines: Sequence[str], numbers: Sequence[int], at: int, by: int) -> str:
-    """Return the next line of the paragraph, or the one before; empty without any."""
-    other = at + by
-    if not 0 <= other < len(lines) or numbers[other] != numbers[at] + by:
-        return ""
-    text = lines[other].strip()
-    return "" if _CELL.search(text) else text
+def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
+    stripped = [line.strip() for line in lines]
+    if len(lines) == 1 and _CELL.search(stripped[0]):
+        name, *rest = _CELL.split(stripped[0])
+        text = f"{name}: {', '.join(rest)}"
+        yield Excerpt(first, text, text, is_row=True)
+        return
+    whole = " ".join(stripped)
+    begins = [0, *accumulate(len(line) + 1 for line in stripped)]
+    cuts = [0, *(cut.end() for cut in _END.finditer(whole)), len(whole)]
+    for number, begin in enumerate(cuts[:-1]):
+        end = cuts[number + 1]
+        if BEGIN in (text := whole[begin:end].strip()):
+            if len(text) < SHORT:
+                text = whole[begin : cuts[min(number + 2, len(cuts) - 1)]].strip()
+            line = bisect_right(begins, whole.index(BEGIN, begin)) - 1
+            yield Excerpt(first + line, text, whole, is_row=False)
 
 
-def _is_end(text: str) -> bool:
-    return text.replace(END, "").endswith((".", ":", "!", "?"))
+def in_whole_words(text: str) -> str:
+    """Return a text with the marks around whole words, and one mark around words in a row."""
+    return _NEIGHBOURS.sub(r"\1", _WORD.sub(rf"{BEGIN}\1\2\3{END}", text))

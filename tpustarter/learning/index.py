@@ -119,7 +119,9 @@ def _source(shelf: Shelf) -> bytes:
              for lesson in shelf.lessons]  # fmt: skip
     checks = [(check.id, check.title) for check in shelf.checks]
     claims = [(claim.id, claim.then, claim.now) for claim in shelf.claims]
-    return repr((sqlite3.sqlite_version, texts, shelf.words, checks, claims)).encode()
+    return repr(
+        (passages.FORM, sqlite3.sqlite_version, texts, shelf.words, checks, claims)
+    ).encode()
 
 
 def _opened() -> sqlite3.Connection:

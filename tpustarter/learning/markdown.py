@@ -15,6 +15,7 @@ _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r"^#+\s")
 _RULE = re.compile(r"^\s*\|?[\s:|-]*--[\s:|-]*$")
 _OPENING = re.compile(r"^(?:#+|[*>+-]|\||\d+\.)\s+")
+_ITEM = re.compile(r"^\s*(?:[*+-]|\d+\.)\s")
 _LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)")
 _TAG = re.compile(r"^\s*<!--$|^\s*-->$|</?(?:details|summary)>")
 _CODE = re.compile(r"(`+)([^`]+)\1")
@@ -70,6 +71,8 @@ class Line:
     text: str
     """Without marks of Markdown; what stands between fences is code, and stays as it is."""
     kind: Literal["heading", "prose", "code"]
+    begins: bool = False
+    """Whether something new begins here, such as an item of a list or a row of a table."""
 
 
 def plain_lines(lesson: Lesson) -> Iterator[Line]:
@@ -77,7 +80,7 @@ def plain_lines(lesson: Lesson) -> Iterator[Line]:
 
     What is emphasised or linked may go on from one line to the next.
     """
-    fence, is_quiz = "", False
+    fence, is_quiz, is_answer = "", False, False
     paragraph: list[tuple[int, str]] = []
     for number, line in enumerate(source_lines(lesson), lesson.first_line):
         mark = _FENCE.match(line)
@@ -92,11 +95,13 @@ def plain_lines(lesson: Lesson) -> Iterator[Line]:
         elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
         elif fence and is_quiz:
-            yield Line(number, plain(_ANSWER.sub("", line)), "prose")
+            was_answer, is_answer = is_answer, bool(_ANSWER.match(line))
+            yield Line(number, plain(_ANSWER.sub("", line)), "prose", is_answer or was_answer)
         elif fence:
             yield Line(number, line.rstrip(), "code")
         else:
-            yield Line(number, plain(line), "heading" if _HEADING.match(line) else "prose")
+            kind = "heading" if _HEADING.match(line) else "prose"
+            yield Line(number, plain(line), kind, begins=True)
     if paragraph:
         yield from _prose(paragraph)
 
@@ -104,8 +109,8 @@ def plain_lines(lesson: Lesson) -> Iterator[Line]:
 def _prose(paragraph: list[tuple[int, str]]) -> Iterator[Line]:
     """Yield the lines of a paragraph without marks."""
     text = _inline("\n".join(_opened(line) for _, line in paragraph))
-    for (number, _), line in zip(paragraph, text.split("\n"), strict=True):
-        yield Line(number, line, "prose")
+    for (number, source), line in zip(paragraph, text.split("\n"), strict=True):
+        yield Line(number, line, "prose", bool(_ITEM.match(source)))
 
 
 def plain(line: str) -> str:

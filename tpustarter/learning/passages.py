@@ -23,6 +23,8 @@ MOST_TERMS = 40
 """Words of the lessons that a piece of a word is looked up in."""
 BEGIN, END = "\x01", "\x02"
 """Stand around what was found: no lesson has these characters."""
+FORM = 2
+"""What passages are made like: with another number, an index that was kept is made anew."""
 Terms = Sequence[Sequence[str]]
 """Of each word that is looked for: the texts that will do, `*` behind one that may go on."""
 
@@ -39,7 +41,10 @@ class Passage:
     prose: str = ""
     code: str = ""
     numbers: tuple[int, ...] = ()
-    """Of a section: where its lines stand in the file, the heading first, then prose, then code."""
+    """Of a section: where its lines stand in the file, the heading first, then prose, then code.
+
+    Nowhere, 0, stands the empty line of prose that ends a paragraph, an item or a row.
+    """
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,8 @@ def _sections(lesson: Lesson) -> Iterator[Passage]:
 
 
 def _section(lesson: Lesson, heading: markdown.Line, body: list[markdown.Line]) -> Passage:
-    prose, code = ([line for line in body if line.kind == kind] for kind in ("prose", "code"))
+    prose = list(_parted([line for line in body if line.kind == "prose"]))
+    code = [line for line in body if line.kind == "code"]
     return Passage(
         "section",
         lesson.id,
@@ -122,6 +128,16 @@ def _section(lesson: Lesson, heading: markdown.Line, body: list[markdown.Line]) 
         "\n".join(line.text for line in code),
         tuple(line.number for line in (heading, *prose, *code)),
     )
+
+
+def _parted(lines: Iterable[markdown.Line]) -> Iterator[markdown.Line]:
+    """Yield lines with an empty one where something new begins."""
+    last = 0
+    for line in lines:
+        if last and (line.begins or line.number != last + 1):
+            yield markdown.Line(0, "", "prose")
+        yield line
+        last = line.number
 
 
 def _whole(lesson: Lesson, sections: Iterable[Passage]) -> Passage:

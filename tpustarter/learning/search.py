@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
 from tpustarter import cache, content, locations
 from tpustarter.invocation import as_typed
 from tpustarter.learning import glossary, index, then_now
-from tpustarter.learning.excerpts import sentence
+from tpustarter.learning.excerpts import Excerpt, excerpts, in_whole_words
 from tpustarter.learning.passages import BEGIN, END, Kind, Match, Searchable, Shelf, Terms
 
 MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
@@ -64,6 +65,8 @@ class Spot:
     line: str
     parts: Parts
     """The sentence to show, of which the line holds at least a part; of code the line."""
+    paragraph: Parts
+    """What that sentence stands in."""
     is_code: bool
 
 
@@ -209,29 +212,45 @@ def _share(name: Parts) -> float:
 
 
 def _spots(sections: Sequence[Match]) -> Iterator[Spot]:
-    """Yield the lines that say most about what was looked for, one of a section."""
-    left = SPOTS
-    for section in sections:
-        lines = section.columns[1:2] + tuple(
-            line for column in section.columns[2:] for line in column.split("\n") if column
-        )
-        heading = _plain(section.columns[1])
-        if heading == _plain(section.columns[0]):
-            heading = "Introduction"
-        n_prose = section.columns[2].count("\n") + 1 if section.columns[2] else 0
-        spread = list(_unbroken(lines))
-        ranked = sorted(range(1, len(lines)), key=lambda n: -len(_found(spread[n])))
-        best = next((n for n in ranked if _found(spread[n])), None)
-        if best is None:
-            continue
-        is_code, line = best > n_prose, spread[best].strip()
-        shown = (
-            line if is_code else sentence(spread[1 : n_prose + 1], section.numbers[1:], best - 1)
-        )
-        yield Spot(section.numbers[best], heading, _plain(line), _parts_of(shown), is_code)
-        left -= 1
-        if not left:
-            return
+    """Yield the sentences that say most about what was looked for, one of a section.
+
+    Only where no sentence holds it, a row of a table or a line of code is shown.
+    """
+    spots = [spot for section in sections if (spot := _sentence_of(section))]
+    if not spots:
+        others = (spot for section in sections if (spot := _line_of(section)))
+        spots = list(islice(others, 1))
+    yield from spots[:SPOTS]
+
+
+def _sentence_of(section: Match) -> Spot | None:
+    lines = [*_unbroken(section.columns[2].split("\n"))]
+    found = [one for one in excerpts(lines) if not one.is_row]
+    best = max(found, key=lambda one: len(_found(one.text)), default=None)  # the first of the best
+    return _spot(section, best, lines[best.line], best.line + 1) if best else None
+
+
+def _line_of(section: Match) -> Spot | None:
+    """Return a row of a table, else a line of code."""
+    prose, code = ([*_unbroken(column.split("\n"))] for column in section.columns[2:])
+    for row in excerpts(prose):
+        return _spot(section, row, prose[row.line], row.line + 1)
+    before = 1 + (len(prose) if section.columns[2] else 0)
+    for number, line in enumerate(code):
+        if BEGIN in line:
+            text = line.strip()
+            found = Excerpt(number, text, text, is_row=False)
+            return _spot(section, found, text, before + number, is_code=True)
+    return None
+
+
+def _spot(section: Match, found: Excerpt, line: str, number: int, *, is_code: bool = False) -> Spot:
+    """Return where something was found; the number counts the lines of the section."""
+    heading = _plain(section.columns[1])
+    if heading == _plain(section.columns[0]):
+        heading = "Introduction"
+    return Spot(section.numbers[number], heading, _plain(line), _parts_of(found.text),
+                _parts_of(found.paragraph), is_code)  # fmt: skip
 
 
 def _unbroken(lines: Iterable[str]) -> Iterator[str]:
@@ -248,7 +267,8 @@ def _found(line: str) -> set[str]:
 
 
 def _parts_of(text: str) -> Parts:
-    pieces = re.split(f"{BEGIN}(.*?){END}", as_typed(text), flags=re.DOTALL)
+    marked = in_whole_words(as_typed(text))
+    pieces = re.split(f"{BEGIN}(.*?){END}", marked, flags=re.DOTALL)
     return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)
 
 

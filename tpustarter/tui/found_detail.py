@@ -9,15 +9,22 @@ from textual.content import Content
 
 from tpustarter.learning import glossary, markdown
 from tpustarter.terminal import visible
+from tpustarter.tui import lesson_rows
 from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed
 
 if TYPE_CHECKING:
     from tpustarter.content import Check
+    from tpustarter.learning.search import Spot
     from tpustarter.learning.then_now import Claim
     from tpustarter.tui.known import Course
 
 LABEL = 10
 """Columns of what stands before a short text."""
+
+
+def around(spot: Spot) -> list[Lines | Content]:
+    """Return what a lesson says where something was found in it: the whole paragraph."""
+    return [heading(visible(spot.heading)), lesson_rows.marked(spot.paragraph), Content("")]
 
 
 def word(name: str, meaning: str, course: Course | None) -> Stack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from tpustarter.terminal import visible
 from tpustarter.tui import home_rows
 from tpustarter.tui.home_rows import title
 from tpustarter.tui.lines import Hanging
+from tpustarter.tui.references import texts
 from tpustarter.tui.widgets import Row
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from tpustarter.learning.standing import Standing
     from tpustarter.tui.known import Course
 
-OLD, CHECK, MEANT = "older tutorials", "check", "did you mean"
+OLD, CHECK, MEANT, EXERCISE = "older tutorials", "check", "did you mean", "exercise"
 """The first half of the ids of rows about these: no lesson has such a name."""
 ELSEWHERE = (
     "Try fewer words, or one of them alone: the name of a function, a word of an error message, or "
@@ -88,6 +90,7 @@ def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row
     """Yield what a search found: a word that was meant first, else lessons first."""
     lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
     groups = [
+        list(_exercises(course, what.text)),
         list(_lessons(course, lessons)),
         list(_words(what)),
         list(_by_id(what.of("check"), "Checks", CHECK)),
@@ -95,7 +98,7 @@ def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row
     ]
     first = next(iter(what.of("word")), None)
     if first and _plain(first.title).casefold() == what.text.casefold():
-        groups.insert(0, groups.pop(1))
+        groups.insert(0, groups.pop(2))
     rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
     if what.also:
         also = Content.styled(f"Also looked for: {visible(', '.join(what.also))}", "$muted")
@@ -121,11 +124,37 @@ def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title("Lessons")
-        row = home_rows.lesson_row(course, hit.id, None, "  ", _marked(hit.title).stylize("bold"))
+        row = home_rows.lesson_row(course, hit.id, None, "  ", marked(hit.title).stylize("bold"))
         tag = _framework(course.lessons[hit.id])
         yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
         for spot in hit.spots:
             yield Row(f"{hit.id}#{spot.number}", Hanging("          ", _place(spot)))
+
+
+def _exercises(course: Course, text: str) -> Iterator[Row]:
+    """Yield the exercises whose id has every word that was typed; one word is too little."""
+    typed = re.findall(r"\w+", text.casefold())
+    if len(typed) < 2:
+        return
+    is_first = True
+    for lesson in course.lessons.values():
+        for exercise in exercises_of(lesson):
+            words = re.findall(r"\w+", exercise)
+            if all(any(word.startswith(one) for word in words) for one in typed):
+                if is_first:
+                    yield title("Exercises")
+                is_first = False
+                label = Content(" " * 10) + Content.styled(_sentence(exercise), "bold")
+                yield Row(f"{EXERCISE}#{exercise}", label, visible(lesson.title), hang=10)
+
+
+def exercises_of(lesson: Lesson) -> list[str]:
+    """Return the ids of a lesson's exercises."""
+    return [f"{lesson.id.partition('/')[0]}/{name}" for name in texts(lesson, "exercises")]
+
+
+def _sentence(exercise: str) -> str:
+    return visible(exercise.partition("/")[2].replace("-", " ").capitalize())
 
 
 def _framework(lesson: Lesson) -> str:
@@ -136,15 +165,15 @@ def _framework(lesson: Lesson) -> str:
 def _place(spot: Spot) -> Content:
     """Return where in a lesson something was found, and the line."""
     place = "code" if spot.is_code else visible(spot.heading)
-    return Content.styled(f"{place}: ", "$muted") + _marked(spot.parts)
+    return Content.styled(f"{place}: ", "$muted") + marked(spot.parts)
 
 
 def _words(what: Found) -> Iterator[Row]:
     for number, hit in enumerate(what.of("word")):
         if not number:
             yield title("Glossary")
-        label = Content("  ") + _marked(hit.title).stylize("bold") + "  "
-        yield Row(f"#{hit.id}", Hanging(label, _marked(hit.text)))
+        label = Content("  ") + marked(hit.title).stylize("bold") + "  "
+        yield Row(f"#{hit.id}", Hanging(label, marked(hit.text)))
 
 
 def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
@@ -153,10 +182,10 @@ def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
         if not number:
             yield title(heading)
         label = Content.styled(f"  {visible(hit.id)}  ", "bold")
-        yield Row(f"{kind}#{hit.id}", Hanging(label, _marked(hit.title)))
+        yield Row(f"{kind}#{hit.id}", Hanging(label, marked(hit.title)))
 
 
-def _marked(parts: Parts) -> Content:
+def marked(parts: Parts) -> Content:
     """Return a text in which what was found is bold, underlined and coloured."""
     return Content("").join(
         Content.styled(visible(text), "bold underline $key" if is_found else "")

@@ -18,8 +18,8 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import found_detail, known, lesson_detail, lesson_rows
 from tpustarter.tui.known import Course
-from tpustarter.tui.lesson_rows import CHECK, MEANT, OLD
-from tpustarter.tui.lines import Hanging
+from tpustarter.tui.lesson_rows import CHECK, EXERCISE, MEANT, OLD
+from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
@@ -29,6 +29,7 @@ from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import Aside, Row, Rows, get_app
 
 if TYPE_CHECKING:
+    from tpustarter.learning.search import Hit, Spot
     from tpustarter.learning.standing import Standing
     from tpustarter.learning.then_now import Claim
 
@@ -84,8 +85,8 @@ class Lessons(Page):
 This is the list of all lessons, first those of your path by its stages, then the others. Enter
 opens the marked one.
 
-* `/` searches titles, lessons, the glossary, checks and what older tutorials say. The lines that
-  match best stand below each title, and Enter on one opens the lesson there.
+* `/` searches titles, lessons, exercises, the glossary, checks and what older tutorials say. The
+  sentences that match best stand below each title, and Enter on one opens the lesson there.
 * `f` shows only the lessons that are still open, then only those that are done, then all of them.
 * A lesson is done when each of its blocks printed what it should, its tasks have passed and its
   questions are answered right. One that was left without the last two is called read.
@@ -282,9 +283,15 @@ opens the marked one.
         name, _, rest = option.partition("#")
         course, shelf = self._course, self._library.shelf if self._library else None
         if course and name in course.lessons:
-            lesson = course.lessons[name]
+            lesson, spot = course.lessons[name], self._spot(name, int(rest) if rest else None)
             said = lesson_detail.describe(lesson, course, self._standing(course))
-            return lesson.title, said
+            return lesson.title, Stack([*found_detail.around(spot), said]) if spot else said
+        if course and name == EXERCISE:
+            lesson = next(
+                one for one in course.lessons.values() if rest in lesson_rows.exercises_of(one)
+            )
+            said = lesson_detail.describe(lesson, course, self._standing(course))
+            return f"An exercise of {lesson.title}", said
         if shelf and not name and rest in shelf.words:
             return shelf.words[rest][0], found_detail.word(*shelf.words[rest], course)
         if shelf and name == CHECK:
@@ -305,6 +312,8 @@ opens the marked one.
         shelf = self._library.shelf if self._library else None
         if name == CHECK:
             self._run_check(rest)
+        elif name == EXERCISE:
+            self.tutor.go.to_exercise(rest)
         elif name == MEANT:
             self._search_instead(rest)
         elif name == OLD and shelf:
@@ -329,8 +338,18 @@ opens the marked one.
 
     def _line(self, lesson: str, number: int | None) -> str:
         """Return the line that a lesson is opened at: for one found by its title, its beginning."""
-        hits = self._found.of("lesson") if self._found else []
-        hit = next((hit for hit in hits if hit.id == lesson), None)
+        hit = self._hit(lesson)
         if hit is None or (number is None and hit.in_title):
             return ""
-        return next((spot.line for spot in hit.spots if number in (None, spot.number)), "")
+        spot = self._spot(lesson, number)
+        return spot.line if spot else ""
+
+    def _spot(self, lesson: str, number: int | None) -> Spot | None:
+        """Return where something was found in a lesson: at a line, else the best place."""
+        hit = self._hit(lesson)
+        spots = hit.spots if hit else ()
+        return next((spot for spot in spots if number in (None, spot.number)), None)
+
+    def _hit(self, lesson: str) -> Hit | None:
+        hits = self._found.of("lesson") if self._found else []
+        return next((hit for hit in hits if hit.id == lesson), None)
