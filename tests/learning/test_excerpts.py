@@ -38,14 +38,15 @@ def shown(text: str) -> str:
          "<Found.> It says too little alone."),
         (["<Found>."], 0, "<Found>."),
         (["orbax  <found> and kept  0.12"], 0, "orbax: <found> and kept, 0.12"),
+        (["The <found> of a chip"], 0, "The <found> of a chip"),
     ],
 )  # fmt: skip
 def test_the_whole_sentence_is_shown(lines: list[str], at: int, expected: str) -> None:
-    """However many lines it stands in; a row of a table is no sentence."""
+    """However many lines it stands in; a row of a table is no sentence, nor a short answer."""
     [found] = excerpts_of(*lines)
 
     assert (at, expected) == (found.line, shown(found.text))
-    assert found.is_row == ("  " in lines[0])
+    assert found.is_sentence == (not lines[0].startswith(("orbax", "The ")))
 
 
 def test_the_paragraph_is_there_with_all_that_was_found_in_it() -> None:

@@ -23,14 +23,17 @@ _NEIGHBOURS = re.compile(rf"{END}([ _-]?){BEGIN}")
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A sentence, or a row of a table; what was found in it stands between BEGIN and END."""
+    """A sentence, or a piece of text that is none, such as a row of a table or a short answer.
+
+    What was found in it stands between BEGIN and END.
+    """
 
     line: int
     """The index of the line that holds the first thing found in it."""
     text: str
     paragraph: str
     """What the sentence stands in."""
-    is_row: bool
+    is_sentence: bool
 
 
 def excerpts(lines: Sequence[str]) -> Iterator[Excerpt]:
@@ -51,7 +54,7 @@ def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
     if len(lines) == 1 and _CELL.search(stripped[0]):
         name, *rest = _CELL.split(stripped[0])
         text = f"{name}: {', '.join(rest)}"
-        yield Excerpt(first, text, text, is_row=True)
+        yield Excerpt(first, text, text, is_sentence=False)
         return
     whole = " ".join(stripped)
     begins = [0, *accumulate(len(line) + 1 for line in stripped)]
@@ -62,7 +65,8 @@ def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
             if len(text) < SHORT:
                 text = whole[begin : cuts[min(number + 2, len(cuts) - 1)]].strip()
             line = bisect_right(begins, whole.index(BEGIN, begin)) - 1
-            yield Excerpt(first + line, text, whole, is_row=False)
+            is_sentence = text.rstrip(f"{END})\"'").endswith((".", "!", "?", ":"))
+            yield Excerpt(first + line, text, whole, is_sentence)
 
 
 def in_whole_words(text: str) -> str:

@@ -214,7 +214,7 @@ def _share(name: Parts) -> float:
 def _spots(sections: Sequence[Match]) -> Iterator[Spot]:
     """Yield the sentences that say most about what was looked for, one of a section.
 
-    Only where no sentence holds it, a row of a table or a line of code is shown.
+    Only where no sentence of the lesson holds it, something else is shown.
     """
     spots = [spot for section in sections if (spot := _sentence_of(section))]
     if not spots:
@@ -225,13 +225,13 @@ def _spots(sections: Sequence[Match]) -> Iterator[Spot]:
 
 def _sentence_of(section: Match) -> Spot | None:
     lines = [*_unbroken(section.columns[2].split("\n"))]
-    found = [one for one in excerpts(lines) if not one.is_row]
+    found = [one for one in excerpts(lines) if one.is_sentence]
     best = max(found, key=lambda one: len(_found(one.text)), default=None)  # the first of the best
     return _spot(section, best, lines[best.line], best.line + 1) if best else None
 
 
 def _line_of(section: Match) -> Spot | None:
-    """Return a row of a table, else a line of code."""
+    """Return a piece of text that is no sentence, such as a row of a table, else a line of code."""
     prose, code = ([*_unbroken(column.split("\n"))] for column in section.columns[2:])
     for row in excerpts(prose):
         return _spot(section, row, prose[row.line], row.line + 1)
@@ -239,7 +239,7 @@ def _line_of(section: Match) -> Spot | None:
     for number, line in enumerate(code):
         if BEGIN in line:
             text = line.strip()
-            found = Excerpt(number, text, text, is_row=False)
+            found = Excerpt(number, text, text, is_sentence=False)
             return _spot(section, found, text, before + number, is_code=True)
     return None
 
