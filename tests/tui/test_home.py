@@ -28,10 +28,13 @@ from tpustarter.learning.paths import read_paths
 from tpustarter.machine.machine import Machine
 from tpustarter.tui import known
 from tpustarter.tui.app import Starter
+from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.exercise import ExercisePage
 from tpustarter.tui.screens.home import Home
+from tpustarter.tui.screens.lessons import Lessons
 from tpustarter.tui.screens.paths import Paths
 from tpustarter.tui.screens.reader import Reader
+from tpustarter.tui.widgets import Rows
 
 NAMES = ("one", "two", "three", "four")
 STAGES = """\
@@ -423,10 +426,34 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
             seen = await press(pilot, "l", "escape", "home")
             left = seen.partition("Left open")[2].partition(" lessons done")[0]
             assert re.search("Gradients +begun 1 of", left)
-            assert re.search("Exercise: update without mutation +press e", left)
+            assert re.search("e +Exercise: update without mutation +Arrays and devices", left)
             await press(pilot, "e")
             assert isinstance(pilot.app.screen, ExercisePage)
             await press(pilot, "escape", "down", "enter")
             assert isinstance(pilot.app.screen, Reader)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("lines", "shown"), [(44, True), (24, False)])
+def test_what_else_there_is_stands_below_the_path_where_it_has_room(
+    lines: int, shown: bool, tmp_path: Path
+) -> None:
+    """Each with its key and what it is for; Enter does it."""
+
+    async def journey() -> None:
+        async with Starter(checks=write_checks(tmp_path / "checks")).run_test(
+            size=(160, lines)
+        ) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "3")
+            assert shown == ("Beside the path" in seen)
+            assert "0 of 55 lessons" in seen
+            if shown:
+                assert pilot.app.screen.query_one(Rows).max_scroll_y == 0
+                await press(pilot, "end", "enter")
+                assert isinstance(pilot.app.screen, Lessons)
+                await press(pilot, "escape", "escape", "up", "up", "up", "enter")
+                assert isinstance(pilot.app.screen, Checks)
 
     run(journey)

@@ -85,7 +85,29 @@ def left_rows(known: Course, standing: Standing) -> Iterator[Row]:
     if name:
         words = name.partition("/")[2].replace("-", " ")
         label = Content("  ") + word("next", "e", 6) + f"Exercise: {visible(words)}"
-        yield Row(EXERCISE, label, "press e", hang=8)
+        lesson = next(one for one in standing.whole.lessons if name in known.open_in(one))
+        yield Row(EXERCISE, label, visible(known.lessons[lesson].title), hang=8)
+
+
+ALSO = {
+    "check": ("c", "Check that this machine computes what it should", "under a minute"),
+    "rehearse": ("r", "Compile a program for a TPU that you don't have", "see if it fits"),
+    "setups": ("s", "Make a Python environment, or set up this machine", "shows a plan first"),
+    "app.search": ("/", "Look up an error, a function or a word", "in everything here"),
+}
+"""What one can do beside the path, by its action: its key, what it is, and a word about it."""
+ALSO_ID = "also:"
+"""Before such an action, in the id of its row."""
+ALSO_LINES = len(ALSO) + 2
+
+
+def also_rows() -> Iterator[Row]:
+    """Yield what one can do beside the path, for who does not know the keys yet."""
+    yield Row(None, "")
+    yield title("Beside the path")
+    for action, (key, text, about) in ALSO.items():
+        label = Content("  ") + word("next", key, 6) + text
+        yield Row(f"{ALSO_ID}{action}", label, about, hang=8)
 
 
 def needs_setup(facts: Facts | None, lesson: Lesson | None) -> bool:

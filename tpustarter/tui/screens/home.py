@@ -202,12 +202,21 @@ names the keys that you need most there, and `?` lists all of them.
                 yield Row(None, "")
                 if not self._frame_title(standing):
                     yield Row(None, Hanging("", home_rows.path_title(standing)))
-                yield from home_rows.path_rows(course, standing, self._open_stages(standing))
+                path = [*home_rows.path_rows(course, standing, self._open_stages(standing))]
+                yield from path
+                if self._is_beside and self._has_room_below(course, standing, len(path)):
+                    yield from home_rows.also_rows()
         if not self._is_beside:
             yield from home_rows.group("This machine", home_rows.machine_lines(self._facts, "  "))
             if course:
                 lines = home_rows.check_lines(course.last, "  ")
                 yield from home_rows.group("Last check", lines)
+
+    def _has_room_below(self, course: Course, standing: Standing, path: int) -> bool:
+        """Return whether the keys can be explained below the path without anything moving."""
+        above = len([*home_rows.left_rows(course, standing)]) + OPENING - 1  # the bar is counted
+        free = self.query_one(Rows).size.height - above - path
+        return free >= home_rows.ALSO_LINES
 
     def _standing(self) -> Standing | None:
         course = self._course
@@ -234,6 +243,8 @@ names the keys that you need most there, and `?` lists all of them.
         """Return how many lines are left below all that is said with one stage open."""
         below = 0 if self._is_beside else len(self._facts.rows if self._facts else "...") + 6
         left = len(list(home_rows.left_rows(self._course, standing))) if self._course else 0
+        if self._is_beside and not standing.whole.is_begun:
+            left += home_rows.ALSO_LINES
         taken = OPENING + left + len(standing.stages) + len(current.lessons) + below
         return self.query_one(Rows).size.height - taken
 
@@ -248,6 +259,9 @@ names the keys that you need most there, and `?` lists all of them.
             self._show()
         elif name == home_rows.EXERCISE:
             self.action_exercise()
+        elif name.startswith(home_rows.ALSO_ID):
+            action = name.removeprefix(home_rows.ALSO_ID)
+            self.call_later(self.tutor.run_action, action, self)
         elif name in ("tpus", "tpus-unread"):
             self.action_tpus()
         elif name:
