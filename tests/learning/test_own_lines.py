@@ -44,6 +44,18 @@ def test_of_a_wrong_answer_what_was_changed_is_named(
     assert (numbers, words) == (named.numbers, named.words)
 
 
+def test_of_several_lines_to_change_the_first_that_is_left_is_named() -> None:
+    """Whatever stands above it by now."""
+    two = SHIPPED.replace("import math", "import math\nside = 1  # your code here")
+    named = changed(two.replace("1  # your code here", "(\n    2\n)"), two)
+
+    assert named
+    assert ((8,), f"still to change is line 8: {AREA.strip()}") == (named.numbers, named.words)
+    whole = changed(two.replace("  # your code here", ""), two)
+    assert whole
+    assert whole.words == "you changed lines 2 and 6"
+
+
 def test_where_a_line_was_only_deleted_none_is_named() -> None:
     """There is none to point at."""
     assert changed(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None

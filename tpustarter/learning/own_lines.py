@@ -41,7 +41,7 @@ def raised_at(code: str, numbers: Sequence[int]) -> OwnLines | None:
 
 
 def changed(code: str, shipped: str) -> OwnLines | None:
-    """Return the lines that the learner has changed; where there are none, the one to change."""
+    """Return the lines that the learner has changed; where some are left to change, the first."""
     lines, former = code.rstrip().split("\n"), shipped.rstrip().split("\n")
     operations = SequenceMatcher(None, former, lines, autojunk=False).get_opcodes()
     numbers = tuple(
@@ -51,15 +51,23 @@ def changed(code: str, shipped: str) -> OwnLines | None:
         for number in range(begin, end)
         if lines[number].strip()
     )
+    marked = [number for number, line in enumerate(former, 1) if TO_CHANGE.search(line)]
+    left = [
+        number + begin - first
+        for kind, first, last, begin, _ in operations
+        if kind == "equal"
+        for number in marked
+        if first < number <= last
+    ]
+    if numbers and 0 < len(left) < len(marked):
+        return OwnLines((left[0],), f"still to change is {_with_code(left[0], lines)}")
     if len(numbers) == 1:
         return OwnLines(numbers, f"you changed {_with_code(numbers[0], lines)}")
     if numbers:
         return OwnLines(numbers, f"you changed lines {_ranges(numbers)}")
-    to_change = (number for number, line in enumerate(lines, 1) if TO_CHANGE.search(line))
-    number = next(to_change, None)
-    if number is None or any(kind != "equal" for kind, *_ in operations):
+    if not left or any(kind != "equal" for kind, *_ in operations):
         return None
-    return OwnLines((number,), f"yours to change is {_with_code(number, lines)}")
+    return OwnLines((left[0],), f"yours to change is {_with_code(left[0], lines)}")
 
 
 def _with_code(number: int, lines: Sequence[str]) -> str:
