@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
-from tests.support.tutor import on_screen, press, run, tutor, until, write_lessons
+from tests.support.tutor import on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter import locations
 from tpustarter.learning import progress
 
@@ -58,6 +58,24 @@ def test_a_digit_answers_the_question_in_sight_and_says_why(tmp_path: Path) -> N
     quizzes = progress.export()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
+
+
+def test_a_click_on_an_answer_gives_it(tmp_path: Path) -> None:
+    """On its text; the question itself is none."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            rows = (await press(pilot, "enter")).splitlines()
+            question = next(row for row, line in enumerate(rows) if "How many devices" in line)
+            await pilot.click(offset=(10, question))
+            await settle(pilot)
+            assert "press 1 or 2" in on_screen(pilot.app)
+            right = next(row for row, line in enumerate(rows) if "2  4" in line)
+            await pilot.click(offset=(10, right))
+            await settle(pilot)
+            assert "right  Two cores are one device." in on_screen(pilot.app)
+
+    run(journey)
 
 
 def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from difflib import SequenceMatcher
 
 from tpustarter.terminal import cut, visible
 
-TO_CHANGE = re.compile(r"# (?:change|fill|fix|rewrite|your code here)\b", re.IGNORECASE)
+TO_CHANGE = re.compile(
+    r"# (?:change|fill|fix|rewrite|your code here|and (?:here|this))\b", re.IGNORECASE
+)
 """What marks a line that the learner is asked to change."""
 _MARKS = re.compile(r" {4,}[~^][~^ ]*$")
 """Python's marks below a line of code."""

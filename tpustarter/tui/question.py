@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
 from tpustarter.learning import progress
 from tpustarter.learning.progress import Fields
 from tpustarter.learning.quiz import Quiz
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose, word
+
+
+class Picked(Message):
+    """An answer was clicked."""
+
+    def __init__(self, view: QuestionView, number: int) -> None:
+        super().__init__()
+        self.view, self.number = view, number
 
 
 class QuestionView(Static):
@@ -46,6 +58,16 @@ class QuestionView(Static):
         self._show()
         return number == self.quiz.right
 
+    def on_click(self, event: events.Click) -> None:
+        """Take the answer that was clicked, or whose reason was."""
+        offset = event.get_content_offset(self)
+        row = offset.y if offset else -1
+        for number, piece in self._pieces():
+            height = len(piece.lines(self.content_size.width))
+            if 0 <= row < height and number:
+                self.post_message(Picked(self, number))
+            row -= height
+
     def say_how(self) -> None:
         """Say below the answers how one is given, to whoever would read on past it."""
         self.was_left = True
@@ -57,7 +79,7 @@ class QuestionView(Static):
         else:
             state = word("warn", "not yet") if self._chosen else Content(self._invitation)
         self.border_title = Content("Question: ") + state
-        self.update(Stack(self._lines()))
+        self.update(Stack(piece for _, piece in self._pieces()))
 
     @property
     def _invitation(self) -> str:
@@ -69,14 +91,14 @@ class QuestionView(Static):
         *others, last = (str(number + 1) for number in range(len(self.quiz.answers)))
         return f"{', '.join(others)} or {last}"
 
-    def _lines(self) -> list[Lines]:
-        lines: list[Lines] = [Hanging("", prose(self.quiz.question))]
+    def _pieces(self) -> Iterator[tuple[int, Lines]]:
+        """Yield what is shown, each with the number of its answer; 0 for what is none."""
+        yield 0, Hanging("", prose(self.quiz.question))
         for number, answer in enumerate(self.quiz.answers, 1):
-            lines.append(Hanging(f"  {number}  ", prose(answer.text)))
+            yield number, Hanging(f"  {number}  ", prose(answer.text))
             if number in self._chosen:
                 verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
-                lines.append(Hanging(verdict.pad_left(5), prose(answer.why)))
+                yield number, Hanging(verdict.pad_left(5), prose(answer.why))
         if self.was_left and not self.is_done:
             how = f"Press {self._numbers} to answer, or Enter to read on."
-            lines.append(Hanging("", word("next", how)))
-        return lines
+            yield 0, Hanging("", word("next", how))

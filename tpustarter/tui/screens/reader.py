@@ -17,7 +17,7 @@ from tpustarter.tui import failed, offers
 from tpustarter.tui.block import BlockView
 from tpustarter.tui.messages import Arrived
 from tpustarter.tui.playing import Player
-from tpustarter.tui.question import QuestionView
+from tpustarter.tui.question import Picked, QuestionView
 from tpustarter.tui.screens import reader_keys
 from tpustarter.tui.screens.lesson_screen import LessonScreen
 from tpustarter.tui.screens.words import Words
@@ -316,9 +316,16 @@ class Reader(LessonScreen):
 
     def action_answer(self, number: int) -> None:
         """Answer the question in sight."""
-        view = self._page.asked
-        is_right = view.answer(number) if view else None
-        if view and is_right is not None:
+        if view := self._page.asked:
+            self._answer(view, number)
+
+    def on_picked(self, message: Picked) -> None:
+        """Take an answer that was clicked."""
+        self._answer(message.view, message.number)
+
+    def _answer(self, view: QuestionView, number: int) -> None:
+        is_right = view.answer(number)
+        if is_right is not None:
             self._bookmark.end_peek()
             self._page.show_answer(view)
             self.refresh_bindings()
