@@ -261,7 +261,7 @@ def test_the_list_has_this_machine_in_a_group_of_its_own(tmp_path: Path) -> None
         async with app as pilot:
             pilot.app.lessons = lessons
             seen = await press(pilot, "s")
-            assert seen.index("Other environments") < seen.index("This machine")
+            assert seen.index(" Environments ") < seen.index("This machine")
             assert re.search(r"2 left +tuning ", seen)
             rows = pilot.app.screen.query_one(Rows)
             rows.highlighted = rows.get_option_index("tuning")
