@@ -15,8 +15,13 @@ from tpustarter.tui import painted
 from tpustarter.tui.lines import Hanging, Lines, prose, word
 
 
-def details(result: Result) -> Iterator[Lines | Content]:
-    """Yield the claim, named as one unless it holds, each finding, and where the check ran."""
+def details(result: Result, source: str = "") -> Iterator[Lines | Content]:
+    """Yield the claim, named as one unless it holds, each finding, and where the check ran.
+
+    Args:
+        result: What the check came to.
+        source: The page that documents the claim, where it is known.
+    """
     title = result.title if result.status == "pass" else f"Claim: {result.title}"
     yield Content.styled(visible(title), "bold")
     if result.status not in ("pass", "warn", "fail"):
@@ -36,6 +41,8 @@ def details(result: Result) -> Iterator[Lines | Content]:
         yield Hanging("do    ", prose(text.next_step(result)))
     if result.lesson:
         yield Hanging("read  ", f"{visible(result.lesson)} (o)")
+    if source:
+        yield Hanging("page  ", visible(source))
     if result.ran_on:
         devices = result.ran_on
         virtual = "virtual " if devices.get("virtual") else ""
@@ -46,9 +53,9 @@ def details(result: Result) -> Iterator[Lines | Content]:
 def of_claim(check: Check) -> Iterator[Lines | Content]:
     """Yield what a check that has no result yet claims, where that is documented and explained."""
     yield Content.styled(visible(f"Claim: {check.title}"), "bold")
-    yield Hanging("source ", visible(check.source))
     if check.lesson:
-        yield Hanging("read   ", f"{visible(check.lesson)} (o)")
+        yield Hanging("read  ", f"{visible(check.lesson)} (o)")
+    yield Hanging("page  ", visible(check.source))
 
 
 def _has_hint(result: Result) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from textual.content import Content
 
 from tpustarter.content import Check
+from tpustarter.invocation import as_typed
 from tpustarter.machine.tpus import TOPOLOGIES
 from tpustarter.rehearsal.progress import about
 from tpustarter.rehearsal.request import EVERY_GENERATION, Request
@@ -134,16 +136,26 @@ class Choice:
         """Yield what is to be said of a program or a TPU."""
         if name in OWN:
             text, example, how = OWN[name]
+            if words := self.words.get(name):
+                yield Hanging("command  ", visible(_command(name, words)))
             yield Hanging("what     ", text)
             yield Hanging("type     ", how)
             yield Hanging("example  ", example)
         for check in self.checks:
             if check.id == name:
                 yield Hanging("claim    ", prose(check.title))
-                yield Hanging("lesson   ", visible(check.lesson))
+                yield Hanging("lesson   ", f"{visible(check.lesson)} (l)")
                 yield Hanging("command  ", f"tpustarter rehearse {visible(name)}")
         if name in TPU_NAMES:
             yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
+
+
+def _command(kind: str, words: Sequence[str]) -> str:
+    """Return the command that rehearses a program of the learner's own."""
+    first, *rest = words
+    given = [word for one in rest for word in ("--arg", one)]
+    options = ["--script", *words] if kind == SCRIPT else [first, *given]
+    return as_typed(shlex.join(["tpustarter", "rehearse", *options]))
 
 
 def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:

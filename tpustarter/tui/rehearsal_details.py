@@ -17,6 +17,8 @@ from tpustarter.tui.plain import plain
 from tpustarter.tui.rehearsal_table import Answers, Program, label
 
 LABEL = 8
+LESSON = "jax/memory-and-donation"
+"""What to read where a program does not fit."""
 ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
 
 BAR = 20
@@ -50,6 +52,7 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
             yield Hanging(_dim_label("padding"), prose(line))
     if result["status"] == "does-not-fit":
         yield Hanging(_dim_label("try"), ADVICE)
+        yield Hanging(_dim_label("read"), f"{LESSON} (l)")
     for note in result.get("notes", ()):
         yield Hanging(_dim_label("note"), prose(note))
     if result.get("detail"):

@@ -230,7 +230,8 @@ list, or beside it in a wide window.
             title = Content.styled(f"Log of {visible(result.id)}", "bold")
             self.show_details(Content.assemble(title, "\n", log))
         else:
-            self.show_details(Stack(details(result)))
+            check = self._list.checks.get(chosen)
+            self.show_details(Stack(details(result, check.source if check else "")))
 
     def _marked_result(self) -> Result | None:
         return self._list.results.get(self.query_one(Rows).chosen or "")

@@ -23,7 +23,7 @@ from tpustarter.tui.messages import SETUP, Looked
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Notice
 from tpustarter.tui.screens.seen_commands import SeenCommands
-from tpustarter.tui.screens.setup import Event, SetupPlan, details
+from tpustarter.tui.screens.setup import Event, SetupPlan
 from tpustarter.tui.screens.setup_values import SetupValues
 
 SHOWN_LINES = 4
@@ -69,7 +69,6 @@ you do in another place, such as your own computer.
         Binding("c", "check", "check", tooltip="tpustarter check, for what this set-up changed"),
         Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
         Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
-        Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
     ]
 
     def __init__(self, profile: str) -> None:
@@ -229,11 +228,6 @@ you do in another place, such as your own computer.
         request = Request(ids=ids, devices=self.tutor.choices.devices)
         self.tutor.go.to_checks(request, "Checks of this set-up")
 
-    def action_lesson(self) -> None:
-        """Open the lesson that explains it, or go back to it."""
-        if self._planned and not self.tutor.go.back_to_lesson(self._planned.setup.lesson.id):
-            self.tutor.go.to_lesson(self._planned.setup.lesson.id)
-
     def _count(self) -> str:
         done = sum(step.state == "done" for step in self._steps)
         mine = sum(step.state == "manual" for step in self._steps)
@@ -292,7 +286,7 @@ you do in another place, such as your own computer.
 
     def _describe(self, step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
         """Yield what the details say of a step, and all that it writes, with the command."""
-        yield from details(step, ended)
+        yield from super()._describe(step, ended)
         if not step.file or self._setup is None:
             return
         yield Hanging(Content.styled("writes   ", "$label"),
@@ -321,6 +315,4 @@ you do in another place, such as your own computer.
         if action == "check":
             proofs = any(step.proof and step.state == "done" for step in self._seen)
             return proofs and not self._busy
-        if action == "lesson":
-            return self._planned is not None and not self._busy
         return super().check_action(action, parameters)

@@ -77,6 +77,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "setup", "set up the compiler", tooltip="tpustarter setup rehearse"),
         Binding("r", "start", "start", tooltip="tpustarter rehearse --tpu NAME,NAME"),
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
         Binding("a", "all", "all or none", tooltip="tpustarter rehearse"),
         Binding("tab,left,right,shift+tab", "other", "other list", key_display="Tab",
                 tooltip="programs or TPUs"),
@@ -191,6 +192,15 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self._ask(name)
         self._show()
 
+    def action_lesson(self) -> None:
+        """Open the lesson that explains the marked check, or go back to it."""
+        if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    def _lesson(self) -> str:
+        name = self._marked_name()
+        return next((check.lesson for check in self._choice.checks if check.id == name), "")
+
     def action_all(self) -> None:
         """Take all of a list in, or none where all are."""
         self._choice.turn_all(of_tpus=self._on_tpus)
@@ -302,6 +312,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         typing = isinstance(self.focused, OwnLine | Offers)
         if action == "start":
             return self._choice.is_complete and self._choice.has_compiler and not typing
+        if action == "lesson":
+            return bool(self._lesson()) and not typing
         if action == "setup":
             return not self._choice.has_compiler and not typing
         if action in ("all", "other"):

@@ -55,6 +55,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
   the whole screen, and a second Enter brings the table back.
 * **c** compares all TPUs for the marked program, and **g** shows the compiler's own words. **o**
   shows what your script printed, and what it passed to `jax.jit`.
+* **l** opens the lesson on memory, where a program is too big.
 * **x** or **Esc** stops at once. **r** starts all of it again, and uses stored answers.
 """
     BESIDE = 150
@@ -63,6 +64,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
         Binding("g", "view('words')", "compiler's words", tooltip="tpustarter rehearse ID -v"),
         Binding("o", "view('script')", "script", tooltip="tpustarter rehearse --script FILE.py"),
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
         Binding("r", "again", "again", tooltip="tpustarter rehearse"),
         Binding("s", "setup", "set up", tooltip="tpustarter setup rehearse"),
     ]
@@ -315,6 +317,17 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         table = self.query_one(Table)
         return details.words(self._answers.result(table.program, table.tpu))
 
+    def action_lesson(self) -> None:
+        """Open the lesson on memory, or go back to it."""
+        if not self.tutor.go.back_to_lesson(details.LESSON):
+            self.tutor.go.to_lesson(details.LESSON)
+
+    @property
+    def _is_too_big(self) -> bool:
+        table = self.query_one(Table)
+        answer = self._answers.result(table.program, table.tpu)
+        return answer is not None and answer["status"] == "does-not-fit"
+
     def action_view(self, view: str) -> None:
         """Show something else of the marked cell, and back."""
         self._view = "" if self._view == view else view
@@ -368,6 +381,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             return self._without_compiler
         if action == "again":
             return not self._answers.busy
+        if action == "lesson":
+            return self._is_too_big
         if action == "view":
             if parameters == ("script",):
                 return bool(self._request.script)

@@ -48,6 +48,7 @@ it the reason, what it changes, and what it needs.
 * **f** explains why the marked step failed. It searches the log for failures that are known.
 * **x** or **Esc** stops the command that runs.
 * **z** removes what set-up made, after asking.
+* **l** opens the lesson that explains it.
 * **Enter** shows the details on the whole screen, and again the list.
 
 Nothing outside the folder named in the plan is changed, and no command gets administrator rights.
@@ -59,7 +60,11 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
         Binding("x", "stop", "stop", tooltip="ends the command that runs, as Ctrl-C does"),
         Binding("z", "undo", "undo", tooltip="tpustarter setup PROFILE --undo"),
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
     ]
+
+    late = ("lesson",)
+    """Commands come first."""
 
     def __init__(self, profile: str = "jax") -> None:
         what = profiles.named(profile).meaning.partition(",")[0]
@@ -244,6 +249,16 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             )
             self.tutor.go.to_checks(request)
 
+    @property
+    def _lesson(self) -> str:
+        """The lesson that explains it; empty until the plan is there."""
+        return self._setup.lesson.id if self._setup else ""
+
+    def action_lesson(self) -> None:
+        """Open the lesson that explains it, or go back to it."""
+        if not self.tutor.go.back_to_lesson(self._lesson):
+            self.tutor.go.to_lesson(self._lesson)
+
     def action_rehearse(self) -> None:
         """Choose a program to rehearse with it."""
         self.tutor.go.to_rehearsal()
@@ -288,7 +303,9 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
 
     def _describe(self, step: Step, ended: StepEnded | None) -> Iterator[Lines | Content]:
         """Yield what the details say of a step."""
-        return details(step, ended)
+        yield from details(step, ended)
+        if self._setup:
+            yield Hanging(Content.styled("read     ", "$label"), f"{self._lesson} (l)")
 
     def stop_work(self) -> bool:
         """Stop the command that runs."""
@@ -344,6 +361,8 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
             return bool(states - {"done"}) and not self._busy
         if action == "explain":
             return self._failed_step() is not None
+        if action == "lesson":
+            return bool(self._lesson) and not self._busy
         if action in ("check", "rehearse"):
             is_for_it = self._setup is not None and self._setup.profile.command == action
             return is_for_it and states == {"done"} and not self._busy

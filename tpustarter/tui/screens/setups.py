@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual import on, work
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tpustarter.checking.environments import SERVED
@@ -87,7 +87,7 @@ class Setups(Split):
 The first lines are environments that tpustarter can make, each in a folder of its own. Those that
 the lessons of your path use come first. The last ones change this machine itself: its settings, its
 packages and files of yours. **Enter** shows the plan of the marked one, and nothing is run before
-you have seen its commands and pressed `y`.
+you have seen its commands and pressed `y`. **l** opens the lesson on it.
 
 * **ready** means that the environment is there, and that a check has proved it.
 * **begun** means that some steps are done. The plan goes on from there.
@@ -99,7 +99,9 @@ you have seen its commands and pressed `y`.
     BESIDE = 150
     """A line says what each is for; the details of one fit below them."""
     ROWS = AwaitedDetailRows
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
+    ]
 
     def __init__(self, marked: str = "") -> None:
         self._marked = marked
@@ -204,6 +206,21 @@ you have seen its commands and pressed `y`.
         if chosen := self.query_one(Rows).chosen:
             self.tutor.go.to_setup(chosen)
 
+    def action_lesson(self) -> None:
+        """Open the lesson of the marked one, or go back to it."""
+        if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
+            self.tutor.go.to_lesson(lesson)
+
+    def _lesson(self) -> str:
+        one = self._setups.get(self.query_one(Rows).chosen or "")
+        return one.plan.lesson.id if one and one.plan else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the lesson of what is marked."""
+        if action == "lesson":
+            return bool(self._lesson())
+        return super().check_action(action, parameters)
+
 
 def _details(one: SetUp, *, with_commands: bool) -> Iterator[Lines | Content]:
     """Yield where it is made, its steps with their states, and the command that does the same.
@@ -220,6 +237,7 @@ def _details(one: SetUp, *, with_commands: bool) -> Iterator[Lines | Content]:
     if not one.is_machine:
         yield Hanging("folder   ", visible(one.plan.short(one.plan.folder)))
     yield Hanging("command  ", typed(Content(f"tpustarter setup {one.profile.name}")))
+    yield Hanging("read     ", f"{visible(one.plan.lesson.id)} (l)")
     if with_commands:
         yield Content("")
     for step in one.plan.steps:
