@@ -101,3 +101,17 @@ def test_the_app_lists_the_cause_first_too() -> None:
         known.results[one.id] = one
 
     assert ["host.environment", "jax.devices_visible", "host.aside"] == known.ids()
+
+
+def test_what_is_blocked_by_a_failure_is_one_row_below_it() -> None:
+    """Forty lines that say the same would hide what is to be mended."""
+    known = CheckList()
+    blocked = [result("skip", f"jax.after{number}", reason="dependency") for number in range(5)]
+    for one in (*blocked, error()):
+        known.checks[one.id] = None  # type: ignore[assignment]  # only the ids are looked at
+        known.results[one.id] = one
+
+    assert ["jax.devices_visible", "blocked"] == known.ids()
+    known.lists_all = True
+    known.run = run_of(*known.results.values())
+    assert 6 == len(known.ids())

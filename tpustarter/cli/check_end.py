@@ -63,11 +63,11 @@ def left(run: Run) -> list[str]:
 
 def _stopped(run: Run) -> str:
     """Say what a run that was stopped has come to."""
-    missing = sum(result.status == "notrun" for result in run.results)
-    if not run.results:
+    applying = [result for result in run.results if result.status != "skip"]
+    ran = sum(result.status != "notrun" for result in applying)
+    if not ran:
         return "stopped before any check has run"
-    ran = len(run.results) - missing
-    return f"stopped; this report has the results of {ran} of {len(run.results)} checks"
+    return f"stopped; this report has the results of {ran} of {len(applying)} checks"
 
 
 def why(run: Run, logs: Sequence[Path]) -> str:

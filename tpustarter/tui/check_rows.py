@@ -27,6 +27,7 @@ WORDS = {
     "skip": "skip",
 }  # fmt: skip
 PASSED, SKIPPED, WAITING, STOPPED = "passed", "skipped", "waiting", "stopped"
+BLOCKED = "blocked"
 """Ids of the rows that stand for many; no check has such an id, for there is no dot in it."""
 RUNNING = WORST_FIRST.index("warn"), True
 """Where the check that runs stands: below what needs attention, above what holds."""
@@ -36,6 +37,7 @@ _WORDS_OF_MANY = {
     SKIPPED: ("skip", "checks don't apply here"),
     WAITING: ("wait", "checks have not run yet"),
     STOPPED: ("notrun", "checks, because the run was stopped"),
+    BLOCKED: ("skip", "checks are blocked by what failed"),
 }
 Folds = dict[str, list[Result] | list[Check]]
 """What is one row, by the id of that row: results, or checks that have not run."""
@@ -98,15 +100,19 @@ def folded(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
     passed: list[Result] = []
     skipped: list[Result] = []
     stopped: list[Result] = []
+    blocked: list[Result] = []
     for result in results:
         if result.status == "pass":
             passed.append(result)
         elif result.status == "skip" and not without_verdict(result):
             skipped.append(result)
+        elif result.status == "skip" and result.reason == "dependency":
+            blocked.append(result)
         elif result.reason == "interrupted" and not result.seconds:
             stopped.append(result)
     groups: Folds = {
         PASSED: passed, SKIPPED: skipped, WAITING: list(waiting), STOPPED: stopped,
+        BLOCKED: blocked,
     }  # fmt: skip
     return {name: group for name, group in groups.items() if len(group) >= text.FOLDED_FROM}
 
