@@ -54,11 +54,11 @@ class Course:
         return [one for lesson_id in standing.whole.lessons for one in self.open_in(lesson_id)]
 
     def next_exercise(self, standing: Standing) -> str | None:
-        """Return the first exercise that is open of a lesson one has worked on, else of the path.
+        """Return the first exercise that is open of a lesson that is behind one, else of the path.
 
-        Of a lesson that comes next none is named before its lesson was begun.
+        What a lesson prepares for is at its end: before that, none of its exercises is named.
         """
-        met = self.done | self.read | self.begun.keys()
+        met = self.done | self.read
         left = [one for lesson in standing.whole.lessons if lesson in met or not standing.next
                 for one in self.open_in(lesson)]  # fmt: skip
         return next(iter(left), None)
