@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.support.made_lessons import fence
 from tests.support.tutor import on_screen, press, run, tutor
+from tests.tui.test_open_items import TASK
 from tpustarter import content
 from tpustarter.learning import progress
 
@@ -71,5 +72,20 @@ def test_it_gives_way_where_the_lesson_needs_the_room(tmp_path: Path) -> None:
             await pilot.resize_terminal(149, 40)
             await pilot.pause()
             assert "In this lesson" not in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_task_of_the_reader_counts_as_well(tmp_path: Path) -> None:
+    """A section whose one task it is is not done before it; its answer is no task."""
+    block = fence("print('first')", name="one")
+    text = f"# Parts\n\n{block}\n\n## Your turn\n{TASK}"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"parts": text}, size=(160, 40)) as pilot:
+            rows = _outline(await press(pilot, "enter"))
+            assert rows[:2] == ["> Parts 0 of 1 done", "Your turn 0 of 1 done"]
+            await press(pilot, "r", "tab", "e", "2", "ctrl+r")
+            assert "Your turn done" in " ".join(_outline(on_screen(pilot.app)))
 
     run(journey)

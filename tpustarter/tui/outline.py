@@ -118,5 +118,6 @@ def _sections(widgets: Iterable[Widget]) -> Iterator[Section]:
 
 
 def _is_task(widget: Widget) -> TypeGuard[BlockView | QuestionView]:
-    is_block = isinstance(widget, BlockView) and not widget.block.is_optional
-    return is_block or isinstance(widget, QuestionView)
+    if isinstance(widget, BlockView):
+        return widget.block.is_try or not widget.block.is_optional
+    return isinstance(widget, QuestionView)
