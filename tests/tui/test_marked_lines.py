@@ -10,14 +10,18 @@ from tests.support.tutor import on_screen, press, run, tutor, until
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 
 
-def _marked(pilot: Pilot[None]) -> str:
+def _marked(pilot: Pilot[None], attribute: str = "underline") -> str:
     """Return what is painted as a marked line is."""
     return "".join(
         segment.text
         for strip in pilot.app.screen._compositor.render_strips()
         for segment in strip
-        if segment.style and segment.style.underline
+        if segment.style and getattr(segment.style, attribute)
     ).strip()
+
+
+def _bold(pilot: Pilot[None]) -> str:
+    return _marked(pilot, "bold")
 
 
 def test_the_line_that_broke_is_marked_until_it_is_changed(tmp_path: Path) -> None:
@@ -55,6 +59,20 @@ def test_of_a_wrong_answer_the_line_that_was_changed_is_marked(tmp_path: Path) -
             learner_file().write_text(learner_file().read_text().replace("3 *", "2 *"))
             await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
             assert "return 2 * number" not in _marked(pilot)
+
+    run(journey)
+
+
+def test_of_a_solution_the_lines_that_it_changes_are_bold(tmp_path: Path) -> None:
+    """The rest of it is what the exercise began with."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            seen = await press(pilot, "enter", "p", "s", "y")
+            assert "The solution; what it changes is bold" in seen
+            assert "return 2 * number" in _bold(pilot)
+            assert "def double" not in _bold(pilot)
 
     run(journey)
 

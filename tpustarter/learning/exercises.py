@@ -301,6 +301,12 @@ def show_solution(exercise: Exercise) -> str:
     return exercise.solution
 
 
+def solution_lines(exercise: Exercise) -> tuple[int, ...]:
+    """Return the numbers of the solution's lines that are others than those of the exercise."""
+    lines = own_lines.changed(exercise.solution, _divided(exercise.gap)[1])
+    return lines.numbers if lines else ()
+
+
 def saved(path: Path) -> tuple[int, int] | None:
     """Return what changes when a file is saved; None while it is not there."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
@@ -13,7 +13,7 @@ from tpustarter.tui.editor import Editor
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.own_code import OwnCode
 from tpustarter.tui.plain import plain, plain_source
-from tpustarter.tui.reading import LessonText, coloured
+from tpustarter.tui.reading import LessonText, coloured, marked
 
 ENDS = ("pass", "fail", "error")
 """How an answer may have ended: each has a frame of its own colour."""
@@ -32,7 +32,7 @@ class ExerciseView(Horizontal):
             yield _panel("answer", "Your answer")
             yield OwnCode(id="own-below")
             yield _panel("hints", "Hints")
-            yield _panel("solution", "The solution")
+            yield _panel("solution", "The solution; what it changes is bold")
         yield OwnCode(id="own-beside")
 
     def show_task(self, title: str, task: str, place: str) -> None:
@@ -68,9 +68,11 @@ class ExerciseView(Horizontal):
                   for number, hint in enumerate(hints, 1)]  # fmt: skip
         self._show("hints", pieces)
 
-    def show_solution(self, code: str) -> None:
-        """Show the solution; nothing while it is not asked for."""
-        self._show("solution", [coloured(plain(code))] if code else [])
+    def show_solution(self, code: str, numbers: Collection[int]) -> None:
+        """Show the solution, with some lines in bold; nothing while it is not asked for."""
+        rows = [number - 1 for number in numbers]
+        shown = marked(coloured(plain(code)), rows, "bold")
+        self._show("solution", [shown] if code else [])
 
     def _show(self, name: str, pieces: Sequence[Lines | Content]) -> Static:
         panel = self.query_one(f"#{name}", Static)

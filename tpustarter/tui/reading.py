@@ -45,12 +45,12 @@ def coloured(text: str, language: str = "python") -> Content:
     return highlight(text.rstrip("\n"), language=lexer, theme=Colours)
 
 
-def marked(code: Content, rows: Collection[int]) -> Content:
+def marked(code: Content, rows: Collection[int], style: str = MARKED) -> Content:
     """Return code with some of its rows marked, from their first sign to their last."""
     start = 0
     for row, line in enumerate(code.plain.split("\n")):
         if row in rows:
-            code = code.stylize(MARKED, start + len(line) - len(line.lstrip()), start + len(line))
+            code = code.stylize(style, start + len(line) - len(line.lstrip()), start + len(line))
         start += len(line) + 1
     return code
 

@@ -220,7 +220,8 @@ class ExercisePage(Page):
         self._view.show_answer(self._judged.result.status if self._judged else "", pieces)
         self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
         self._view.show_hints(self._hints, len(exercise.hints))
-        self._view.show_solution(self._solution)
+        changes = exercises.solution_lines(exercise) if self._solution else ()
+        self._view.show_solution(self._solution, changes)
 
     def _verdict(self, exercise: Exercise) -> Content:
         if self._busy:
