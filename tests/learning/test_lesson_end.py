@@ -214,3 +214,26 @@ def test_where_the_next_lesson_is_done_an_exercise_leads_to_the_next_open_one(
     progress.exercise_judged(early.id, "early", is_right=True)
     way = lesson_end.after_exercise(of_late, path, lessons, done)
     assert (None, last.id) == (way.exercise, way.lesson)
+
+
+def test_the_next_exercise_is_one_of_a_lesson_that_is_done(tmp_path: Path) -> None:
+    """Else the first one of the path."""
+    for name in ("one", "two"):
+        shipped(tmp_path, name)
+        path = make_lesson(tmp_path, "", name=f"01-{name}").path
+        text = path.read_text().replace("minutes: 3", f"minutes: 3\nexercises: [{name}]")
+        path.write_text(text)
+    lessons = [content.read_lesson(one) for one in sorted((tmp_path / "made").glob("*.md"))]
+    path = path_of(*(lesson.id for lesson in lessons))
+
+    def following() -> str | None:
+        way = lesson_end.next_exercise(path, lessons)
+        return way.exercise if way else None
+
+    assert "made/one" == following()
+    progress.lesson_done(lessons[1].id)
+    assert "made/two" == following()
+    progress.exercise_judged(lessons[1].id, "two", is_right=True)
+    assert "made/one" == following()
+    progress.exercise_judged(lessons[0].id, "one", is_right=True)
+    assert following() is None

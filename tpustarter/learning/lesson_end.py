@@ -247,9 +247,14 @@ def after_exercise(
 
 
 def next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> Way | None:
-    """Return the way to the first exercise of a path that is not solved; None where all are."""
-    on_path = lessons_on(path, lessons)
-    left = solved.open_on(on_path, progress.read().lessons)
+    """Return the way to a path's first exercise that is not solved; None where all are.
+
+    Those of lessons that are done or read come before all others.
+    """
+    on_path, records = lessons_on(path, lessons), progress.read().lessons
+    known = {name for name, record in records.items() if record.done or record.is_read}
+    behind = [lesson for lesson in on_path if lesson.id in known]
+    left = solved.open_on([*behind, *on_path], records)
     if not left:
         return None
     exercise = exercises.find(on_path, left[0])

@@ -32,7 +32,7 @@ class ExerciseView(Horizontal):
             yield _panel("answer", "Your answer")
             yield OwnCode(id="own-below")
             yield _panel("hints", "Hints")
-            yield _panel("solution", "The solution; what it changes is bold")
+            yield _panel("solution", "The solution")
         yield OwnCode(id="own-beside")
 
     def show_task(self, title: str, task: str, place: str) -> None:
@@ -72,7 +72,8 @@ class ExerciseView(Horizontal):
         """Show the solution, with some lines in bold; nothing while it is not asked for."""
         rows = [number - 1 for number in numbers]
         shown = marked(coloured(plain(code)), rows, "bold")
-        self._show("solution", [shown] if code else [])
+        panel = self._show("solution", [shown] if code else [])
+        panel.border_title = "The solution" + "; what it changes is bold" * bool(rows)
 
     def _show(self, name: str, pieces: Sequence[Lines | Content]) -> Static:
         panel = self.query_one(f"#{name}", Static)
