@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from tpustarter.terminal import cut, visible
 
@@ -44,6 +43,8 @@ def raised_at(code: str, numbers: Sequence[int]) -> OwnLines | None:
 
 def changed(code: str, shipped: str) -> OwnLines | None:
     """Return the lines that the learner has changed; where some are left to change, the first."""
+    from difflib import SequenceMatcher  # needed for a wrong answer alone
+
     lines, former = code.rstrip().split("\n"), shipped.rstrip().split("\n")
     operations = SequenceMatcher(None, former, lines, autojunk=False).get_opcodes()
     numbers = tuple(
