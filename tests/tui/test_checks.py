@@ -231,3 +231,42 @@ def test_a_log_is_shown_for_the_marked_check_alone(tmp_path: Path) -> None:
             assert "Log of" not in await press(pilot, "g")
 
     run(journey)
+
+
+WRONG = '''"""A variable is in order."""
+
+from tpustarter.probe.finding import Finding
+
+FRAMEWORK = "host"
+LEVEL = "static"
+NEEDS = {}
+TIMEOUT_S = 10
+LESSON = "trouble/hangs"
+SOURCE = "https://example.com/"
+
+
+def run():
+    yield Finding("SAMPLE-FLAG", "MY_FLAG is wrong", "warn", 1, 0, entity="variable:MY_FLAG")
+'''
+RAISES = WRONG.partition("    yield")[0].replace("A variable", "What reads it") + (
+    '    raise ValueError("MY_FLAG cannot be read")\n    yield Finding\n'
+)
+
+
+def test_why_a_check_failed_is_not_guessed_where_its_cause_is_known(tmp_path: Path) -> None:
+    """The cause stands first, and the log would only be searched for what is likely."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            host = tmp_path / "checks" / "host"
+            (host / "a_variable.py").write_text(WRONG)
+            (host / "reads_it.py").write_text(RAISES)
+            (host / "fails.py").unlink()
+            seen = await press(pilot, "c")
+            assert ["WARN host.a_variable", "ERROR host.reads_it"] == rows_of(seen)[:2]
+            assert "host.reads_it has failed because of host.a_variable: press o there." in seen
+            seen = await press(pilot, "down", "enter")
+            assert "This is because of host.a_variable: MY_FLAG is wrong." in seen
+            assert "f why it failed" not in seen
+
+    run(journey)

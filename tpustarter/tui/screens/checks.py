@@ -284,7 +284,9 @@ list, or beside it in a wide window.
 
     def _failed_result(self) -> Result | None:
         result = self._marked_result()
-        return result if result and result.status in ("fail", "error") else None
+        if result is None or result.cause:  # the details say why
+            return None
+        return result if result.status in ("fail", "error") else None
 
     def action_lesson(self) -> None:
         """Open the lesson that explains the marked check; go back to it where it is open."""
