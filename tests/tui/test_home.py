@@ -435,21 +435,24 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
     run(journey)
 
 
-@pytest.mark.parametrize(("lines", "shown"), [(44, True), (24, False)])
+@pytest.mark.parametrize(
+    ("columns", "lines", "shown"), [(160, 44, True), (120, 40, True), (160, 24, False)]
+)
 def test_what_else_there_is_stands_below_the_path_where_it_has_room(
-    lines: int, shown: bool, tmp_path: Path
+    columns: int, lines: int, shown: bool, tmp_path: Path
 ) -> None:
     """Each with its key and what it is for; Enter does it."""
 
     async def journey() -> None:
         async with Starter(checks=write_checks(tmp_path / "checks")).run_test(
-            size=(160, lines)
+            size=(columns, lines)
         ) as pilot:
             await settle(pilot)
             seen = await press(pilot, "3")
             assert shown == ("Beside the path" in seen)
             assert "0 of 55 lessons" in seen
             if shown:
+                assert re.search(r"r +Compile for a TPU that you don't have +see if it fits", seen)
                 assert pilot.app.screen.query_one(Rows).max_scroll_y == 0
                 await press(pilot, "end", "enter")
                 assert isinstance(pilot.app.screen, Lessons)

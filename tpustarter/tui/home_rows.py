@@ -90,10 +90,10 @@ def left_rows(known: Course, standing: Standing) -> Iterator[Row]:
 
 
 ALSO = {
-    "check": ("c", "Check that this machine computes what it should", "under a minute"),
-    "rehearse": ("r", "Compile a program for a TPU that you don't have", "see if it fits"),
-    "setups": ("s", "Make a Python environment, or set up this machine", "shows a plan first"),
-    "app.search": ("/", "Look up an error, a function or a word", "in everything here"),
+    "check": ("c", "Check that this machine computes right", "under a minute"),
+    "rehearse": ("r", "Compile for a TPU that you don't have", "see if it fits"),
+    "setups": ("s", "Set up a Python, or this machine", "shows a plan first"),
+    "app.search": ("/", "Look up an error or a function", "in all there is"),
 }
 """What one can do beside the path, by its action: its key, what it is, and a word about it."""
 ALSO_ID = "also:"
