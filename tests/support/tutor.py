@@ -16,7 +16,7 @@ from tests.support.places import TESTS
 from tpustarter.learning import course
 from tpustarter.machine import host
 from tpustarter.tui.app import Starter
-from tpustarter.tui.widgets import Keys
+from tpustarter.tui.key_line import Keys
 
 SAMPLES = TESTS / "samples" / "checks" / "host"
 

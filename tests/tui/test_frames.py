@@ -12,8 +12,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor
+from tpustarter.tui.key_line import FEW, Keys
 from tpustarter.tui.screens.palette import Actions
-from tpustarter.tui.widgets import FEW, Keys
 
 
 @pytest.mark.parametrize(("size", "corner"), [((120, 40), "╭─ "), ((80, 24), "─ ")])

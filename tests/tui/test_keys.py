@@ -25,10 +25,10 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
+from tpustarter.tui.key_line import valid_keys
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.reader import Reader
-from tpustarter.tui.widgets import valid_keys
 
 NAMES = {"\x1b": "escape", "\r": "enter", "\t": "tab", "\x12": "ctrl+r", "/": "slash",
          ":": "colon", ",": "comma"}  # fmt: skip

@@ -15,10 +15,11 @@ from tests.support.machine_setups import as_user, declare, home_file, machine, w
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor, until
 from tests.tui.test_sizes import faults
 from tpustarter.machine import host
+from tpustarter.tui.key_line import FEW
 from tpustarter.tui.screens.machine_plan import MachinePlan
 from tpustarter.tui.screens.seen_commands import SeenCommands
 from tpustarter.tui.screens.setup_values import SetupValues
-from tpustarter.tui.widgets import FEW, Rows
+from tpustarter.tui.widgets import Rows
 
 MINE = {"id": "mine", "look": {"lines": "~/.mine", "text": "set -g mouse on"}}
 ROOT = {"id": "roots", "look": {"file": "~/roots", "text": "x"}, "needs": ["root"]}

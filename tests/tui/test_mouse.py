@@ -12,11 +12,12 @@ from textual.pilot import Pilot
 from tests.support.terminal import terminal
 from tests.support.tutor import on_screen, press, run, settle, tutor
 from tpustarter.tui import settings
+from tpustarter.tui.key_line import Keys
 from tpustarter.tui.keyboard import Keyboard
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons
 from tpustarter.tui.screens.reader import Reader
-from tpustarter.tui.widgets import Keys, Rows
+from tpustarter.tui.widgets import Rows
 
 CLICK = b"\x1b[<0;5;3M\x1b[<0;5;3m"
 

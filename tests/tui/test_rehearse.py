@@ -21,10 +21,10 @@ from tests.support.tutor import on_screen, press, run, settle, until, write_less
 from tpustarter import locations
 from tpustarter.learning import course
 from tpustarter.tui.app import Starter
+from tpustarter.tui.key_line import valid_keys
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.rehearse import Rehearse
 from tpustarter.tui.screens.rehearsing import Rehearsing
-from tpustarter.tui.widgets import valid_keys
 
 BAD = SAMPLES / "rehearsal_bad"
 FINE = "def fine(x):\n    return x + 1\n\n\ndef too_big(x):\n    return x + 1\n"

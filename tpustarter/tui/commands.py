@@ -16,11 +16,11 @@ from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.invocation import as_typed
 from tpustarter.setup.profiles import MACHINE, PROFILES
+from tpustarter.tui.key_line import valid_keys
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.theme import COLOURS, NO_COLOURS
 from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import valid_keys
 
 _TITLES = {
     "next_lesson": "Open the next lesson of your path",

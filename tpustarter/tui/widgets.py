@@ -1,34 +1,29 @@
-"""The widgets every screen shares: heading, rows to choose from, and the key line.
+"""The widgets every screen shares: heading, and rows to choose from.
 
 Home needs no more than these: what takes long to load stands elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.app import App, ComposeResult
-from textual.binding import ActiveBinding, Binding, BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.events import Click
 from textual.geometry import Size
 from textual.message_pump import MessagePump
-from textual.screen import Screen
-from textual.signal import Signal
 from textual.strip import Strip
-from textual.style import Style
 from textual.visual import VisualType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tpustarter.invocation import NAME
-from tpustarter.tui.lines import KeyLine, Line, Lines, Shortened
+from tpustarter.tui.lines import Line, Lines, Shortened
 from tpustarter.tui.theme import TERMINAL
 
 
@@ -40,8 +35,6 @@ def get_app(node: MessagePump) -> App[Any]:
 REVERSE = RichStyle(reverse=True)
 EDGE = "▌"
 """The first column of the marked row."""
-FEW = 5
-"""Keys that are shown on less than a wide screen; `?` lists all."""
 
 
 @dataclass(frozen=True)
@@ -291,114 +284,3 @@ def ways_to_say(place: str) -> list[str]:
     parts = [first, *rest]
     fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
     return [place, ", ".join([brief, *rest]), *fewer, brief]
-
-
-PRESSES = "presses"
-"""What a click on a part of the key line means, in the meta data of its style."""
-
-
-class _Key(NamedTuple):
-    """A key as the key line names it."""
-
-    shown: str
-    label: str
-    key: str
-
-    @property
-    def painted(self) -> Content:
-        """The key and what it does; a click presses it, unless it stands for several."""
-        text = Content.assemble((self.shown, "bold $key"), f" {self.label}")
-        is_one = "..." not in self.shown
-        return text.stylize(Style.from_meta({PRESSES: self.key})) if is_one else text
-
-
-class Keys(Static):
-    """The last line: the keys that work now, as many of them as it has room for."""
-
-    def on_mount(self) -> None:
-        """Follow the bindings of the screen."""
-        self._displayed: list[_Key] = []
-        self._status = ""
-        bindings_updated: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
-        bindings_updated.subscribe(self, self._show)
-        self.call_after_refresh(self._show, self.screen)
-
-    def _show(self, screen: Screen[Any]) -> None:
-        if not self.is_attached or screen is not self.screen:
-            return
-        valid = valid_keys(screen)
-        keys = [_Key(get_app(self).get_key_display(active.binding), active.binding.description,
-                     active.binding.key) for active in valid]  # fmt: skip
-        if keys != self._displayed:
-            self._displayed = keys
-            ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            # The key that ends a process takes nobody's place where there is room for both.
-            few = FEW + any(_action(active) == "release" for active in valid)
-            self._line = partial(KeyLine, [key.painted for key in keys], ranked, few)
-            self.update(self._line(status=self._status))
-
-    def on_click(self, event: Click) -> None:
-        """Press the key that was clicked."""
-        if key := event.style.meta.get(PRESSES):
-            get_app(self).simulate_key(key)
-
-    def show_status(self, text: str) -> None:
-        """Say at the right how far down one is, where the keys leave room for it."""
-        if text != self._status:
-            self._status = text
-            if self._displayed:
-                self.update(self._line(status=text), layout=False)
-
-
-def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
-    """Return how soon a key gives way where there is no room for all: what ends something stays."""
-    action = _action(valid[number])
-    has_way_back = any(active.binding.key == "escape" for active in valid)
-    if action in ("stop", "release"):
-        return 0, number
-    if valid[number].binding.key in ("enter", "escape") or action in ("help", "setup"):
-        return 1, number
-    if action.startswith("leave("):
-        return (3 if has_way_back else 1), number
-    if action.partition("(")[0] in ("move", "other"):  # from field to field, and list to list
-        return 2, 0
-    return (3 if action in ("search", "command_palette") else 2), number
-
-
-def _action(active: ActiveBinding) -> str:
-    return active.binding.action.rpartition(".")[2]
-
-
-def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding]:
-    """Return the bindings to show: those that would act now, once per action.
-
-    Args:
-        screen: The one in front.
-        rare: With those that the key line has no room for: what help and the palette show.
-    """
-    focused = screen.focused
-    by_action: dict[str, ActiveBinding] = {}
-    for active in screen.active_bindings.values():
-        binding = active.binding
-        is_shown = binding.show or (rare and binding.tooltip)
-        if not (is_shown and active.enabled and binding.description):
-            continue
-        character = _CHARACTERS.get(binding.key, binding.key)
-        typed = len(character) == 1 and not binding.priority
-        if typed and focused and focused.check_consume_key(binding.key, character):
-            continue
-        by_action.setdefault(binding.action, active)
-    # First what is special here, then what is wanted late, the way back, and what works anywhere.
-    late = getattr(screen, "late", ())
-
-    def place(active: ActiveBinding) -> tuple[int, bool]:
-        return _key_rank(active.binding.key, active.node), active.binding.action in late
-
-    return sorted(by_action.values(), key=place)
-
-
-def _key_rank(key: str, node: object) -> int:
-    return 2 if isinstance(node, App) else 1 if key in ("escape", "tab") else 0
-
-
-_CHARACTERS = {"question_mark": "?", "slash": "/", "colon": ":", "comma": ",", "space": " "}

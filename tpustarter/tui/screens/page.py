@@ -17,10 +17,11 @@ from textual.worker import Worker, WorkerState
 
 from tpustarter.problem import ExitCode, Problem, of_limit
 from tpustarter.tui import settings
+from tpustarter.tui.key_line import Keys, valid_keys
 from tpustarter.tui.lines import prose, sentences
 from tpustarter.tui.plain import plain
 from tpustarter.tui.tutor import Tutor
-from tpustarter.tui.widgets import Heading, Keys, Rows, get_app, valid_keys
+from tpustarter.tui.widgets import Heading, Rows, get_app
 
 RELEASE: list[BindingType] = [
     Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),

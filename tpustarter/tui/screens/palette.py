@@ -13,9 +13,10 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, LoadingIndicator
 
+from tpustarter.tui.key_line import Keys
 from tpustarter.tui.lines import Line, Lines
 from tpustarter.tui.screens.page import RELEASE
-from tpustarter.tui.widgets import Keys, with_mark
+from tpustarter.tui.widgets import with_mark
 
 GAP = 2
 """Columns between an action and its command."""

@@ -14,9 +14,9 @@ from textual.widgets import Static
 from tpustarter.setup import as_root
 from tpustarter.setup.steps import Step
 from tpustarter.terminal import visible
+from tpustarter.tui.key_line import Keys
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.screens.page import RELEASE, Window
-from tpustarter.tui.widgets import Keys
 
 
 class SeenCommands(ModalScreen[bool]):
