@@ -103,7 +103,7 @@ def test_esc_takes_what_suits_this_machine(
             await settle(pilot)
             seen = on_screen(app)
             assert f"Suggested for this machine: {reason}." in seen
-            assert "1, 2, ... choose  Esc take the suggested one" in seen
+            assert "1, 2, ... take it  Esc take the suggested one" in seen
             seen = await press(pilot, "escape")
             assert f"Path: {title}" in seen
 

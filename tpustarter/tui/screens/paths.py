@@ -60,7 +60,7 @@ The text below the list says who the marked path is for, and what its stages are
 done counts on every path that has the lesson, so you lose nothing when you change.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "take(1)", "choose", key_display="1, 2, ...",
+        Binding("1", "take(1)", "take it", key_display="1, 2, ...",
                 tooltip="tpustarter learn --path ID"),
         *(Binding(digit, f"take({digit})", show=False) for digit in DIGITS[1:]),
         Binding("escape", "suggested", "take the suggested one", key_display="Esc",
