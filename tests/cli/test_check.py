@@ -24,6 +24,7 @@ from tests.support.machines import lay_out
 from tests.support.places import REPOSITORY, SUPPORT, TESTS
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
+from tpustarter import locations
 from tpustarter.cli import COMMANDS
 
 SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
@@ -496,7 +497,7 @@ def test_under_sudo_nothing_is_left_that_belongs_to_root(home: Path) -> None:
 def test_a_mistake_in_the_environment_stands_above_the_error_that_names_it() -> None:
     """JAX itself names the variable that the host check found to be wrong."""
     asked = ("check", "jax.devices_visible", "host.environment")
-    done = tpustarter(*asked, checks=REPOSITORY / "checks", env={"JAX_PLATFORMS": "tpu"})
+    done = tpustarter(*asked, checks=locations.content("checks"), env={"JAX_PLATFORMS": "tpu"})
     rows = [line.split()[:2] for line in done.stdout.splitlines() if line[:1].isupper()]
 
     assert [["WARN", "host.environment"], ["ERROR", "jax.devices_visible"]] == rows

@@ -236,7 +236,7 @@ def named(name: str) -> Profile:
         every = {**PROFILES, **MACHINE}
         width = max(map(len, every))
         choices = "".join(f"\n  {one.name:<{width}}  {one.meaning}" for one in every.values())
-        near = get_close_matches(name, every, n=1)
+        near = get_close_matches(name, every, n=1, cutoff=0.8)  # a slip, and no other word
         hint = f"did you mean `tpustarter setup {near[0]}`?" if near else f"name one:{choices}"
         raise Problem(f"there is no set-up profile `{name}`", hint=hint, code=ExitCode.USAGE)
     return PROFILES[name]
