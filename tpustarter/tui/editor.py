@@ -25,6 +25,8 @@ FILL_GAP = "Type what belongs in place of ... first. To read on without it, pres
 """Said where a key would leave the gap as it is."""
 CHANGE_LINE = "Change this line first. To read on without that, press Esc."
 """Said where Enter would only move down the line that is to be changed."""
+_STAND_IN = re.compile(r"\s*((?:return |[^=#]+ [-+*/@]?= ).*\S)\s+# your code here")
+"""A statement that stands for the learner's own."""
 _MARK = "mark"
 """The style of a line that a verdict is about."""
 INDENT = "    "
@@ -154,10 +156,12 @@ def _style_of(token: Any) -> str | None:
 
 
 def place_to_edit(code: str) -> Selection | None:
-    """Return where a learner is to type: the gap, marked so that typing fills it, or a line."""
+    """Return where a learner is to type: what typing replaces, marked, or a line to change."""
     for row, line in enumerate(code.split("\n")):
         if match := GAP.search(line):
             return Selection((row, match.start()), (row, match.end()))
+        if match := _STAND_IN.match(line):
+            return Selection((row, match.start(1)), (row, match.end(1)))
         if TO_CHANGE.search(line):
             indent = len(line) - len(line.lstrip())
             return Selection.cursor((row, indent))

@@ -82,8 +82,13 @@ class ExerciseView(Horizontal):
         return panel
 
     def show_more_of_answer(self) -> None:
-        """Bring what the answer came to into sight; the task or the hints may be there."""
-        self.call_after_refresh(self.query_one("#answer").scroll_visible, animate=False)
+        """Bring what the answer came to into sight; the task or the hints may be there.
+
+        While one types below it stands on top, which leaves room for the line that is typed.
+        """
+        top = self.editor is not None
+        show = self.query_one("#answer").scroll_visible
+        self.call_after_refresh(show, animate=False, top=top)
 
     def show_end(self) -> None:
         """Bring what came last into sight."""
