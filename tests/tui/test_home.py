@@ -247,6 +247,20 @@ def test_the_paths_are_shown_again_and_left_without_a_choice(tmp_path: Path) -> 
     run(journey)
 
 
+@pytest.mark.parametrize("keys", [("end",), ("pagedown", "pagedown"), ("down",) * 3])
+def test_what_stands_below_the_last_row_is_reached_with_keys(
+    keys: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It cannot be chosen, so the row above it leads there."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(60, 12)) as pilot:
+            assert "None yet." not in on_screen(pilot.app)
+            assert "None yet. Press c to run one." in await press(pilot, *keys)
+
+    run(journey)
+
+
 def test_home_says_how_far_one_is_and_folds_what_is_done(tmp_path: Path) -> None:
     """A bar with words, the current stage open, others one line each; Enter opens a stage."""
 

@@ -105,6 +105,27 @@ class Rows(OptionList):
         """Move by a page; without any room Textual (8.2.8) looks for a line that is not there."""
         if self.scrollable_content_region.area:
             super()._move_page(direction)
+            self._show_rest()
+
+    def action_last(self) -> None:
+        """Move to the last row that can be chosen, and show what stands below it."""
+        super().action_last()
+        self._show_rest()
+
+    def action_cursor_down(self) -> None:
+        """Move down; below the last row that can be chosen, show first what stands there."""
+        if self._show_rest():
+            return
+        super().action_cursor_down()
+
+    def _show_rest(self) -> bool:
+        """Scroll to the end from the last row that can be chosen; false where nothing is left."""
+        index = self.highlighted
+        is_last = index is not None and not any(option.id for option in self.options[index + 1 :])
+        if not is_last or self.is_vertical_scroll_end:
+            return False
+        self.scroll_end(animate=False)
+        return True
 
     def action_cursor_up(self) -> None:
         """Move up; above the first row that can be chosen, show what stands there."""
