@@ -302,11 +302,11 @@ def test_enter_stops_once_at_a_question_and_says_how_to_answer_it(tmp_path: Path
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": asks}) as pilot:
             seen = await press(pilot, "enter", "enter")
-            assert "or Enter to read on" not in _words(seen)
-            while "or Enter to read on" not in _words(seen):
+            assert "Enter goes on without it" not in _words(seen)
+            while "Enter goes on without it" not in _words(seen):
                 assert "ran 7" not in seen
                 seen = await press(pilot, "enter")
-            assert "Press 1 or 2 to answer, or Enter to read on." in _words(seen)
+            assert "Press 1 or 2 to answer. Enter goes on without it." in _words(seen)
             assert "How many devices?" in seen
             assert "2  4" in seen
             for _ in range(2):  # into sight, then run

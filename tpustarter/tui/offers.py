@@ -12,7 +12,7 @@ def of_enter(page: LessonPage) -> str:
     """Return what comes next: a question, the marked block, its gap, the text, or what follows."""
     view = page.marked
     if page.passed_over:
-        return "question"
+        return "to the question"
     if view is None or view.has_ended or view.was_left or not page.is_in_sight(view):
         if not page.is_at_end:
             return "read on"

@@ -100,5 +100,5 @@ class QuestionView(Static):
                 verdict = word("pass", "right  ") if answer.is_right else word("warn", "no  ")
                 yield number, Hanging(verdict.pad_left(5), prose(answer.why))
         if self.was_left and not self.is_done:
-            how = f"Press {self._numbers} to answer, or Enter to read on."
+            how = f"Press {self._numbers} to answer. Enter goes on without it."
             yield 0, Hanging("", word("next", how))

@@ -133,7 +133,7 @@ class Reader(LessonScreen):
 
     async def action_run_on(self, what: str) -> None:
         """Do what comes next, see `reader_keys.ENTER`."""
-        if what == "question":
+        if what == "to the question":
             self._show_question(self._page.passed_over)
         elif what == "run":
             self._run(goes_on=True)

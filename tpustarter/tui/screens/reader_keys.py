@@ -41,7 +41,7 @@ its right answer, or a task.
   block. One that may hold a TPU or GPU ends after 60 s, so that others can have it.
 """
 ENTER = {
-    "question": "show it with all of its answers; another Enter reads on without one",
+    "to the question": "show it with all of its answers; another Enter goes on without one",
     "run": "run the marked block, after those above it that have not run",
     "fill the gap": "type what stands in its place",
     "change it": "type what the lesson asks for; r runs it as it stands",
