@@ -45,6 +45,7 @@ async def rehearsing(
     *names: str,
     size: tuple[int, int] = (80, 24),
     generation: str | None = None,
+    takes_s: float = 0,
 ) -> AsyncGenerator[Pilot[None]]:
     """Start the app on sample checks and a laid-out machine, and open the rehearsal."""
     root, checks = folder / "root", folder / "checks" / "jax"
@@ -54,6 +55,7 @@ async def rehearsing(
         shutil.copy(CHECKS / "jax" / f"{name}.py", checks)
     env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin"}
     env |= {"VIRTUAL_ENV": str(stub)} if stub else {}
+    env["STUB_TAKES_S"] = str(takes_s)
     machine = lay_out(root, generation, env=env)
     course.follow("laptop")
     app = Starter(machine=machine, lessons=write_lessons(folder / "lessons"), checks=checks.parent)
@@ -444,19 +446,22 @@ def test_a_script_of_ones_own_is_run_and_what_it_jits_is_compiled(
     """Its functions are rows; its output and how often each was compiled stand behind a key."""
 
     async def journey() -> None:
-        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+        async with rehearsing(tmp_path, stub, size=(120, 40), takes_s=0.5) as pilot:
             pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
             await choose(pilot, "v5e-8")
             await press(pilot, "home", "down", "space")
             pilot.app.screen.query_one("#search").value = f"{SAMPLES}/rehearsal/recompiles.py --pad"
             seen = await press(pilot, "enter")
             assert "r runs your script on CPU devices" in seen
-            seen = await press(pilot, "r")
+            await press(pilot, "r")
+            await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
             assert "nothing is run on a TPU" in seen.splitlines()[0]
             assert re.search(r"^[ │]+step.* ok", seen, re.MULTILINE)
             seen = await press(pilot, "o")
             assert re.search(r"step +recompiles.py:\d+: called 20 times, compiled once", seen)
             assert "trained on 20 batches" in seen
+            assert "it called no function" not in seen
 
     run(journey)
 

@@ -83,6 +83,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self._failed = False
         self._view = self._opening = ""
         self._functions: list[Function] = []
+        self._script_ended = False
         self._tail = Tail()
         self._remarks: list[str] = []
         """What there is to say of a script that was run."""
@@ -119,6 +120,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self._began, self._stopped, self._failed, self._job = time.monotonic(), False, False, None
         self._rehearsal, self._inbox, self._answers = None, Inbox(), self._new_answers()
         self._functions, self._tail, self._remarks = [], Tail(), []
+        self._script_ended = False
         self.query_one(Table).known = self._answers
         self._clock = self.set_interval(1.0, self._tick)
         self._show()
@@ -211,12 +213,14 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             self._tail.add(event.data.decode("utf-8", "replace"))
         elif isinstance(event, Warned):
             self._tail.add(f"warning: {event.program}: {event.text}\n")
-        elif isinstance(event, ScriptEnded) and self._rehearsal:
-            self._remarks = [text for text, _ in script_text.remarks(self._rehearsal)]
+        elif isinstance(event, ScriptEnded):
+            self._script_ended = True
 
     def _finish(self) -> None:
         if self._clock:
             self._clock.stop()
+        if self._script_ended and self._rehearsal:  # now that it is known what was compiled
+            self._remarks = [text for text, _ in script_text.remarks(self._rehearsal)]
         self._clock, self._job, self._rehearsal = None, None, None
         self._answers.busy = False
 
