@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.stubs import make_python
 from tpustarter import state
-from tpustarter.checking import interpreters
+from tpustarter.checking import environments, interpreters
 from tpustarter.problem import ExitCode, Problem
 
 OWN = "the Python tpustarter runs in"
@@ -38,6 +38,21 @@ def test_the_order_of_candidates(tmp_path: Path) -> None:
     assert choose(here).why == "./.venv"
     if has_framework():
         assert choose(tmp_path).why == OWN
+
+
+def test_an_environment_for_one_framework_is_for_that_alone(tmp_path: Path) -> None:
+    """What set-up made for TensorFlow replaces no Python; who asks for TensorFlow gets it."""
+    tensorflow, jax = tmp_path / "tpu-tensorflow", tmp_path / "tpu"
+    make_python(tensorflow, tensorflow="2.20.0")
+    make_python(jax, jax="0.12.0.1")
+    environments.remember(tensorflow, environments.TENSORFLOW)
+    wanted, _ = interpreters.choose(None, {"PATH": ""}, tmp_path, wanted="tensorflow")
+
+    assert tensorflow == wanted.path.parents[1]
+    if has_framework():
+        assert choose(tmp_path).why == OWN
+    environments.remember(jax)
+    assert jax == choose(tmp_path).path.parents[1]
 
 
 def test_the_active_environment_tpustarter_runs_in_is_not_the_users(tmp_path: Path) -> None:

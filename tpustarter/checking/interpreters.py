@@ -130,17 +130,26 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     own = Path(sys.prefix)
     yielded: set[Path] = set()
     active = [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
-    proved = [environments.proved(key) for key in environments.CANDIDATES]
-    made = [(path, "the environment setup made") for path in proved if path]
-    for prefix, why in [*((Path(path), "active environment") for path in active),
-                        (folder / ".venv", "./.venv"), *made]:  # fmt: skip
-        executable = prefix / "bin" / "python"
-        if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
-            yielded.add(prefix)
-            yield Interpreter(executable, why, installed(prefix))
+    found = [
+        *((Path(path), "active environment") for path in active),
+        (folder / ".venv", "./.venv"),
+    ]
+    proved = {key: environments.proved(key) for key in environments.CANDIDATES}
+    made = {key: (path, "the environment setup made") for key, path in proved.items() if path}
+    general = [made.pop(environments.TESTED)] if environments.TESTED in made else []
+
+    def usable(pairs: Iterable[tuple[Path, str]]) -> Iterator[Interpreter]:
+        for prefix, why in pairs:
+            executable = prefix / "bin" / "python"
+            if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
+                yielded.add(prefix)
+                yield Interpreter(executable, why, installed(prefix))
+
+    yield from usable([*found, *general])
     if frameworks := installed(own):
         yielded.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
+    yield from usable(made.values())  # each for its framework: what else there is comes before it
     from shutil import which  # takes long, and is not needed to know names
 
     on_path = which("python3", path=env.get("PATH"))

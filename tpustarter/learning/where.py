@@ -43,7 +43,7 @@ def look(
     """
     redact = Redactor(machine.env)
     folder, env = Path.cwd(), machine.env
-    chosen, others = interpreters.choose(python, env, folder)
+    chosen, others = interpreters.choose(python, env, folder, wanted=lesson.framework)
     device_plan = plan.make(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
     installed = chosen.frameworks or interpreters.installed(chosen.path.parents[1], env)
     target: dict[str, Any] = {

@@ -32,9 +32,10 @@ BESIDE = 120
 """Columns from which it is said beside the list what a setting is for."""
 PYTHON = (
     "The Python that you choose runs lessons and checks. With `automatic`, tpustarter takes the "
-    "first that it finds of the active environment, `./.venv`, what set-up made, the Python that "
-    "tpustarter itself runs in, and `python3`. The command `tpustarter check` follows this choice "
-    "too, unless you pass `--python`."
+    "first that it finds of the active environment, `./.venv`, what set-up made for JAX, the "
+    "Python that tpustarter itself runs in, and `python3`. Where another framework is asked for, "
+    "the environment that set-up made for it is used. The command `tpustarter check` follows this "
+    "choice too, unless you pass `--python`."
 )
 VIRTUAL = (
     "These are CPU devices that stand in for TPU cores. If you choose a number, they are used on a "
