@@ -22,6 +22,11 @@ Listed = tuple[Any, Any, Any]
 ENTRY = "devices"
 """A function whose one parameter has this name lists programs; any other is one."""
 
+_WHILE_LOADED = (
+    "a line outside of every function led there; what stands below "
+    '`if __name__ == "__main__":` is not run'
+)
+
 
 def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Lower what a file of the user's names.
@@ -48,6 +53,8 @@ def trace(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001  the user's code may raise anything
             refusals.print_own(error, path)
             detail = refusals.describe(error, path)
+            if file.is_running and not isinstance(error, (ImportError, SyntaxError)):
+                detail += f" ({_WHILE_LOADED})"
             if file.told_tpu:
                 detail += " (it had asked where it runs, and was answered `tpu`)"
             return {"outcome": "exception", "detail": detail}
@@ -67,6 +74,8 @@ class _File:
         self._function: Any = None
         self._loading = Questions()
         self._files = 0
+        self.is_running = False
+        """Whether the file itself runs, which happens before a function of it is known."""
         self.told_tpu = False
         """Whether the file asked where it runs, outside of a program."""
 
@@ -92,7 +101,10 @@ class _File:
         """Run the file, and find the function."""
         with self._answers.of(device) as self._loading:
             try:
-                self._function = _find(_load(self._path), self._command["name"], self._path)
+                self.is_running = True
+                module = _load(self._path)
+                self.is_running = False
+                self._function = _find(module, self._command["name"], self._path)
             finally:
                 self.told_tpu |= self._loading.platform
 
