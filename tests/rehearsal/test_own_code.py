@@ -33,8 +33,8 @@ SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.jso
 UNUSABLE = {
     # name of the file: words of the error
     "syntax_error": "syntax_error.py:5: SyntaxError: invalid syntax",
-    "raises_when_loaded": "raises_when_loaded.py:3: FileNotFoundError: no data\x1b[31m (a line outside of "
-    "every function led there; what stands below",
+    "raises_when_loaded": "raises_when_loaded.py:3: FileNotFoundError: no data\x1b[31m "
+    "(a line outside of every function led there; what stands below",
     "imports_what_is_missing": "No module named 'a_package_that_is_not_there'",
     "exits_when_loaded": "SystemExit: 3",
     "dies_when_loaded": "the process was ended by SIGKILL",
