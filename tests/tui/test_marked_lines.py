@@ -32,7 +32,7 @@ def test_the_line_that_broke_is_marked_until_it_is_changed(tmp_path: Path) -> No
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "p", "e")
             assert "" == _marked(pilot)
-            seen = await press(pilot, "ctrl+k", *"return numbers", "ctrl+r")
+            seen = await press(pilot, *"return numbers", "ctrl+k", "ctrl+r")
             assert "BROKEN  NameError" in seen
             number = learner_file().read_text().split("\n").index("    return numbers") + 1
             assert f"line {number}: return numbers" in seen
@@ -52,7 +52,7 @@ def test_of_a_wrong_answer_the_line_that_was_changed_is_marked(tmp_path: Path) -
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "p", "e")
-            seen = await press(pilot, "ctrl+k", *"return 3 * number", "ctrl+r", "escape")
+            seen = await press(pilot, *"return 3 * number", "ctrl+k", "ctrl+r", "escape")
             assert "NOT YET  found 12, expected 8" in seen
             assert "you changed line 8: return 3 * number" in seen
             assert "return 3 * number" in _marked(pilot)
