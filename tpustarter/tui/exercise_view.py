@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
@@ -14,6 +14,7 @@ from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.own_code import OwnCode
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import LessonText, coloured, marked
+from tpustarter.tui.widgets import Scrolled
 
 ENDS = ("pass", "fail", "error")
 """How an answer may have ended: each has a frame of its own colour."""
@@ -27,7 +28,7 @@ class ExerciseView(Horizontal):
 
     def compose(self) -> Iterable[Widget]:
         """Yield the parts, empty at first."""
-        with VerticalScroll(id="page"):
+        with Scrolled(id="page"):
             yield LessonText("", id="task")
             yield _panel("answer", "Your answer")
             yield OwnCode(id="own-below")

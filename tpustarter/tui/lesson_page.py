@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -23,6 +22,7 @@ from tpustarter.tui.lesson_parts import widgets_of
 from tpustarter.tui.messages import Remembered
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.question import QuestionView
+from tpustarter.tui.widgets import Scrolled
 
 OVERLAP = 2
 """Lines of a screen that are still seen after reading on."""
@@ -41,7 +41,7 @@ class Open:
     """Whether it stands above what is worked on: nothing is open below."""
 
 
-class LessonPage(VerticalScroll):
+class LessonPage(Scrolled):
     """The page; it keeps its place while blocks grow."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -15,7 +15,7 @@ from textual.widgets import Static
 from tpustarter.tui import painted
 from tpustarter.tui.lines import sentences
 from tpustarter.tui.screens.page import Page
-from tpustarter.tui.widgets import DetailRows, Rows
+from tpustarter.tui.widgets import DetailRows, Rows, Scrolled
 
 LOW = 18
 """Lines below which a screen shows either the list or the details."""
@@ -41,7 +41,7 @@ class Split(Page):
         yield opening
         with Container(id="both"):
             yield self.ROWS(id="rows")
-            with VerticalScroll(id="details"):
+            with Scrolled(id="details"):
                 yield Static("", id="found")
         yield Static("", id="headline")
 
