@@ -356,8 +356,24 @@ def test_the_palette_finds_words_and_not_letters_in_between(tmp_path: Path) -> N
             await until(pilot, lambda: "Check" not in on_screen(pilot.app))
             seen = on_screen(pilot.app)
             assert seen.index("Colours: dark") < seen.index("Colours: automatic")
-            await press(pilot, *(["backspace"] * 5), *"mchn")
+            await press(pilot, *(["backspace"] * 5), *"achin")
             await until(pilot, lambda: "Check this machine" in on_screen(pilot.app))
+            await press(pilot, *(["backspace"] * 5), *"mchn")
+            await until(pilot, lambda: "Check this machine" not in on_screen(pilot.app))
+
+
+def test_the_palette_searches_the_lessons_for_what_no_action_is(tmp_path: Path) -> None:
+    """Who types a word that is no action is led to what there is to read."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "colon", *"sleep")
+            await until(pilot, lambda: "older tutorials for “sleep”" in on_screen(pilot.app))
+            await press(pilot, "enter")
+            await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
+            assert isinstance(pilot.app.screen, Lessons)
+            await press(pilot, "ctrl+u", *"zzz")
+            await until(pilot, lambda: "Nothing for zzz" in on_screen(pilot.app))
 
     run(journey)
 

@@ -84,6 +84,23 @@ def test_a_first_start_asks_who_one_is_and_remembers_it(tmp_path: Path) -> None:
     run(journey)
 
 
+@pytest.mark.parametrize("size", [(80, 34), (120, 35), (200, 50)])
+def test_all_paths_of_the_course_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
+    """Beside them stands who the marked one is for: nine sentences more would hide the last."""
+
+    async def journey() -> None:
+        app = Starter(checks=write_checks(tmp_path / "checks"))
+        app.machine = Machine(root=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot)
+            seen = on_screen(app)
+            assert "1   I want the short course" in seen
+            assert "9   My TPU does not work" in seen
+            assert seen.count("stand in for one") == (2 if size[1] == 50 else 1)
+
+    run(journey)
+
+
 @pytest.mark.parametrize(
     ("generation", "reason", "title"),
     [(None, "it has no TPU", "I only have a laptop"),

@@ -309,7 +309,9 @@ def _near(word: str, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
     alike = [one for one in known if one[:1] == word[:1]] if len(word) >= _LEAST_TO_GUESS else []
-    return next(iter(get_close_matches(word, alike, n=1, cutoff=_LIKENESS)), "")
+    swapped = {word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1)}
+    neighbours = [one for one in alike if one in swapped]  # too unlike by letters where they are 4
+    return next(iter(neighbours or get_close_matches(word, alike, n=1, cutoff=_LIKENESS)), "")
 
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,8 @@ _TITLES = {
     "settings": "Settings: Python, devices and colours",
 }
 """What the keys of the first screen do, said where there is room for it."""
+_LAST = 0.001
+"""The score of what comes after all that fits."""
 
 
 class Commands(SystemCommandsProvider):
@@ -47,27 +50,32 @@ class Commands(SystemCommandsProvider):
     async def search(self, query: str) -> Hits:
         """Yield those whose words begin as the typed ones do, the shortest first.
 
-        Only where there is none, Textual's own matcher looks for the letters in between: by those
-        alone, `theme` is in `Check this machine`.
+        Textual's own matcher takes letters that stand anywhere: by those alone, `theme` is in
+        `Check this machine`. After them comes what one may have wanted, a search in the lessons.
         """
-        commands = list(available_commands(cast("Tutor", self.app), self.screen))
-        ranks = [_rank(query, name, help_text) for name, help_text, *_ in commands]
-        matcher = self.matcher(query)
-        for (name, help_text, run, _), rank in zip(commands, ranks, strict=True):
-            score = rank and rank - len(name) / 1000 if any(ranks) else matcher.match(name)
-            if score > 0:
+        tutor, matcher = cast("Tutor", self.app), self.matcher(query)
+        for name, help_text, run, _ in available_commands(tutor, self.screen):
+            if rank := _rank(query, name, help_text):
+                score = rank - len(name) / 1000
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
+        text = query.strip()
+        command = as_typed(f"tpustarter learn --search {shlex.quote(text)}")
+        title = f"Search lessons, checks and older tutorials for “{text}”"
+        yield Hit(_LAST, title, partial(tutor.go.to_search, text), help=command)
 
 
 def _rank(query: str, title: str, help_text: str) -> int:
-    """Return how well it fits: 4 as typed in the title, 3 and 2 by the beginnings of words."""
+    """Return how well it fits: 4 as typed in the title, 3 and 2 by the beginnings of words.
+
+    1 where it is a part of words of the title, 0 where it does not fit.
+    """
     typed, words, more = (re.findall(r"\w+", text.casefold()) for text in (query, title, help_text))
     if typed and f" {' '.join(typed)}" in f" {' '.join(words)}":
         return 4
     for rank, where in ((3, words), (2, words + more)):
         if typed and all(any(word.startswith(part) for word in where) for part in typed):
             return rank
-    return 0
+    return int(bool(typed) and all(any(part in word for word in words) for part in typed))
 
 
 def available_commands(app: Tutor, screen: Screen[Any]) -> Iterator[SystemCommand]:

@@ -125,7 +125,7 @@ def _place(known: Course, standing: Standing, lesson_id: str) -> str:
     if lesson_id in known.read:
         return f"You have read it: {known.left_of(lesson_id)}."
     if not standing.whole.is_begun:
-        return standing.path.who
+        return f"The first of {len(standing.whole.lessons)} lessons of your path"
     stage = standing.stages[standing.current or 0]
     number = stage.lessons.index(lesson_id) + 1
     return f"{stage.title or 'This path'}, lesson {number} of {len(stage.lessons)}"

@@ -129,14 +129,14 @@ class Navigation:
 
         self._app.push_screen(Choices())
 
-    def to_search(self) -> None:
-        """Show all lessons, ready to type what is looked for."""
+    def to_search(self, text: str = "") -> None:
+        """Show all lessons, ready to type what is looked for, or what there is about a text."""
         from tpustarter.tui.screens.lessons import Lessons
 
         if isinstance(self._app.screen, Lessons):
-            self._app.screen.action_find()
+            self._app.screen.action_find(text)
         else:
-            self._app.push_screen(Lessons(find=True))
+            self._app.push_screen(Lessons(find=True, text=text))
 
     def to_palette(self) -> None:
         """Offer every action, to be found by typing."""

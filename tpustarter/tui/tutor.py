@@ -78,8 +78,8 @@ class Routes(Protocol):
     def to_settings(self) -> None:
         """Show what can be chosen."""
 
-    def to_search(self) -> None:
-        """Show all lessons, ready to type what is looked for."""
+    def to_search(self, text: str = "") -> None:
+        """Show all lessons, ready to type what is looked for, or what there is about a text."""
 
     def to_palette(self) -> None:
         """Offer every action, to be found by typing."""

@@ -98,9 +98,11 @@ opens the marked one.
         Binding("space", "read_on", "read on", show=False, tooltip="about the marked lesson"),
     ]
 
-    def __init__(self, *, find: bool = False) -> None:
+    def __init__(self, *, find: bool = False, text: str = "") -> None:
         super().__init__("Lessons")
         self._find = find
+        self._text = text
+        """What is looked for at first."""
         self._course: Course | None = None
         self._library: Library | None = None
         self._found: Found | None = None
@@ -109,6 +111,7 @@ opens the marked one.
     def body(self) -> Iterable[Widget]:
         """Return the search line, the list, and what is said of the marked lesson."""
         line = SearchLine(
+            self._text,
             placeholder="search lessons, glossary, checks and older tutorials",
             id="search",
             select_on_focus=False,
@@ -177,6 +180,8 @@ opens the marked one.
     def search_for(self, text: str) -> None:
         """Show what there is about a text; all lessons for none."""
         text = text.strip()
+        if text and self._found is None:  # until then the list is of all lessons
+            self.entitle("lessons", f"Looking for {text} ...")
         if text and self._library:
             self._search(self._library, text)
         elif self._found and not text:
@@ -197,12 +202,15 @@ opens the marked one.
             self.set_focus(self.query_one(Rows))
         return is_found
 
-    def action_find(self) -> None:
-        """Show the search line."""
+    def action_find(self, text: str = "") -> None:
+        """Show the search line, with a text if one is given."""
         line = self.query_one(Input)
         line.display = True
         self.set_focus(line)
-        line.select_all()
+        if text:
+            self._search_instead(text)
+        else:
+            line.select_all()
 
     def action_filter(self, kind: str) -> None:
         """Show another kind of lessons."""

@@ -29,9 +29,9 @@ ASKING = "Which of these describes you? Your answer puts the lessons into an ord
 LATER = "To change it later, press p on the first screen."
 DIGITS = "123456789"
 HIGH = 34
-"""Lines from which each stage of the marked path has its own."""
+"""Lines from which each stage of the marked path has its own, or beside it each path some air."""
 HIGHEST = 48
-"""Lines from which the paths are set apart by blank ones."""
+"""Lines from which each path says who it is for."""
 LOW = 20
 """Lines below which nothing more is said of the marked path."""
 BESIDE = 120
@@ -143,20 +143,21 @@ done counts on every path that has the lesson, so you lose nothing when you chan
         if self._course is None:
             yield Row(None, "  reading the lessons ...")
             return
+        are_apart = self.size.height >= (HIGH if self.has_class("-beside") else HIGHEST)
         for number, path in enumerate(self._paths, 1):
+            if are_apart and number > 1:
+                yield Row(None, "")
             mark = "*" if path.id == self._own else " "
             digit = number if number < 10 else " "
             label = f" {digit} {mark} {visible(path.title)}"
             note: tuple[Lines, ...] = ()
-            if self.size.height >= HIGH:
+            if self.size.height >= HIGHEST:  # else only of the marked one, in its own area
                 note = (Hanging("     ", Content.styled(visible(path.who), "$muted")),)
             if path.id == self._own:
                 note = (*note, Hanging("     ", word("done", "You are on this path.")))
             if self._facts and path.id == self._suggested:
                 text = f"Suggested for this machine: {self._facts.suggestion[1]}."
                 note = (*note, Hanging("     ", word("next", text)))
-            if self.size.height >= HIGHEST:
-                note = (*note, Hanging("", ""))
             yield Row(path.id, label, _amount(self._course.standing(path)), note, hang=5)
 
     @on(Rows.OptionHighlighted)
