@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.style import Style
 from textual.color import Color
 from textual.css import stylesheet
 from textual.css.model import RuleSet
 from textual.css.parse import parse
 from textual.theme import Theme
 
-from tests.support.tutor import on_screen, press, run, tutor
+from tests.support.tutor import on_screen, press, run, settle, tutor
 from tpustarter.tui import settings, theme
+from tpustarter.tui.editor import Editor
 from tpustarter.tui.keyboard import Keyboard
 from tpustarter.tui.messages import Ground
 from tpustarter.tui.theme import DARK, LIGHT, TERMINAL
@@ -161,6 +163,34 @@ def test_the_app_follows_what_the_terminal_says(
             pilot.app.post_message(Ground(is_light=True))
             await pilot.pause()
             assert [DARK.name, LIGHT.name] == [before, pilot.app.theme]
+
+    run(journey)
+
+
+@pytest.mark.parametrize("chosen", [TERMINAL, DARK, LIGHT], ids=lambda one: one.name)
+def test_the_cursor_of_an_editor_can_be_seen(chosen: Theme, tmp_path: Path) -> None:
+    """Textual reverses it where an app may use the terminal's colours, in every theme of it."""
+
+    def ground(style: Style) -> tuple[bool, str]:
+        """Return whether a cell is reversed, and the colour behind its letter."""
+        colour = style.color if style.reverse else style.bgcolor
+        return bool(style.reverse), colour.name if colour else ""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            pilot.app.theme = chosen.name
+            await settle(pilot)
+            await press(pilot, "enter", "e")
+            editor = pilot.app.screen.query_one(Editor)
+            assert editor.cursor_location[1] == 0
+            cells = [part for part in editor.render_line(editor.cursor_location[0]) if part.text]
+            assert cells[0].cell_length == 1
+            cursor, rest = (ground(part.style or Style()) for part in (cells[0], cells[-1]))
+            if chosen is TERMINAL:
+                assert (True, False) == (cursor[0], rest[0])
+            else:
+                assert cursor[1] == chosen.variables["input-cursor-background"]
+                assert cursor[1] != rest[1]
 
     run(journey)
 
