@@ -160,6 +160,27 @@ def test_ctrl_c_stops_what_runs_and_the_app_stays(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_letters_typed_after_ctrl_c_are_typed_and_answer_nothing(tmp_path: Path) -> None:
+    """Who presses it by habit and types on: the y of a word quits nothing."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", "ctrl+end", "enter")
+            seen = await press(pilot, "ctrl+c")
+            assert "To quit, press Ctrl-C again." in seen
+            assert "Ctrl+C quit  Esc type on" in seen
+            assert "y quit" not in seen
+            seen = await press(pilot, *"step_key")
+            assert "step_key" in seen
+            assert "Quit" not in seen
+            await press(pilot, "ctrl+c", "escape", *"y")
+            assert "step_keyy" in on_screen(pilot.app)
+            await press(pilot, "ctrl+c", "ctrl+c")
+            assert 130 == pilot.app.return_code
+
+    run(journey)
+
+
 def test_with_nothing_running_ctrl_c_asks_once(tmp_path: Path) -> None:
     """Esc stays, y or another Ctrl-C quits as interrupted."""
 
@@ -186,7 +207,7 @@ def test_ctrl_c_where_one_types_asks_too(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
-            await press(pilot, "enter", "e", *"# mine", "ctrl+c", "n", *" too")
+            await press(pilot, "enter", "e", *"# mine", "ctrl+c", *" too")
             assert "# mine too" in on_screen(pilot.app)
 
     run(journey)

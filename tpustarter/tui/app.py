@@ -15,7 +15,7 @@ from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import FRAMED, RELEASE, Page, Quit
+from tpustarter.tui.screens.page import FRAMED, RELEASE, Page, Quit, QuitTyping
 from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ class Starter(Tutor, inherit_bindings=False):
             if isinstance(screen, Page) and screen.can_stop and screen.stop_work():
                 screen.refresh_bindings()
                 return
-        self.push_screen(Quit(), self._quit)
+        is_typing = self.focused is not None and self.focused.check_consume_key("y", "y")
+        self.push_screen(QuitTyping() if is_typing else Quit(), self._quit)
 
     def _quit(self, yes: bool | None) -> None:  # noqa: FBT001  what Textual hands over
         if yes:

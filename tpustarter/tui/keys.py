@@ -49,6 +49,10 @@ class SequentialKeys(App[None], inherit_bindings=False):
         while self._held and getattr(self.screen, "is_ready", True):
             await self._act(self._held.popleft())
 
+    def act_again(self, event: events.Key) -> None:
+        """Act on a key once more, before all that was typed after it."""
+        self._held.appendleft(events.Key(event.key, event.character))
+
     def forget_said(self) -> None:
         """Take away what was said for a moment: with the next key something else is looked at."""
         for said in [said for said in self._notifications if said.severity == "information"]:

@@ -9,7 +9,7 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.events import Click
+from textual.events import Click, Key
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -265,9 +265,29 @@ class Quit(Question):
         Binding("n,escape", "answer(False)", "stay", tooltip="go on where you were"),
     ]
 
+    ANSWER = "To quit, press y or Ctrl-C again."
+
     def __init__(self) -> None:
         super().__init__(
             "Quit tpustarter?",
-            "Nothing is running that Ctrl-C could stop. To quit, press y or Ctrl-C again. Your "
-            "progress and all that you typed are kept.",
+            f"Nothing is running that Ctrl-C could stop. {self.ANSWER} Your progress and all that "
+            "you typed are kept.",
         )
+
+
+class QuitTyping(Quit, inherit_bindings=False):
+    """The same where letters are typed: none of them is an answer, it is typed as it was meant."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "answer(True)", "quit", key_display="Ctrl+C", tooltip="for good"),
+        Binding("escape", "answer(False)", "type on", key_display="Esc", tooltip="any letter, too"),
+        *RELEASE[1:],
+    ]
+    ANSWER = "To quit, press Ctrl-C again. To go on, just type on."
+
+    def on_key(self, event: Key) -> None:
+        """Go back to where one types, and type it there."""
+        if event.is_printable:
+            event.stop()
+            self.action_answer(yes=False)
+            cast("Tutor", get_app(self)).act_again(event)
