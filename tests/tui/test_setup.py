@@ -30,7 +30,7 @@ from tpustarter.learning.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.setup.profiles import PROFILES
 from tpustarter.tui.app import Starter
-from tpustarter.tui.block import Editor
+from tpustarter.tui.editor import Editor
 from tpustarter.tui.screens.checks import Checks
 from tpustarter.tui.screens.home import Home
 from tpustarter.tui.screens.lessons import Lessons

@@ -11,19 +11,17 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.widgets.text_area import Selection
 
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing, Lines, draw
 from tpustarter.tui import block_words, painted
+from tpustarter.tui.block_code import BlockCode
 from tpustarter.tui.block_words import Words
-from tpustarter.tui.editor import FILL_GAP, GAP, Editor, place_to_edit
+from tpustarter.tui.editor import FILL_GAP
 from tpustarter.tui.lines import prose, word
-from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.printed import Printed
-from tpustarter.tui.reading import coloured, marked
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """Of a drawing."""
@@ -64,12 +62,7 @@ class BlockView(Vertical, can_focus=True):
         self._earlier_status = before
         """How it ended in an earlier session."""
         self._platform = platform
-        self._edited = draft.code if draft else None
-        self._is_outdated = draft is not None and not draft.fits(block)
-        """Whether the lesson has other code by now than the one that was changed."""
-        self._editor: Editor | None = None
-        self._typed_at: Selection | None = None
-        """Where the learner typed last."""
+        self.code = BlockCode(block, draft)
         self.was_left = False
         """Whether the learner has left a task as it was: reading on leads past it."""
         self._executed_code = ""
@@ -84,7 +77,7 @@ class BlockView(Vertical, can_focus=True):
 
     def compose(self) -> Iterable[Widget]:
         """Yield code, status, output and what is expected."""
-        yield Static(coloured(plain(self.code)), classes="code")
+        yield self.code
         yield Static("", classes="status")
         yield self._printed
         drawing = Static("", classes="drawing")
@@ -106,119 +99,66 @@ class BlockView(Vertical, can_focus=True):
         expected.display = bool(content.plain)
 
     @property
-    def code(self) -> str:
-        """What would run now."""
-        if self._editor:
-            return self._editor.text
-        return self.block.code if self._edited is None else self._edited
-
-    @property
-    def exact_code(self) -> str:
-        """The same; the lesson's own code is not as the editor would show it."""
-        return self.code if self.is_edited else self.block.code
-
-    @property
     def text(self) -> str:
         """What the lesson says here: its code, and what it prints."""
         return "\n".join([self.block.code, *(output.text for output in self.block.expected)])
 
     @property
-    def is_edited(self) -> bool:
-        """Whether it is no longer what the lesson says."""
-        return self.code.rstrip() not in (
-            self.block.code.rstrip(),
-            plain_source(self.block.code).rstrip(),  # as the editor shows it
-        )
-
-    @property
-    def has_gap(self) -> bool:
-        """Whether it waits for the learner to fill something in, and can't run before that."""
-        return self.waits_for_change and bool(GAP.search(self.code))
-
-    @property
-    def waits_for_change(self) -> bool:
-        """Whether the lesson asks to change it, and nobody has."""
-        return self.block.is_try and not self.is_edited
-
-    @property
     def gap_first(self) -> str:
         """What is said instead of running code with a gap."""
-        if self.is_editing:
+        if self.code.is_editing:
             return FILL_GAP
         return f"{self.label} waits for your code. Press e, and type it in place of ... there."
 
     @property
-    def is_editing(self) -> bool:
-        """Whether its code can be typed into now."""
-        return self._editor is not None
-
-    @property
     def is_typed_in(self) -> bool:
         """Whether something was typed into it since the run that goes on began."""
-        return self.is_editing and self.is_busy and self._executed_code != self.exact_code
+        return self.code.is_editing and self.is_busy and self._executed_code != self.code.exact
 
     async def edit(self) -> None:
         """Let the learner type: what follows this key goes into the editor."""
-        code = plain_source(self.code)
-        code = code.rstrip("\n") if self.block.is_try else code
-        editor = self._editor = Editor(code)
-        self.query_one(".code").display = False
-        place = place_to_edit(code) if self.block.is_try else None
-        editor.selection = self._typed_at or place or Selection.cursor(editor.document.end)
-        editor.to_change_at = place if self.waits_for_change else None
-        await self.mount(editor, before=0)
-        self.screen.set_focus(editor)
+        await self.code.edit()
         self.was_left = False
-        self._paint()
-        self._show_status()
+        self._show_code()
 
     def show_typed(self) -> None:
         """Say that what is typed now has not run, or that it is the code that ran."""
         self.set_class(self.has_failed, "-fail")
-        self._paint()
-        self._show_status()
+        self._show_code()
 
     def end_edit(self) -> None:
         """Keep what was typed."""
-        if self._editor:
-            self._edited = self._editor.text
-            self._typed_at = self._editor.selection
-            self.was_left = self.waits_for_change
-            self._close(self._editor)
+        if self.code.is_editing:
+            self._take_focus()
+            self.code.end_edit()
+            self.was_left = self.code.waits_for_change
+            self._show_code()
 
     def reset(self) -> None:
         """Bring the lesson's code back."""
-        self._edited, self._typed_at, self._is_outdated = None, None, False
-        if self._editor:
-            self._close(self._editor)
-        else:
-            self._show_code()
-
-    def _close(self, editor: Editor) -> None:
-        self._editor = None
-        # Before it goes: else the focus moves to another block. What it ended with stays in sight.
-        self.screen.set_focus(self, scroll_visible=False)
-        editor.remove()
+        if self.code.is_editing:
+            self._take_focus()
+        self.code.reset()
         self._show_code()
+
+    def _take_focus(self) -> None:
+        """Take it before the editor goes: else it moves to another block."""
+        self.screen.set_focus(self, scroll_visible=False)  # what it ended with stays in sight
 
     def _show_code(self) -> None:
         self._paint()
-        self.query_one(".code").display = True
         self._show_status()
 
     def _paint(self) -> None:
         """Show the code with the line marked that raised, as long as it is the code that ran."""
         at = self.result.raised_at if self.result and self.has_ended else ()
         rows = [number - 1 for number in at[:1]]
-        self.query_one(".code", Static).update(marked(coloured(plain(self.code)), rows))
-        if self._editor:
-            self._editor.mark(rows)
-            self._editor.is_done = self.block.is_try and self.has_passed
+        self.code.paint(rows, is_done=self.block.is_try and self.has_passed)
 
     def begin(self) -> None:
         """Show that it runs."""
         self.is_busy, self.result = True, None
-        self._executed_code, self._is_gone = self.exact_code, False
+        self._executed_code, self._is_gone = self.code.exact, False
         self._printed.begin()
         self.query_one(".drawing").display = False
         self.add_class("-running")
@@ -281,14 +221,14 @@ class BlockView(Vertical, can_focus=True):
     def has_passed(self) -> bool:
         """Whether it did what it should, as it stands now."""
         result = self.result
-        return bool(result and result.status == "pass" and self._executed_code == self.exact_code)
+        return bool(result and result.status == "pass" and self._executed_code == self.code.exact)
 
     @property
     def has_ended(self) -> bool:
         """Whether it ran as it stands now, however that ended; one that was stopped did not."""
         result = self.result
         ran = bool(result and result.status != "notrun")
-        return ran and self._executed_code == self.exact_code
+        return ran and self._executed_code == self.code.exact
 
     @property
     def passed_before(self) -> bool:
@@ -304,9 +244,9 @@ class BlockView(Vertical, can_focus=True):
     def has_failed(self) -> bool:
         """Whether it broke, or printed something else than the lesson says."""
         result = self.result
-        if result is None or self._executed_code != self.exact_code:
+        if result is None or self._executed_code != self.code.exact:
             return False
-        is_answer = self.block.is_try or self.is_edited
+        is_answer = self.block.is_try or self.code.is_edited
         return result.status == "error" or (result.status == "fail" and not is_answer)
 
     def follow(self, *, has_run: bool) -> bool:
@@ -348,8 +288,12 @@ class BlockView(Vertical, can_focus=True):
     def _output_title(self) -> str | None:
         """What stands above the output where that is not what the code above it printed."""
         result = self.result
-        if result and self._executed_code != self.exact_code:
-            return "output before your change" if self.is_edited else "output of what you had typed"
+        if result and self._executed_code != self.code.exact:
+            return (
+                "output before your change"
+                if self.code.is_edited
+                else "output of what you had typed"
+            )
         return "printed" if result and result.status == "fail" else None
 
     def _words(self) -> Words:
@@ -361,10 +305,10 @@ class BlockView(Vertical, can_focus=True):
             return Words(Content.styled(self._not_run_label, "$muted"))
         raises = self._raises
         words = block_words.of_result(
-            result, is_try=self.block.is_try, is_edited=self.is_edited, raises=raises
+            result, is_try=self.block.is_try, is_edited=self.code.is_edited, raises=raises
         )
-        if self._executed_code != self.exact_code:  # why it broke stays: it is being mended
-            is_told = bool(words.note) and self.is_edited
+        if self._executed_code != self.code.exact:  # why it broke stays: it is being mended
+            is_told = bool(words.note) and self.code.is_edited
             note = Content.assemble("Before your change: ", words.note) if is_told else Content("")
             return Words(Content.styled(self._not_run_label, "$muted"), note)
         if self._is_gone:
@@ -382,9 +326,9 @@ class BlockView(Vertical, can_focus=True):
     @property
     def _not_run_label(self) -> str:
         """What is said of code that did not run as it stands."""
-        if not self.is_edited:
+        if not self.code.is_edited:
             return block_words.EARLIER.get(self._earlier_status or "", self._invitation)
-        if self._is_outdated:
+        if self.code.is_outdated:
             return "your code; the lesson has changed since, and u brings its code"
         return "edited, not run yet"
 
@@ -393,7 +337,7 @@ class BlockView(Vertical, can_focus=True):
         """What is said of it before it ran."""
         if not self.block.is_try:
             return "not run yet"
-        if self.is_editing:
-            how = "type what belongs there" if self.has_gap else "change it here"
+        if self.code.is_editing:
+            how = "type what belongs there" if self.code.has_gap else "change it here"
             return f"your turn: {how}; Ctrl+R runs it"
         return "your turn: press e to change it, and Ctrl+R to run it"

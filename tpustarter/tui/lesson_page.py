@@ -86,7 +86,7 @@ class LessonPage(Scrolled):
     @property
     def edited(self) -> BlockView | None:
         """The block that is typed into."""
-        return next((view for view in self.views if view.is_editing), None)
+        return next((view for view in self.views if view.code.is_editing), None)
 
     @property
     def is_done_typing(self) -> bool:
@@ -102,7 +102,7 @@ class LessonPage(Scrolled):
         views = self.views
         in_sight = [view for view in views if self.region.overlaps(view.region)]
         focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
-        if focused and (focused in in_sight or focused.is_editing):
+        if focused and (focused in in_sight or focused.code.is_editing):
             return focused
         unfinished = [
             view for view in in_sight if not (view.result and view.result.status == "pass")

@@ -19,10 +19,10 @@ def of_enter(page: LessonPage) -> str:
         if page.has_open and not page.is_done:
             return "next open"
         return "exercise" if page.has_open_exercise else "next lesson"
-    if not view.code_is_seen(page.region) and not view.has_gap:
+    if not view.code_is_seen(page.region) and not view.code.has_gap:
         return "read on"  # what is run or changed is seen first, to the end of its code
-    if view.waits_for_change:
-        return "fill the gap" if view.has_gap else "change it"
+    if view.code.waits_for_change:
+        return "fill the gap" if view.code.has_gap else "change it"
     return "run"
 
 
@@ -53,7 +53,9 @@ def of_lesson(
 
     def has_edits(*, passed: bool) -> bool:
         views = [page.marked] if page.marked else page.views
-        return any(view.is_edited and view.has_passed == passed for view in views) and not running
+        return (
+            any(view.code.is_edited and view.has_passed == passed for view in views) and not running
+        )
 
     def can_jump() -> bool:
         return opened is not None and not editing and page.has_open

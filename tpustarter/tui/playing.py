@@ -60,7 +60,7 @@ class Player:
         self._clock = self._screen.set_interval(1.0, self.tick)
         self.tick()
         above = [item for item in views[: views.index(view)] if not item.block.is_try]
-        codes = [(item.block, item.exact_code) for item in (*above, view)]
+        codes = [(item.block, item.code.exact) for item in (*above, view)]
         play = partial(self._play, lesson, codes, self._inbox, anew=anew)
         self._screen.run_worker(play, thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import work
 from textual.binding import BindingType
@@ -16,20 +15,18 @@ from textual.widgets import TextArea
 
 from tpustarter import content
 from tpustarter.learning import exercises, lesson_end, progress, solved
-from tpustarter.learning.blocks import Block
-from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import Way
-from tpustarter.learning.lesson_process import LessonSession
-from tpustarter.learning.output import Output
 from tpustarter.learning.paths import lessons_on, read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import exercise_words, external_editor
 from tpustarter.tui.exercise_view import ExerciseView
+from tpustarter.tui.judging import Judging
 from tpustarter.tui.lines import Hanging, Lines, word
-from tpustarter.tui.messages import BLOCK, LOOK, Arrived, Inbox, Looked, feed
+from tpustarter.tui.messages import LOOK, Arrived, Looked
 from tpustarter.tui.outline import BESIDE
-from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.plain import plain
 from tpustarter.tui.printed import Printout
 from tpustarter.tui.screens import exercise_keys
 from tpustarter.tui.screens.page import Page, Question
@@ -51,13 +48,9 @@ class ExercisePage(Page):
         self._exercise: Exercise | None = None
         self._path: Path | None = None
         self._saved: tuple[int, int] | None = None
-        self._inbox: Inbox[Output | Judged | None] = Inbox()
-        self._busy = False
-        self._began = 0.0
-        self._judged: Judged | None = None
+        self._judging = Judging(self)
         self._is_typed = False
         """Whether something was typed since the file was judged: its lines may be others by now."""
-        self._tail = Tail()
         self._clock: Timer | None = None
         self._writing: Timer | None = None
         """Runs from a key to the file: what is typed meanwhile is written with it."""
@@ -126,7 +119,7 @@ class ExercisePage(Page):
 
     def _look(self) -> None:
         """Judge the file when it was saved; while an answer runs, say for how long."""
-        if self._busy:
+        if self._judging.is_busy:
             self._show()
             return
         saved = exercises.saved(self._path) if self._path else None
@@ -152,83 +145,58 @@ class ExercisePage(Page):
 
     def action_judge(self) -> None:
         """Judge the file as it is."""
-        if self._exercise is None or self._busy:
+        if self._exercise is None or self._judging.is_busy:
             return
-        self._busy, self._began, self._judged = True, time.monotonic(), None
         self._way, self._is_typed = None, False
-        self._inbox, self._tail = Inbox(), Tail()
+        self._judging.begin(self._exercise)
         self.refresh_bindings()
         self._show()
-        self._work(self._exercise, self._inbox)
-
-    @work(thread=True, exclusive=True, exit_on_error=False, group=BLOCK)
-    def _work(self, exercise: Exercise, inbox: Inbox[Output | Judged | None]) -> None:
-        live, app = self.tutor.live, self.tutor
-
-        def make() -> LessonSession:
-            return LessonSession(exercise.lesson, machine=app.machine, devices=app.choices.devices)
-
-        def play(block: Block) -> Iterator[Any]:
-            return live.run(f"exercise {exercise.id}", make, block, block.code, [])
-
-        try:
-            feed(self, inbox, exercises.judge(exercise, play))
-        finally:
-            feed(self, inbox, [None])
 
     async def on_arrived(self, message: Arrived) -> None:
         """Show what the answer printed, and the verdict."""
-        if message.inbox is not self._inbox:
-            return
-        for event in message.inbox.take():
-            if isinstance(event, Output):
-                self._tail.add(self._with_short_path(event.text))
-            elif isinstance(event, Judged):
-                self._judged = event
-                if event.is_right and self._exercise:
-                    await self._end_edit()  # else the key that goes on would be typed
-                    self._look_on(self._exercise)
-                self._view.show_more_of_answer()
-            else:
-                self._busy = False
+        judged = self._judging.arrived(message)
+        if judged and judged.is_right and self._exercise:
+            await self._end_edit()  # else the key that goes on would be typed
+            self._look_on(self._exercise)
+        if judged:
+            self._view.show_more_of_answer()
         self._show()
         self.refresh_bindings()
-
-    def _with_short_path(self, text: str) -> str:
-        """Return a traceback that names the learner's file as short as it can be."""
-        path = exercise_words.short_path(self._path)
-        return text.replace(f'File "{path}"', f'File "{self._path.name}"') if self._path else text
 
     def _show(self) -> None:
         exercise = self._exercise
         if exercise is None:
             return
         hints, is_typing = len(exercise.hints) - len(self._hints), self._view.editor is not None
-        lines = self._judged.lines if self._judged else None
+        judged, printed = self._judging.judged, self._judging.printed
+        lines = judged.lines if judged else None
         pieces: list[Lines | Content] = [Hanging("", self._verdict(exercise))]
         if lines:
             pieces.append(Hanging("", Content(lines.words)))
-        if more := exercise_words.help_left(self._judged, hints=hints, is_typing=is_typing):
+        if more := exercise_words.help_left(judged, hints=hints, is_typing=is_typing):
             pieces.append(Hanging("", more))
-        if self._tail.text:
-            pieces += [Content(""), Printout(self._tail.text)]
-        if self._judged and self._judged.is_right:
+        if printed:
+            pieces += [Content(""), Printout(printed)]
+        if judged and judged.is_right:
             pieces += [
                 Content(""),
                 *exercise_words.end(exercise, self._way, self._back),
             ]
-        self._view.show_answer(self._judged.result.status if self._judged else "", pieces)
+        self._view.show_answer(judged.result.status if judged else "", pieces)
         self._view.mark_lines(lines.numbers if lines and not self._is_typed else ())
         self._view.show_hints(self._hints, len(exercise.hints))
         changes = exercises.solution_lines(exercise) if self._solution else ()
         self._view.show_solution(self._solution, changes)
 
     def _verdict(self, exercise: Exercise) -> Content:
-        if self._busy:
-            return word("run", f"RUN  {time.monotonic() - self._began:.0f} s")
+        if self._judging.is_busy:
+            return word("run", f"RUN  {self._judging.seconds:.0f} s")
         is_typing = self._view.editor is not None
         return exercise_words.verdict(
-            self._judged, exercises.state(exercise), is_typing=is_typing, achieved=self._achieved
+            self._judging.judged,
+            exercises.state(exercise),
+            is_typing=is_typing,
+            achieved=self._achieved,
         )
 
     async def action_edit(self) -> None:
@@ -337,7 +305,8 @@ class ExercisePage(Page):
     def _answered_anew(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
         if answer and self._exercise:
             path = exercises.open_file(self._exercise, anew=True)
-            self._saved, self._judged, self._tail = exercises.saved(path), None, Tail()
+            self._saved = exercises.saved(path)
+            self._judging.forget()
             self._show_own_code()
             self._show()
 
@@ -355,14 +324,11 @@ class ExercisePage(Page):
     @property
     def can_stop(self) -> bool:
         """Whether an answer runs."""
-        return self._busy
+        return self._judging.is_busy
 
     def stop_work(self) -> bool:
         """Stop the answer that runs."""
-        if not self._busy:
-            return False
-        self.tutor.live.stop()
-        return True
+        return self._judging.stop()
 
     def on_unmount(self) -> None:
         """Keep what is typed and end the process: the exercise is left."""
@@ -377,12 +343,12 @@ class ExercisePage(Page):
         if action == "back" and self._view.editor:
             return True
         if action in ("judge", "run", "edit", "anew", "open"):
-            return exercise is not None and not self._busy
+            return exercise is not None and not self._judging.is_busy
         if action == "leave_done":
             return False  # a right answer ends typing by itself
         if action == "next":
             can_go = self._way and (self._way.exercise or self._way.lesson)
-            return bool(can_go and not self._busy)
+            return bool(can_go and not self._judging.is_busy)
         if action == "hint":
             return exercise is not None and len(self._hints) < len(exercise.hints)
         if action == "solution":

@@ -55,7 +55,7 @@ class Reader(LessonScreen):
     def _offer(self) -> None:
         """Offer what works now, where that is something else than before."""
         view = self._page.marked
-        changed = (view.is_edited, view.has_failed) if view else ()
+        changed = (view.code.is_edited, view.has_failed) if view else ()
         before, page = self._offered_for, self._page
         self._offered_for = (view, changed, page.asked, page.fold, self._enter_does)
         if self._offered_for != before:
@@ -166,7 +166,7 @@ class Reader(LessonScreen):
         view = (self._page.here if anew else None) or self._chosen()
         if view is None:
             return
-        if view.has_gap:  # once it is filled, what is missing above it runs, too
+        if view.code.has_gap:  # once it is filled, what is missing above it runs, too
             self.say(view.gap_first)
             return
         self._goes_on = goes_on
@@ -241,7 +241,7 @@ class Reader(LessonScreen):
 
     def _keep(self, view: BlockView) -> None:
         """Remember what the learner made of a block, also when the program is killed."""
-        self._typed.put(view.block, view.code if view.is_edited else None)
+        self._typed.put(view.block, view.code.text if view.code.is_edited else None)
 
     def on_unmount(self) -> None:
         """Remember what was typed, and end the lesson's process: the lesson is left."""
@@ -254,7 +254,7 @@ class Reader(LessonScreen):
     async def action_edit(self) -> None:
         """Let the learner change the marked block."""
         view = self._chosen()
-        if view and not view.is_editing and not self._player.is_playing(view):
+        if view and not view.code.is_editing and not self._player.is_playing(view):
             self._work_on(view)
             await view.edit()
             self.refresh_bindings()

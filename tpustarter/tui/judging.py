@@ -1,0 +1,94 @@
+"""Has an answer to an exercise judged on a screen: starts it, follows what it prints, stops it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tpustarter.learning import exercises
+from tpustarter.learning.blocks import Block
+from tpustarter.learning.exercises import Exercise, Judged
+from tpustarter.learning.lesson_process import LessonSession
+from tpustarter.learning.output import Output
+from tpustarter.tui import exercise_words
+from tpustarter.tui.messages import BLOCK, Arrived, Inbox, feed
+from tpustarter.tui.plain import Tail
+
+if TYPE_CHECKING:
+    from tpustarter.tui.screens.page import Page
+
+
+class Judging:
+    """Judges one answer at a time; keeps what the last one came to."""
+
+    def __init__(self, screen: Page) -> None:
+        self._screen = screen
+        self._inbox: Inbox[Output | Judged | None] = Inbox()
+        self._began = 0.0
+        self._path = ""
+        """The learner's file, as tracebacks name it."""
+        self._tail = Tail()
+        self.judged: Judged | None = None
+        """What the answer came to."""
+        self.is_busy = False
+
+    @property
+    def seconds(self) -> float:
+        """How long the answer has been running."""
+        return time.monotonic() - self._began
+
+    @property
+    def printed(self) -> str:
+        """The last lines of what the answer printed."""
+        return self._tail.text
+
+    def begin(self, exercise: Exercise) -> None:
+        """Judge the learner's file as it is."""
+        self.is_busy, self._began = True, time.monotonic()
+        self._path = exercise_words.short_path(exercises.learner_file(exercise))
+        inbox: Inbox[Output | Judged | None] = Inbox()
+        self._inbox = inbox
+        self.forget()
+        self._screen.run_worker(
+            lambda: self._work(exercise, inbox),
+            thread=True, exclusive=True, exit_on_error=False, group=BLOCK,
+        )  # fmt: skip
+
+    def forget(self) -> None:
+        """Show nothing of the last answer."""
+        self.judged, self._tail = None, Tail()
+
+    def _work(self, exercise: Exercise, inbox: Inbox[Output | Judged | None]) -> None:
+        """Run the answer. Called in a worker."""
+        app = self._screen.tutor
+
+        def make() -> LessonSession:
+            return LessonSession(exercise.lesson, machine=app.machine, devices=app.choices.devices)
+
+        def play(block: Block) -> Iterator[Any]:
+            return app.live.run(f"exercise {exercise.id}", make, block, block.code, [])
+
+        try:
+            feed(self._screen, inbox, exercises.judge(exercise, play))
+        finally:
+            feed(self._screen, inbox, [None])
+
+    def arrived(self, message: Arrived) -> Judged | None:
+        """Take what the answer printed; returns the verdict where that came."""
+        verdict = None
+        for event in message.inbox.take() if message.inbox is self._inbox else ():
+            if isinstance(event, Output):
+                name = self._path.rpartition("/")[2]  # it is said above where the file is
+                self._tail.add(event.text.replace(f'File "{self._path}"', f'File "{name}"'))
+            elif isinstance(event, Judged):
+                self.judged = verdict = event
+            else:
+                self.is_busy = False
+        return verdict
+
+    def stop(self) -> bool:
+        """Stop the answer that runs; returns whether one did."""
+        if self.is_busy:
+            self._screen.tutor.live.stop()
+        return self.is_busy
