@@ -26,7 +26,7 @@ from tpustarter.tui.printed import Printed
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """Of a drawing."""
 _EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
-"""What an expected output begins with where the block shows an exception."""
+"""What an expected output begins with where the block prints an exception that it catches."""
 
 
 class Grew(Message):
@@ -303,9 +303,11 @@ class BlockView(Vertical, can_focus=True):
             return Words(self._waiting)
         if result is None:
             return Words(Content.styled(self._not_run_label, "$muted"))
-        raises = self._raises
         words = block_words.of_result(
-            result, is_try=self.block.is_try, is_edited=self.code.is_edited, raises=raises
+            result,
+            is_try=self.block.is_try,
+            is_edited=self.code.is_edited,
+            shows_error=self._shows_error,
         )
         if self._executed_code != self.code.exact:  # why it broke stays: it is being mended
             is_told = bool(words.note) and self.code.is_edited
@@ -318,8 +320,8 @@ class BlockView(Vertical, can_focus=True):
         return words
 
     @property
-    def _raises(self) -> bool:
-        """Whether what the lesson shows here begins with an exception."""
+    def _shows_error(self) -> bool:
+        """Whether what the lesson says it prints here begins with an exception."""
         expected = self.block.expected_on(self._platform or "any")
         return bool(expected and _EXCEPTION.match(expected.text))
 

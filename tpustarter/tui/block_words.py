@@ -39,21 +39,23 @@ class Words:
     """What stands below that, if anything."""
 
 
-def of_result(result: BlockResult, *, is_try: bool, is_edited: bool, raises: bool) -> Words:
+def of_result(result: BlockResult, *, is_try: bool, is_edited: bool, shows_error: bool) -> Words:
     """Return what is said of a block that ran as it stands.
 
     Args:
         result: How it ended.
         is_try: Whether the lesson asks to change it.
         is_edited: Whether the learner did.
-        raises: Whether an exception is what it should end with.
+        shows_error: Whether what the lesson says it prints begins with an error, which it catches.
     """
     if result.status == "notrun":
         return _not_run(result)
     line = f", line {result.raised_at[0]}" if result.raised_at else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
-        return Words(word("pass", "pass") + ("  raises, as it should" if raises else "") + where)
+        return Words(
+            word("pass", "pass") + ("  the error was expected" if shows_error else "") + where
+        )
     if result.status in ("fail", "error") and is_try:
         first = "" if is_edited else "; change it first, with e"
         return Words(word("warn", "not yet") + where + first, reason(result))
