@@ -323,7 +323,8 @@ def test_the_state_of_a_block_that_fills_the_screen_is_seen(tmp_path: Path) -> N
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{tall}"}) as pilot:
             await press(pilot, "enter", "space")
-            assert _keys(pilot).endswith("block 1: not run yet")
+            assert "Enter read on" in _keys(pilot)
+            assert _keys(pilot).endswith("block 1 goes on below")
             await press(pilot, "r")
             assert "pass" in on_screen(pilot.app)
             assert "block 1" not in _keys(pilot)
@@ -368,6 +369,34 @@ def test_enter_shows_a_block_to_the_end_of_its_code_before_it_runs_it(tmp_path: 
                 seen = await press(pilot, "enter")
             assert "ran 44" in seen
             assert 45 == len(read)
+
+    run(journey)
+
+
+def test_enter_opens_a_task_of_which_the_end_is_out_of_sight(tmp_path: Path) -> None:
+    """Typed while it only reads on, each letter would be a key."""
+    tall = TASK.replace("print(", "x = 1\n" * 30 + "print(")
+
+    async def journey() -> None:
+        for task in (tall, tall.replace("1 + ...", "1  # change")):
+            async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{task}\n"}) as pilot:
+                await press(pilot, "enter", "enter")
+                assert "Ctrl+R run" in _keys(pilot)
+                assert "print(" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_a_task_says_how_to_change_it_where_that_is_a_key(tmp_path: Path) -> None:
+    """While one types, an e would be a letter."""
+    task = TASK.replace("1 + ...", "1  # change")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"turn": f"# Turn\n\n{task}\n"}) as pilot:
+            seen = await press(pilot, "enter", "enter", "ctrl+r")
+            assert "change it first" in seen
+            assert "with e" not in seen
+            assert "change it first, with e" in await press(pilot, "escape")
 
     run(journey)
 

@@ -282,7 +282,12 @@ class BlockView(Vertical, can_focus=True):
         if seen.overlaps(self.query_one(".status").region):
             return ""
         state = self._words().title.plain.partition("  ")[0].partition(":")[0]
-        return f"{self.label.partition(' of ')[0].lower()}: {state}"
+        return f"{self.name_on_page}: {state}"
+
+    @property
+    def name_on_page(self) -> str:
+        """What it is called in a sentence: `block 2`."""
+        return self.label.partition(" of ")[0].lower()
 
     @property
     def _output_title(self) -> str | None:
@@ -307,6 +312,7 @@ class BlockView(Vertical, can_focus=True):
             result,
             is_try=self.block.is_try,
             is_edited=self.code.is_edited,
+            is_editing=self.code.is_editing,
             shows_error=self._shows_error,
         )
         if self._executed_code != self.code.exact:  # why it broke stays: it is being mended

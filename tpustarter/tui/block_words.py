@@ -39,13 +39,16 @@ class Words:
     """What stands below that, if anything."""
 
 
-def of_result(result: BlockResult, *, is_try: bool, is_edited: bool, shows_error: bool) -> Words:
+def of_result(
+    result: BlockResult, *, is_try: bool, is_edited: bool, is_editing: bool, shows_error: bool
+) -> Words:
     """Return what is said of a block that ran as it stands.
 
     Args:
         result: How it ended.
         is_try: Whether the lesson asks to change it.
         is_edited: Whether the learner did.
+        is_editing: Whether keys are letters now.
         shows_error: Whether what the lesson says it prints begins with an error, which it catches.
     """
     if result.status == "notrun":
@@ -57,7 +60,8 @@ def of_result(result: BlockResult, *, is_try: bool, is_edited: bool, shows_error
             word("pass", "pass") + ("  the error was expected" if shows_error else "") + where
         )
     if result.status in ("fail", "error") and is_try:
-        first = "" if is_edited else "; change it first, with e"
+        how = "" if is_editing else ", with e"
+        first = "" if is_edited else f"; change it first{how}"
         return Words(word("warn", "not yet") + where + first, reason(result))
     if result.status == "fail" and is_edited:
         return Words(Content(f"ran{where}; it prints something else now"))

@@ -19,21 +19,23 @@ def of_enter(page: LessonPage) -> str:
         if page.has_open and not page.is_done:
             return "next open"
         return "exercise" if page.has_open_exercise else "next lesson"
-    if not view.code_is_seen(page.region) and not view.code.has_gap:
-        return "read on"  # what is run or changed is seen first, to the end of its code
-    if view.code.waits_for_change:
+    if view.code.waits_for_change:  # the editor shows the line that is to be changed
         return "fill the gap" if view.code.has_gap else "change it"
-    return "run"
+    # What is run is seen first, to the end of its code.
+    return "run" if view.code_is_seen(page.region) else "read on"
 
 
 def where(page: LessonPage) -> str:
-    """Return the state of the marked block where that is out of sight, else how far one has read.
+    """Return what is out of sight of the marked block, else how far one has read.
 
-    The state of a block that fills the screen stands below its code.
+    Of a block that fills the screen the rest of its code is below, and then how it stands.
     """
     view = page.marked
-    state = view.state_outside(page.region) if view and page.is_in_sight(view) else ""
-    return state or page.place
+    if view is None or not page.is_in_sight(view):
+        return page.place
+    if of_enter(page) == "read on" and not (view.has_ended or view.was_left):
+        return f"{view.name_on_page} goes on below"
+    return view.state_outside(page.region) or page.place
 
 
 def of_lesson(
