@@ -124,7 +124,7 @@ def test_a_running_block_is_stopped_and_its_process_ends_when_the_lesson_is_left
             seen = on_screen(pilot.app)
             assert re.search(r"process \d+", seen)
             assert "t end process" in seen
-            seen = await press(pilot, "t")
+            seen = await press(pilot, "t", "y")
             assert not re.search(r"process \d+", seen.splitlines()[0])
             assert "t end process" not in seen
 

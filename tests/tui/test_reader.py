@@ -71,6 +71,10 @@ def test_after_a_process_has_ended_the_blocks_above_run_first(tmp_path: Path) ->
         async with tutor(tmp_path, size=(80, 40)) as pilot:
             await press(pilot, "enter", "r")
             seen = await press(pilot, "t")
+            assert "End the process?" in seen  # it may be a letter that was meant for an editor
+            seen = await press(pilot, "n")
+            assert "Its variables went" not in seen
+            seen = await press(pilot, "t", "y")
             assert "pass" in seen
             assert "Its variables went with the process." in seen
             seen = await press(pilot, "tab", "r")

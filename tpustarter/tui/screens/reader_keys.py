@@ -36,9 +36,10 @@ its right answer, or a task.
   have seen its commands.
 * A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
   what is open, and which lesson is next.
-* The first block starts a **process**. The first line of the screen names it, and `t` ends it. It
-  also ends when you leave the lesson, when checks or set-up start, and after 30 minutes without a
-  block. One that may hold a TPU or GPU ends after 60 s, so that others can have it.
+* The first block starts a **process**. The first line of the screen names it. `t` ends it, after
+  asking, and it also ends when you leave the lesson, when checks or set-up start, and after 30
+  minutes without a block. One that may hold a TPU or GPU ends after 60 s, so that others can have
+  it.
 """
 ENTER = {
     "to the question": "show it with all of its answers; another Enter goes on without one",
@@ -82,6 +83,8 @@ BINDINGS: list[BindingType] = [
     Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
     Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
     Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
+    Binding("t", "release", "end process", tooltip="the lesson's, after asking"),
+    Binding("ctrl+t", "release", "end process", key_display="Ctrl+T", tooltip="where one types"),
     Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
 ]
 LATE = frozenset({"undo", "next"})
