@@ -31,7 +31,7 @@ def lessons_with_exercise(folder: Path, text: str = SHIPPED) -> None:
     lesson.write_text(lesson.read_text().replace("minutes: 2", "minutes: 2\nexercises: [double]"))
     for kind, program in (("exercises", text), ("solutions", SOLVED)):
         file = folder / "lessons" / "start" / kind / "double.py"
-        file.parent.mkdir()
+        file.parent.mkdir(exist_ok=True)
         file.write_text(program)
 
 
@@ -97,6 +97,27 @@ def test_an_exercise_is_judged_when_its_file_is_saved(tmp_path: Path) -> None:
             await until(pilot, lambda: "Its lesson is not done yet: Asks" in on_screen(pilot.app))
             seen = await press(pilot, "enter")
             assert "p         Exercise, solved: Return the double" in seen
+
+    run(journey)
+
+
+def test_what_the_task_names_of_the_part_that_judges_is_shown(tmp_path: Path) -> None:
+    """Below the learner's own code; the rest of that part may be the answer, and stays away."""
+    text = SHIPPED.replace("`double` must", "`is_even` is asked, so `double` must")
+    named = "@functools.cache\ndef is_even(number):\n    return number % 2 == 0\n"
+    text = text.replace("assert double(4)", f"import functools\n\n\n{named}\n\nassert double(4)")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path, text)
+            seen = await press(pilot, "enter", "p")
+            assert "Named in the task; part of what judges your answer" in seen
+            assert "@functools.cache" in seen
+            assert "return number % 2 == 0" in seen
+            assert "assert double(4)" not in seen
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            assert "part of what judges" not in await press(pilot, "enter", "p")
 
     run(journey)
 

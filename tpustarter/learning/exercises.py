@@ -232,6 +232,19 @@ def own_code(exercise: Exercise) -> tuple[str, int]:
     return code, above.count("\n") + 1
 
 
+def named_below(exercise: Exercise) -> str:
+    """Return the functions and classes of the part that judges which the task or the gap names."""
+    names = set(re.findall(r"`(\w+)", exercise.task))
+    names |= {node.id for node in ast.walk(ast.parse(exercise.gap)) if isinstance(node, ast.Name)}
+    lines = exercise.judged.split("\n")
+    pieces: list[str] = []
+    for node in ast.parse(exercise.judged).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            pieces.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return "\n\n".join(pieces)
+
+
 def keep_code(exercise: Exercise, code: str) -> None:
     """Write the learner's part into the file; the task above it stays, and so does what judges it.
 

@@ -32,6 +32,7 @@ class ExerciseView(Horizontal):
             yield LessonText("", id="task")
             yield _panel("answer", "Your answer")
             yield OwnCode(id="own-below")
+            yield _panel("below", "Named in the task; part of what judges your answer")
             yield _panel("hints", "Hints")
             yield _panel("solution", "The solution")
         yield OwnCode(id="own-beside")
@@ -46,6 +47,10 @@ class ExerciseView(Horizontal):
         """Show what the learner's file holds from a line on."""
         for view in self.query(OwnCode):
             view.show(code, path, first_line=first_line)
+
+    def show_below(self, code: str) -> None:
+        """Show what stands below the learner's part and is named in the task, if anything."""
+        self._show("below", [coloured(plain(code))] if code else [])
 
     def mark_lines(self, numbers: Iterable[int]) -> None:
         """Mark the lines of the learner's file that the verdict is about."""

@@ -114,6 +114,7 @@ class ExercisePage(Page):
         self._hints = list(exercise.hints[:count])
         self._show_own_code()
         self._view.show_task(exercise.title, exercise.task, exercises.place(exercise))
+        self._view.show_below(exercises.named_below(exercise))
         self._show()
         self.refresh_bindings()
 
