@@ -67,14 +67,20 @@ def find(
     raise Problem(f"there is no {kind} `{typed}`", hint=hint, code=ExitCode.USAGE)
 
 
-def near_file(path: Path) -> Path | None:
-    """Return the file beside one that is not there whose name is nearest; None for none."""
+def near_file(path: Path, ending: str = "") -> Path | None:
+    """Return the file beside one that is not there whose name is nearest; None for none.
+
+    Args:
+        path: The file that is not there.
+        ending: How its name must end; empty for any file.
+    """
     from difflib import get_close_matches
 
     try:
-        beside = [one.name for one in islice(path.parent.iterdir(), _MOST_FILES) if one.is_file()]
+        files = [one.name for one in islice(path.parent.iterdir(), _MOST_FILES) if one.is_file()]
     except OSError:
         return None
+    beside = [name for name in files if name.endswith(ending)]
     near = get_close_matches(path.name, beside, n=1)
     return path.with_name(near[0]) if near else None
 

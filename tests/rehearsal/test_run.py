@@ -281,9 +281,10 @@ def test_what_was_typed_is_looked_at_before_the_machine(
 def test_a_name_that_is_nearly_a_file_is_answered_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside the one that was typed."""
+    """Beside the one that was typed; what is no Python cannot be meant."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("")
+    (tmp_path / "trian.pyc").write_text("")
 
     with pytest.raises(Problem, match=r"there is no file `trian\.py`") as problem:
         Rehearsal(Request(script=("trian.py",)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tpustarter.problem import ExitCode, Problem
+from tpustarter.short_ids import near_file
 
 TYPES = {
     "f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "float64",
@@ -238,8 +239,8 @@ def _existing(name: str) -> Path:
     beside = sorted(one.name for one in file.parent.glob(f"*{file.suffix}"))
     folder = "this folder" if file.parent == Path() else f"`{Path(name).parent}`"
     hint = f"name it with its folder; none in {folder} ends with `{file.suffix}`"
-    if near := get_close_matches(file.name, beside, n=1):
-        hint = f"did you mean `{Path(name).with_name(near[0])}`?"
+    if near := near_file(file, file.suffix):
+        hint = f"did you mean `{Path(name).with_name(near.name)}`?"
     elif beside:
         more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
         hint = f"in {folder} there is {', '.join(f'`{one}`' for one in beside[:_NAMED])}{more}"

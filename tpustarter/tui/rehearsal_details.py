@@ -1,4 +1,4 @@
-"""What a rehearsal found, to be read: one answer, a program on all TPUs, or a script."""
+"""What a rehearsal found, to be read: one answer, or a program on all TPUs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 from textual.content import Content
 
 from tpustarter.rehearsal import memory_bar, model_estimate, rehearsal_text
-from tpustarter.rehearsal.own_code import Function
-from tpustarter.rehearsal.script_text import STORM, STORM_LESSON
 from tpustarter.terminal import visible
 from tpustarter.tui import memory_picture
 from tpustarter.tui.lines import Hanging, Lines, prose, word
@@ -204,26 +202,6 @@ def _align(texts: Sequence[str], widths: Sequence[int]) -> str:
         for number, (text, width) in enumerate(zip(texts, widths, strict=False))
     ]
     return "  " + "  ".join(cells)
-
-
-def describe_script(
-    functions: Sequence[Function], remarks: Sequence[str], printed: str
-) -> Iterator[Piece]:
-    """Yield what a script gave to `jax.jit`, how it ended, and what it printed."""
-    for function in sorted(functions, key=lambda function: -function.compilations):
-        calls, made = _times(function.calls), _times(function.compilations)
-        text = f"{function.where}: called {calls}, compiled {made}"
-        yield Hanging(Content.styled(f"{visible(function.name)}  ", "bold"), visible(text))
-        if function.compilations >= STORM and 2 * function.compilations > function.calls:
-            yield Hanging("  ", prose(f"last change: {function.changed}; read {STORM_LESSON}"))
-    for remark in remarks:
-        yield Hanging(word("error", "note", LABEL), prose(remark))
-    yield Content.styled("its output:", "$muted")
-    yield Content(printed or "Nothing until now.")
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _labelled(note: str) -> Lines:

@@ -17,16 +17,17 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.problem import Problem
-from tpustarter.rehearsal import own_code, rehearsal_text, script_text
+from tpustarter.rehearsal import rehearsal_text
 from tpustarter.rehearsal.compiler import Finished, Working
-from tpustarter.rehearsal.own_code import Asked, Function, Printed, ScriptEnded, Warned
 from tpustarter.rehearsal.request import Request
 from tpustarter.rehearsal.run import Began, Event, Rehearsal, Rehearsed, beside
 from tpustarter.terminal import visible
 from tpustarter.tui import rehearsal_details as details
+from tpustarter.tui import rehearsal_line as line
 from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
-from tpustarter.tui.plain import Tail, plain
+from tpustarter.tui.plain import plain
+from tpustarter.tui.rehearsal_script import Script
 from tpustarter.tui.rehearsal_table import Answers, Program, Table
 from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import LOW, Split
@@ -34,7 +35,6 @@ from tpustarter.tui.widgets import Rows
 
 NARROW = 70
 """Columns below which lists stand below each other."""
-NOTHING_RUN = "Nothing is run on a TPU."
 BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
 
 It is kept off the chips. Go on, when nothing runs on them that must not be disturbed?"""
@@ -82,21 +82,12 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self._stopped = False
         self._failed = False
         self._view = self._opening = ""
-        self._functions: list[Function] = []
-        self._script_ended = False
-        self._tail = Tail()
-        self._remarks: list[str] = []
-        """What there is to say of a script that was run."""
+        self._script = Script()
 
     def _new_answers(self) -> Answers:
         """Return what is known before the first answer."""
         programs: list[Program] = [(check, "") for check in self._request.ids]
-        return Answers([(None, "")] if self._is_own else programs, self._request.tpus)
-
-    @property
-    def _is_own(self) -> bool:
-        request = self._request
-        return bool(request.script) or own_code.is_code(request.ids[0])
+        return Answers([(None, "")] if line.is_own(self._request) else programs, self._request.tpus)
 
     def body(self) -> Iterable[Widget]:
         """Return the compiler, the table, the details and the line below them."""
@@ -119,8 +110,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
     def _start(self) -> None:
         self._began, self._stopped, self._failed, self._job = time.monotonic(), False, False, None
         self._rehearsal, self._inbox, self._answers = None, Inbox(), self._new_answers()
-        self._functions, self._tail, self._remarks = [], Tail(), []
-        self._script_ended = False
+        self._script = Script()
         self.query_one(Table).known = self._answers
         self._clock = self.set_interval(1.0, self._tick)
         self._show()
@@ -191,8 +181,9 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         if isinstance(event, Began):
             names = ("jax", "libtpu")
             versions = ", ".join(f"{name} {event.versions[name]}" for name in names)
-            line = f"compiler {event.compiler} {event.versions['python']}, {versions}"
-            self._opening = visible(line)
+            self._opening = visible(
+                f"compiler {event.compiler} {event.versions['python']}, {versions}"
+            )
             self._show_opening()
         elif isinstance(event, Working):
             self._job = event
@@ -204,23 +195,13 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         elif event is None:
             self._finish()
         elif not isinstance(event, Finished):
-            self._follow_script(event)
-
-    def _follow_script(self, event: Function | Printed | Warned | Asked | ScriptEnded) -> None:
-        if isinstance(event, Function):
-            self._functions.append(event)
-        elif isinstance(event, Printed):
-            self._tail.add(event.data.decode("utf-8", "replace"))
-        elif isinstance(event, Warned):
-            self._tail.add(f"warning: {event.program}: {event.text}\n")
-        elif isinstance(event, ScriptEnded):
-            self._script_ended = True
+            self._script.follow(event)
 
     def _finish(self) -> None:
         if self._clock:
             self._clock.stop()
-        if self._script_ended and self._rehearsal:  # now that it is known what was compiled
-            self._remarks = [text for text, _ in script_text.remarks(self._rehearsal)]
+        if self._rehearsal:
+            self._script.finish(self._rehearsal)
         self._clock, self._job, self._rehearsal = None, None, None
         self._answers.busy = False
 
@@ -229,43 +210,18 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self.say(self._headline())
 
     def _headline(self) -> str:
-        order = self._answers.tpus.index
-        results = sorted(self._answers.results, key=lambda result: order(result["tpu"]))
-        if not self._answers.busy:
-            text = rehearsal_text.headline(results, own=self._is_own, stopped=self._stopped)
-            parting = "\n" if self.size.height >= LOW else " "
-            return f"{text}{parting}{self._what_to_press()}"
-        if self._stopped:
-            return "stopping"
-        if self._job is None:
+        answers, request = self._answers, self._request
+        if answers.busy:
+            if self._stopped:
+                return "stopping"
+            progress = self._rehearsal.progress if self._rehearsal else None
             seconds = time.monotonic() - self._began
-            return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
-        job = self._job
-        if job.tpu not in self._answers.tpus:
-            return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
-        progress = self._rehearsal.progress if self._rehearsal else None
-        far = f"{progress.bar()}  {text}; " if progress and (text := progress.text()) else ""
-        return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
-
-    def _what_to_press(self) -> str:
-        """Say which key leads on after a rehearsal."""
-        answers = self._answers
-        came_to = {str(result["status"]) for result in answers.results}
-        if self._stopped:
-            return "It was stopped. Press r to go on; what was compiled already is stored."
-        if came_to & {"error", "refused"} or (self._request.script and not came_to):
-            return "Once it is mended, press r to start again."
-        if not came_to:
-            return "Press Esc to choose a TPU with more devices."
-        if "does-not-fit" in came_to and len(answers.tpus) > 1 and not self._has_room_to_compare:
-            return "Press c to compare the TPUs."
-        if "does-not-fit" in came_to and "compiles" in came_to and self._is_own:
-            return "Make it smaller, or press Esc twice and then u to get a TPU that holds it."
-        if "does-not-fit" in came_to:
-            return "Press Esc to choose smaller arrays, or a TPU with more memory."
-        if self._is_own:
-            return "To get such a TPU, press Esc twice and then u."
-        return "Press Esc to choose other programs, such as one of your own."
+            return line.while_it_runs(self._job, answers, progress, seconds)
+        text = line.at_the_end(answers, request, stopped=self._stopped)
+        parting = "\n" if self.size.height >= LOW else " "
+        compares = self._has_room_to_compare
+        keys = line.what_to_press(answers, request, stopped=self._stopped, compares=compares)
+        return f"{text}{parting}{keys}"
 
     def _show_opening(self) -> None:
         """Say which compiler it is, where there is room."""
@@ -298,8 +254,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         program, tpu = table.program, table.tpu
         self.entitle("details", f"for {tpu}" if program else "")
         if self._view == "script":
-            pieces = details.describe_script(self._functions, self._remarks, self._tail.text)
-            self.show_details(Stack(pieces))
+            self.show_details(Stack(self._script.describe()))
         elif program is None:
             self.show_details("")
         elif self._view == "words" and (words := self._words()):

@@ -1,0 +1,71 @@
+"""The last line of a rehearsal: what is compiled, what it came to, and which key leads on."""
+
+from __future__ import annotations
+
+from tpustarter.rehearsal import rehearsal_text
+from tpustarter.rehearsal.compiler import Working
+from tpustarter.rehearsal.own_code import is_code
+from tpustarter.rehearsal.progress import Progress
+from tpustarter.rehearsal.request import Request
+from tpustarter.terminal import visible
+from tpustarter.tui.rehearsal_table import Answers
+
+NOTHING_RUN = "Nothing is run on a TPU."
+
+
+def is_own(request: Request) -> bool:
+    """Tell a program of the learner's from checks."""
+    return bool(request.script) or is_code(request.ids[0])
+
+
+def while_it_runs(
+    job: Working | None, answers: Answers, progress: Progress | None, seconds: float
+) -> str:
+    """Return what is waited for.
+
+    Args:
+        job: What is compiled now; None before the compiler has answered.
+        answers: What is known already.
+        progress: How far the rehearsal is; None before there is one.
+        seconds: How long the rehearsal has taken.
+    """
+    if job is None:
+        return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
+    if job.tpu not in answers.tpus:
+        return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
+    far = f"{progress.bar()}  {text}; " if progress and (text := progress.text()) else ""
+    return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
+
+
+def at_the_end(answers: Answers, request: Request, *, stopped: bool) -> str:
+    """Return what it came to."""
+    order = answers.tpus.index
+    results = sorted(answers.results, key=lambda result: order(result["tpu"]))
+    return rehearsal_text.headline(results, own=is_own(request), stopped=stopped)
+
+
+def what_to_press(answers: Answers, request: Request, *, stopped: bool, compares: bool) -> str:
+    """Say which key leads on after a rehearsal.
+
+    Args:
+        answers: What it came to.
+        request: What was asked for.
+        stopped: Whether it was stopped.
+        compares: Whether the TPUs stand beside each other without a key.
+    """
+    came_to = {str(result["status"]) for result in answers.results}
+    if stopped:
+        return "It was stopped. Press r to go on; what was compiled already is stored."
+    if came_to & {"error", "refused"} or (request.script and not came_to):
+        return "Once it is mended, press r to start again."
+    if not came_to:
+        return "Press Esc to choose a TPU with more devices."
+    if "does-not-fit" in came_to and len(answers.tpus) > 1 and not compares:
+        return "Press c to compare the TPUs."
+    if "does-not-fit" in came_to and "compiles" in came_to and is_own(request):
+        return "Make it smaller, or press Esc twice and then u to get a TPU that holds it."
+    if "does-not-fit" in came_to:
+        return "Press Esc to choose smaller arrays, or a TPU with more memory."
+    if is_own(request):
+        return "To get such a TPU, press Esc twice and then u."
+    return "Press Esc to choose other programs, such as one of your own."
