@@ -92,7 +92,7 @@ def test_the_command_of_ones_own_program_stands_beside_it(tmp_path: Path, stub: 
             pilot.app.screen.query_one("#search").value = f"{tmp_path}/mine.py:fine f32[8]"
             seen = "".join((await press(pilot, "enter")).split())
             assert "--arg'f32[8]'" in seen.replace("│", "")
-            seen = await press(pilot, "down", "down")
+            seen = await press(pilot, *["down"] * 3)
             assert "jax/every-device (l)" in seen
             pilot.app.lessons = None
             await press(pilot, "l")

@@ -82,6 +82,13 @@ async def choose(pilot: Pilot[None], *tpus: str) -> str:
     return await press(pilot, "tab")
 
 
+async def mark(pilot: Pilot[None], row: str) -> None:
+    """Mark a row of the programs, with the keys."""
+    await press(pilot, "home")
+    while pilot.app.screen.query_one("#programs").chosen != row:
+        await pilot.press("down")
+
+
 def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
     tmp_path: Path, stub: Path
 ) -> None:
@@ -327,24 +334,29 @@ def test_nothing_starts_without_a_program_or_without_a_tpu(tmp_path: Path, stub:
 def test_nothing_is_chosen_at_first_and_ones_own_program_is_offered(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Enter on the marked line shows the function found here, with shapes to change, unquoted."""
+    """The function found here asks for its shapes once; after that a key takes it in and out."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "model.py").write_text(f"import jax\n\n\n@jax.jit\n{FINE}")
     monkeypatch.chdir(tmp_path / "mine")
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            seen = await press(pilot, "a", "up", "up")
+            seen = await press(pilot, "a", "home")
             assert "[ ] jax.compiles" in seen
             assert "or a for all checks" in " ".join(seen.split())
+            assert "[ ] model.py:fine f32[1024,1024] " in seen
             seen = await press(pilot, "enter")
-            assert "model.py:fine f32[1024,1024] " in seen
-            assert "This was found in your folder" in seen
-            await press(pilot, "end", *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
-            seen = await press(pilot, "space", "space")
-            assert "model.py:fine f32[8,1024] " in seen  # one goes on where it was left
-            seen = await press(pilot, *"other.py")
-            assert " other.py " in seen  # what is typed first replaces it
+            assert "Give the shapes of your own arrays" in seen
+            seen = await press(pilot, *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
+            assert "[x] model.py:fine f32[8,1024] " in seen
+            assert "r compiles your own program for 7 TPUs." in seen
+            seen = await press(pilot, "space")
+            assert "[ ] model.py:fine f32[8,1024] " in seen
+            assert "Choose at least one program" in seen
+            seen = await press(pilot, "space")
+            assert "[x] model.py:fine f32[8,1024] " in seen  # its shapes are known by now
+            await press(pilot, "e")
+            assert "model.py:fine f32[8,1024]" == pilot.app.screen.query_one("#search").value
 
     run(journey)
 
@@ -365,7 +377,7 @@ def test_a_function_of_ones_own_is_typed_and_compiled(tmp_path: Path, stub: Path
             await press(pilot, "escape")
             pilot.app.screen.query_one("#search").value += "]"
             seen = await press(pilot, "enter")
-            assert "r compiles your own file for 2 TPUs." in seen
+            assert "r compiles your own program for 2 TPUs." in seen
             assert "[ ] jax.compiles" in seen
 
             seen = await press(pilot, "r")
@@ -402,7 +414,8 @@ def test_what_a_file_offers_is_shown_where_it_is_typed(
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            await press(pilot, "home", "enter")
+            await mark(pilot, "function")
+            await press(pilot, "enter")
             pilot.app.screen.query_one("#search").value = typed
             seen = await press(pilot, "enter")
             assert said in " ".join(seen.split())
@@ -414,7 +427,7 @@ def test_what_a_file_offers_is_shown_where_it_is_typed(
             await press(pilot, "enter", "enter")
             assert offer.partition(",  ")[0].startswith(pilot.app.screen.query_one("#search").value)
             seen = await press(pilot, "enter")
-            assert re.search("r (compiles your own file|runs your script)", seen)
+            assert re.search("r (compiles your own program|runs your script)", seen)
             assert "Your program" not in seen
 
     run(journey)
@@ -429,11 +442,12 @@ def test_a_file_with_nothing_to_compile_is_told_where_it_is_typed(
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            await press(pilot, "home", "enter")
+            await mark(pilot, "function")
+            await press(pilot, "enter")
             pilot.app.screen.query_one("#search").value = "plain.py"
             seen = " ".join((await press(pilot, "enter")).split())
             assert "plain.py defines no function, and has no jax.jit" in seen
-            seen = await press(pilot, "escape", "escape", "home", "down", "space")
+            seen = await press(pilot, "escape", "escape", "down", "space")
             pilot.app.screen.query_one("#search").value = "plain.py"
             seen = " ".join((await press(pilot, "enter")).split())
             assert "It has no jax.jit of its own" in seen

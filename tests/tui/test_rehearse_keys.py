@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.stub_compiler import make_compiler
+from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.tutor import on_screen, press, run, settle
 from tests.tui.test_rehearse import rehearsing
 from tpustarter.tui.screens.rehearse import Rehearse
@@ -74,5 +75,71 @@ def test_an_arrow_pressed_before_the_checks_are_read_is_kept(tmp_path: Path, stu
             await settle(pilot)
             assert programs.option_count > 3
             assert "script" == programs.chosen
+
+    run(journey)
+
+
+def test_programs_stand_in_groups_with_a_few_that_compile_in_seconds(
+    tmp_path: Path, stub: Path
+) -> None:
+    """An example says what it compiles; a check stands in one group alone."""
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+            for name in ("all_reduce", "meshes"):
+                shutil.copy(CHECKS / "jax" / "compiles.py", tmp_path / f"checks/jax/{name}.py")
+            await press(pilot, "escape")
+            seen = re.sub(r"[│╭╮╰╯─]", " ", await press(pilot, "r"))
+            groups = re.findall(r"Your own programs|Examples, which|Other checks of JAX", seen)
+            assert ["Your own programs", "Examples, which", "Other checks of JAX"] == groups
+            assert re.search(r"jax\.all_reduce +a sum over all devices of a TPU", seen)
+            assert 1 == seen.count("jax.all_reduce")
+            await pilot.resize_terminal(80, 24)
+            await settle(pilot)
+            assert "a sum over all devices of a TPU" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_what_no_python_here_can_lower_is_no_choice(tmp_path: Path, stub: Path) -> None:
+    """In its place stands the command that makes such a Python; with one, it is chosen."""
+    checks = tmp_path / "checks" / "torch_xla"
+    checks.mkdir(parents=True)
+    text = (CHECKS / "jax" / "compiles.py").read_text()
+    (checks / "sample.py").write_text(text.replace('FRAMEWORK = "jax"', 'FRAMEWORK = "torch_xla"'))
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+            seen = " ".join(re.sub(r"[│╭╮╰╯─]", " ", on_screen(pilot.app)).split())
+            assert "torch_xla.sample" not in seen
+            assert "1 more, for a Python with torch_xla, and none was found here." in seen
+            assert "tpustarter setup pytorch-xla" in seen
+            assert "r compiles 1 check for 7 TPUs" in seen
+            packages = next(stub.glob("lib/python3*/site-packages"))
+            (packages / "torch_xla-2.9.0.dist-info").mkdir()
+            await press(pilot, "escape")
+            assert "[ ] torch_xla.sample" in await press(pilot, "r")
+
+    run(journey)
+
+
+def test_a_program_of_ones_own_is_told_of_where_it_is_marked(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script is taken with one key; beside it stands what is done with it, and no example."""
+    (tmp_path / "mine").mkdir()
+    script = tmp_path / "mine" / "script.py"
+    script.write_text("import jax\n\nprint(jax.jit(lambda x: x)(1.0))\n")
+    monkeypatch.chdir(script.parent)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(180, 40)) as pilot:
+            seen = await press(pilot, "home", "space")
+            assert "[x] script.py, as a script" in seen
+            assert "r runs your script on CPU devices" in seen
+            assert "Nothing is run on a TPU." in seen
+            assert re.search(r"│ +does +runs the script on CPU", seen)
+            assert "example" not in seen
+            assert "e change" in seen
 
     run(journey)

@@ -16,8 +16,8 @@ from tpustarter.terminal import cut, visible, wrap
 MOST_FILES = 6
 """Files of the user's that are shown."""
 TPU = "v6e-8"
-_MEANT = "jax.matmul_precision"
-"""The check of the examples: its programs compile in two seconds."""
+_MEANT = next(iter(suggestions.EXAMPLES))
+"""The check of the examples."""
 _INDENT = "  "
 
 

@@ -43,6 +43,15 @@ def find(
     return without_jax
 
 
+def lowers(torch: str, machine: Machine, folder: Path) -> bool:
+    """Tell whether a Python was found that lowers PyTorch modules with this library."""
+    try:
+        find(None, machine, folder, torch, without_jax=folder)
+    except Problem:
+        return False
+    return True
+
+
 def env(code: own_code.Code) -> dict[str, str]:
     """Return what torch_xla reads when it starts: trace on CPUs, and keep lines of the source."""
     on_cpu = {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": str(DEVICES), "XLA_HLO_DEBUG": "1"}

@@ -25,6 +25,12 @@ _EXAMPLES = {
     "f32[32,224,224,3]": ("image", "images", "pixels", "img"),
 }  # fmt: skip
 _EXAMPLE_OF = {name: example for example, names in _EXAMPLES.items() for name in names}
+EXAMPLES = {
+    "jax.matmul_precision": "a matmul at three precisions",
+    "jax.all_reduce": "a sum over all devices of a TPU",
+    "jax.meshes": "a matmul on several shapes of a mesh",
+}
+"""Checks whose programs compile in seconds, for who has no program yet: what they compile."""
 ARRAY = "f32[1024,1024]"
 """A square, so that any two of them can be multiplied."""
 

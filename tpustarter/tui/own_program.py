@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,9 +35,9 @@ OWN = {
         "the script, and the arguments it takes; what it passes to jax.jit is compiled as well",
     ),
 }
-"""What can be rehearsed besides checks: its name, an example, and what is typed for it."""
-FOUND, OFFERED = "found", "offered"
-"""Where words came from that nobody typed: the folder, or a choice of what a file offers."""
+"""What can be typed and rehearsed besides checks: its name, an example, and what is typed."""
+MOST_FOUND = 6
+"""Programs of a folder that are listed; the others are typed."""
 NO_JIT = "It has no jax.jit of its own, so there may be nothing to compile."
 """What is said of a script that seems to have nothing to compile."""
 
@@ -49,6 +50,21 @@ class TypedProgram:
     words: tuple[str, ...]
     note: str = ""
     """What is to be known of it before it is started."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in a list, other than any other."""
+        return f"{self.kind} {typed(self.words)}"
+
+    @property
+    def needs_shapes(self) -> bool:
+        """Whether it is a function with arrays, whose shapes are the learner's to give."""
+        return self.kind == FUNCTION and len(self.words) > 1
+
+    @property
+    def function(self) -> tuple[str, str]:
+        """What it is a program of, whatever shapes or arguments it is given."""
+        return self.kind, self.words[0]
 
 
 @dataclass(frozen=True)
@@ -67,7 +83,7 @@ class OwnLine(Input):
     ]
 
     def __init__(self) -> None:
-        super().__init__(id="search")  # what is typed first replaces what it holds
+        super().__init__(id="search")
 
 
 class Offers(Rows):
@@ -159,23 +175,23 @@ def typed(words: Iterable[str]) -> str:
 def offer_rows(offered: Offered) -> Iterator[Row]:
     """Yield what a file offers, a line each."""
     for number, program in enumerate(offered.programs):
-        how = ", as a script: what it passes to jax.jit" if program.kind == SCRIPT else ""
-        yield Row(str(number), visible(f"{typed(program.words)}{how}"))
+        how = ": what it passes to jax.jit" if program.kind == SCRIPT else ""
+        yield Row(str(number), visible(f"{called(program)}{how}"))
 
 
-def how_to_type(kind: str, begins_with: str) -> str:
-    """Return what is typed for one of `OWN`, and where the words came from that stand there."""
-    where = ""
-    if begins_with == FOUND:
-        where = (
-            "This was found in your folder. Enter takes it, what you type replaces it, and End "
-            "goes to its end, to change it. "
-        )
-    if begins_with == OFFERED and kind == FUNCTION:
+def called(program: TypedProgram) -> str:
+    """Return what a program is called in a list."""
+    how = ", as a script" if program.kind == SCRIPT else ""
+    return f"{typed(program.words)}{how}"
+
+
+def how_to_type(kind: str, *, has_words: bool) -> str:
+    """Return what is typed for one of `OWN`, or changed of the words that stand there."""
+    if has_words and kind == FUNCTION:
         return "Give the shapes of your own arrays in place of these, and press Enter."
-    if begins_with == OFFERED:
+    if has_words:
         return "Add the arguments that your script takes, and press Enter."
-    return f"{where}Type {OWN[kind][2]}."
+    return f"Type {OWN[kind][2]}."
 
 
 def how_to_choose(offered: Offered) -> str:
@@ -187,10 +203,10 @@ def how_to_choose(offered: Offered) -> str:
     )
 
 
-def found_in(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Return the words for the first function and the first script that a folder offers."""
-    found: dict[str, tuple[str, ...]] = {FUNCTION: (), SCRIPT: ()}
-    for one in source.programs_in(folder):
-        for program in map(_program, suggestions.offers(one, one.path.name)):
-            found[program.kind] = found[program.kind] or program.words
-    return found
+def found_in(folder: Path) -> tuple[TypedProgram, ...]:
+    """Return the functions and scripts that a folder offers, the first ones of each file."""
+    files = [[*map(_program, suggestions.offers(one, one.path.name))]
+             for one in source.programs_in(folder)]  # fmt: skip
+    in_turn = (one for several in zip_longest(*files) for one in several if one)
+    chosen = {*islice(in_turn, MOST_FOUND)}
+    return tuple(one for several in files for one in several if one in chosen)

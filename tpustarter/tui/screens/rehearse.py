@@ -15,11 +15,11 @@ from textual.widgets import Input, Static
 
 from tpustarter import content
 from tpustarter.content import Check
-from tpustarter.rehearsal import compiler
-from tpustarter.tui import own_program
+from tpustarter.rehearsal import compiler, own_python
+from tpustarter.tui import own_program, rehearsal_rows
 from tpustarter.tui.lines import Stack, prose, typed
 from tpustarter.tui.messages import LOOK, Looked
-from tpustarter.tui.own_program import OWN, Offered, Offers, OwnLine, TypedProgram
+from tpustarter.tui.own_program import FUNCTION, OWN, Offered, Offers, OwnLine, TypedProgram
 from tpustarter.tui.rehearsal_choice import TPU_NAMES, Choice
 from tpustarter.tui.screens.page import Page
 from tpustarter.tui.screens.rehearsing import NARROW, Rehearsing
@@ -27,8 +27,6 @@ from tpustarter.tui.widgets import Rows
 
 NAME = "rehearse"
 """What the app keeps the screen under, so that its choices last as long as the app."""
-WITH_CLAIMS = 140
-"""Columns from which the claim of each program stands beside it."""
 BESIDE = 180
 """Columns from which more is said of what is marked, beside both lists."""
 
@@ -39,8 +37,10 @@ class Available:
 
     checks: list[Check]
     has_compiler: bool
-    own: dict[str, tuple[str, ...]]
-    """What the files in this folder offer for each of `OWN`."""
+    own: tuple[TypedProgram, ...]
+    """What the files in this folder offer."""
+    has_torch: bool
+    """Whether a Python here can lower the programs of torch_xla."""
 
 
 class ChoiceRows(Rows):
@@ -57,11 +57,14 @@ class Rehearse(Page):
 
     HELP = """
 A rehearsal asks the real TPU compiler whether a program compiles for a TPU that you don't have, and
-whether it fits into the memory of that TPU. **Nothing is run**, so what compiles is not tested yet.
+whether it fits into the memory of that TPU. **Nothing is run on a TPU**, so what compiles is not
+tested yet.
 
 * **Space** selects the marked line or takes it out again, and **a** selects a whole list or
   nothing. **Tab** goes to the other list.
 * **Enter** or **r** starts the rehearsal of what is selected.
+* Your own programs come first. The functions and scripts of the files in this folder are listed,
+  and **e** changes the shapes or arguments of one.
 * **a function in a file of mine**: type `FILE.py` to choose one of its functions, or
   `FILE.py:FUNCTION` and the type of each argument, such as
   `train.py:step f32[8192,8192] bf16[8192,512]`. Where the file has a function `programs(devices)`,
@@ -78,7 +81,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         Binding("s", "setup", "set up the compiler", tooltip="tpustarter setup rehearse"),
         Binding("r", "start", "start", tooltip="tpustarter rehearse --tpu NAME,NAME"),
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
-        Binding("a", "all", "all or none", tooltip="tpustarter rehearse"),
+        Binding("e", "change", "change", tooltip="shapes or arguments of your program"),
+        Binding("a", "all", "all or none", tooltip="tpustarter rehearse 'jax.*'"),
         Binding("tab,left,right,shift+tab", "other", "other list", key_display="Tab",
                 tooltip="programs or TPUs"),
     ]  # fmt: skip
@@ -88,8 +92,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._choice = Choice()
         self._typing = ""
         """Which of `OWN` is being typed."""
-        self._begins_with = ""
-        """Where the words came from that the line begins with; empty where it has none."""
+        self._has_words = False
+        """Whether the line began with words, to change them."""
         self._offered: Offered | None = None
         """What the file that was typed offers, while one of it is to be chosen."""
 
@@ -125,22 +129,34 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         programs = [check for check in checks if check.has_programs]
         has_compiler = compiler.is_here(self.tutor.machine)
         own = own_program.found_in(Path.cwd())
-        self.post_message(Looked(Available(programs, has_compiler=has_compiler, own=own)))
+        has_torch = own_python.lowers("torch_xla", self.tutor.machine, Path.cwd())
+        available = Available(programs, has_compiler=has_compiler, own=own, has_torch=has_torch)
+        self.post_message(Looked(available))
 
     def on_looked(self, message: Looked) -> None:
         """Show the checks, or take what was typed."""
         if isinstance(message.what, Available):
-            choice = self._choice
-            choice.checks, choice.has_compiler = message.what.checks, message.what.has_compiler
-            choice.found = message.what.own
-            self._show()
+            self._offer_all(message.what)
         elif not self.query_one(OwnLine).display:  # Esc came first
             return
         elif isinstance(message.what, TypedProgram):
             self._choice.take(message.what)
             self.action_back()
+            self._show(message.what.name)
         elif isinstance(message.what, Offered):
             self._offer(message.what)
+
+    def _offer_all(self, available: Available) -> None:
+        """Take what there is; what no Python here can lower is no choice."""
+        choice = self._choice
+        torch = [check for check in available.checks if check.framework == "torch_xla"]
+        left_out = [] if available.has_torch else torch
+        choice.checks = [check for check in available.checks if check not in left_out]
+        choice.has_compiler, choice.found = available.has_compiler, available.own
+        choice.without_torch = len(left_out)
+        is_unmoved = self.query_one("#programs", Rows).chosen == FUNCTION
+        own = choice.programs
+        self._show(own[0].name if own and is_unmoved else None)
 
     def _offer(self, offered: Offered | None) -> None:
         """Let one be chosen of what a file offers; of nothing, show the lists again."""
@@ -154,20 +170,20 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self.entitle("offers", "What the file offers")
             self.set_focus(offers)
 
-    def _show(self) -> None:
+    def _show(self, highlight: str | None = None) -> None:
         choice = self._choice
         self.query_one("#programs", Rows).show(
-            choice.program_rows(with_claims=self.size.width >= WITH_CLAIMS)
+            rehearsal_rows.programs(choice, self.size.width), highlight=highlight
         )
-        self.query_one("#tpus", Rows).show(choice.tpu_rows())
-        count = 1 if choice.own_kind else len(choice.chosen_checks)
+        self.query_one("#tpus", Rows).show(rehearsal_rows.tpus(choice))
+        count = 1 if choice.own else len(choice.chosen_checks)
         self.entitle("programs", f"{count} chosen")
         self.entitle("tpus", f"{len(choice.tpus)} of {len(TPU_NAMES)} chosen")
         line = choice.headline()
         if self._offered:
             line = own_program.how_to_choose(self._offered)
         elif self.query_one(OwnLine).display:
-            line = own_program.how_to_type(self._typing, self._begins_with)
+            line = own_program.how_to_type(self._typing, has_words=self._has_words)
         self.query_one("#headline", Static).update(typed(prose(line)))
         self.refresh_bindings()
 
@@ -184,13 +200,28 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         name, choice = self._marked_name(), self._choice
         if self._on_tpus:
             choice.tpus ^= {name}
-        elif name not in OWN:
-            choice.turn(name)
-        elif choice.own_kind == name:
-            choice.own_kind = ""
-        else:
+        elif name in OWN:
             self._ask(name)
+        elif program := choice.program(name):
+            self._turn(program)
+        else:
+            choice.turn(name)
         self._show()
+
+    def _turn(self, program: TypedProgram) -> None:
+        """Take a program of the learner's in or out; shapes that nobody gave are asked for."""
+        choice = self._choice
+        if choice.own == program:
+            choice.own = None
+        elif program.needs_shapes and program not in choice.typed:
+            self._ask(program.kind, program.words)
+        else:
+            choice.own = program
+
+    def action_change(self) -> None:
+        """Change the shapes or arguments of the marked program of the learner's."""
+        if program := self._choice.program(self._marked_name()):
+            self._ask(program.kind, program.words)
 
     def action_lesson(self) -> None:
         """Open the lesson that explains the marked check, or go back to it."""
@@ -217,29 +248,28 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         if self._offered:
             program = self._offered.programs[event.option_index]
             self._offer(None)
-            self._ask(program.kind, program.words, own_program.OFFERED)
-            self.query_one(OwnLine).action_end()
+            self._ask(program.kind, program.words)
 
     @on(Rows.OptionSelected, "#programs, #tpus")
     def selected(self) -> None:
         """Start; a file that is not typed yet is asked for."""
-        name = self._marked_name()
-        if not self._on_tpus and name in OWN and self._choice.own_kind != name:
-            self._ask(name)
+        name, choice = self._marked_name(), self._choice
+        program = choice.program(name)
+        if not self._on_tpus and (name in OWN or (program and choice.own != program)):
+            self.action_choose()
         else:
             self.action_start()
 
-    def _ask(self, kind: str, words: tuple[str, ...] = (), where: str = "") -> None:
-        """Let a file be typed; the line begins with these words, or those known for it."""
-        if not words:
-            where = "" if kind in self._choice.words else own_program.FOUND
-            words = self._choice.words.get(kind) or self._choice.found.get(kind, ())
-        self._typing, self._begins_with = kind, where if words else ""
+    def _ask(self, kind: str, words: tuple[str, ...] = ()) -> None:
+        """Let a file be typed; the line begins with these words, to change them."""
+        self._typing, self._has_words = kind, bool(words)
         line = self.query_one(OwnLine)
         line.placeholder = OWN[kind][1]
         line.value = own_program.typed(words)
         line.display = True
+        line.select_on_focus = not words  # else what is typed would replace them
         self.set_focus(line)
+        line.action_end()
         self._show()
 
     @on(Input.Submitted)
@@ -287,8 +317,12 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def describe(self) -> None:
         """Say more about what is marked, where there is room for it."""
         name = self._marked_name()
-        self.entitle("marked", name if name not in OWN else "Your program")
-        self.query_one("#about-marked", Static).update(Stack(self._choice.about(name)))
+        program = self._choice.program(name)
+        title = program.words[0] if program else OWN[name][0] if name in OWN else name
+        self.entitle("marked", title)
+        self.query_one("#about-marked", Static).update(
+            Stack(rehearsal_rows.about(self._choice, name))
+        )
 
     def on_descendant_focus(self) -> None:
         """With room for one list only, show the one that is used."""
@@ -314,6 +348,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             return self._choice.is_complete and self._choice.has_compiler and not typing
         if action == "lesson":
             return bool(self._lesson()) and not typing
+        if action == "change":
+            return self._choice.program(self._marked_name()) is not None and not typing
         if action == "setup":
             return not self._choice.has_compiler and not typing
         if action in ("all", "other"):
