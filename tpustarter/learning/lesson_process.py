@@ -34,6 +34,9 @@ from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Eve
 
 PEEK_S = 0.005
 """Seconds to look for what came since the last block."""
+REPL_WAIT_S = 2.0
+"""Seconds that a block gets to end as it would for Ctrl-C in a REPL."""
+_STOPPED = "stopped while it ran"
 MAX_LEFT_OVER = 64
 """Pieces of such output taken at most: a thread may write for ever."""
 
@@ -99,17 +102,22 @@ class LessonSession:
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
         self._lease_stack = contextlib.ExitStack()
-        self._stopped = self._answered = False
+        self._stopped = self._asks_first = self._answered = False
         self._executed: dict[str, str] = {}  # by block: the code that has run in the process
         self._running_thread: int | None = None
         self._idle = threading.Event()
         self._idle.set()
-        self._ended_at = time.monotonic()
+        self._ended_at = self._ends_at = time.monotonic()
 
     @property
     def is_running(self) -> bool:
         """Whether a block is running."""
         return self._running_thread is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the block that runs was told to end."""
+        return self.is_running and self._stopped
 
     @property
     def is_warm(self) -> bool:
@@ -149,8 +157,12 @@ class LessonSession:
         self._idle.clear()
         return self._run_guarded(block, block.code if code is None else code, above)
 
-    def stop(self) -> None:
-        """End the running block and the process with it; safe in any thread and signal handler."""
+    def stop(self, *, names_stay: bool = False) -> None:
+        """End the running block; safe in any thread and signal handler.
+
+        Its process ends with it, unless it ends as for Ctrl-C in a REPL where names are to stay.
+        """
+        self._asks_first = names_stay and not self._stopped  # who asks twice does not want to wait
         self._stopped = True
         probe = self._probe
         if probe and self.is_running:
@@ -228,6 +240,7 @@ class LessonSession:
             return
         self.blocked = None
         started_at = time.monotonic()
+        self._ends_at = started_at + block.timeout_s
         name = block.file or f"{self.lesson.id}, block {block.id}"
         probe.send({"do": "block", "id": block.id, "code": code, "timeout_s": block.timeout_s,
                     "alone": block.alone, "file": name,
@@ -237,7 +250,7 @@ class LessonSession:
         if self._stopped:  # stop() came before there was a process to stop
             probe.interrupt()
         while True:
-            remaining_s = block.timeout_s - (time.monotonic() - started_at)
+            remaining_s = self._ends_at - time.monotonic()
             event = probe.read(min(remaining_s, FLUSH_S) if output.is_waiting else remaining_s)
             if event is None and output.is_waiting and remaining_s > 0:
                 yield from output.flush()
@@ -257,10 +270,9 @@ class LessonSession:
         yield result
 
     def _drawn(self, event: Event, block: Block) -> Iterator[Drawn]:
-        if self._growing and event.get("id") == block.id:
-            drawings = parse_drawings(event.get("drawings"), self._placement.redact.text)
-            if drawings:
-                yield Drawn(drawings)
+        drawings = parse_drawings(event.get("drawings"), self._placement.redact.text)
+        if drawings and self._growing and event.get("id") == block.id:
+            yield Drawn(drawings)
 
     def _ends_block(self, event: Event | None, block: Block) -> bool:
         """Return whether an event ends the block: the process answering or starting it does not."""
@@ -269,6 +281,11 @@ class LessonSession:
             return False  # a block before it told two ends
         if kind == "versions":
             self._answered = True
+        if kind == "interrupted" and self._asks_first and self._probe:
+            self._asks_first = False
+            self._probe.ask_to_end()
+            self._ends_at = min(self._ends_at, time.monotonic() + REPL_WAIT_S)
+            return False
         return kind not in ("versions", "start") and (kind != "interrupted" or self._stopped)
 
     def _make_result(
@@ -278,21 +295,23 @@ class LessonSession:
         expected = block.expected_on(self.target["platform"])
         result = printed(block, expected, output, seconds)
         if event and event["event"] == "end":
+            if self._stopped and event.get("outcome") != "done":
+                return replace(result, status="notrun", reason="interrupted", detail=_STOPPED)
             result = judged(result, expected, event, output, self._placement.redact)
             if result.status == "fail" and _is_of_others(expected, result):
                 return replace(result, status="pass", detail="", expected=None)
             return result
-        gone_event = self._end_process(gently=False)
+        gone = self._end_process(gently=False)
         status, reason, detail = self._describe_failure(block, event)
-        if gone_event and gone_event["left"]:
-            detail += f"; the kernel did not release {gone_event['left']}"
+        if gone and gone["left"]:
+            detail += f"; the kernel did not release {gone['left']}"
         return replace(result, status=status, reason=reason, detail=detail)
 
     def _describe_failure(self, block: Block, event: Event | None) -> tuple[Status, Reason, str]:
+        if self._stopped:  # told by the event, or the process is gone already, or does not answer
+            return ("notrun", "interrupted", _STOPPED)
         if event is None:
             return ("error", "timeout", f"not done within {block.timeout_s:g} s")
-        if self._stopped:  # told by the event, or the process is gone already
-            return ("notrun", "interrupted", "stopped while it ran")
         if event["event"] == "gone" and "left" in event:
             if not self._answered:
                 log = self._log.since(0) if self._log else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import linecache
 import os
+import signal
 import sys
 import traceback
 import types
@@ -20,6 +21,8 @@ from tpustarter.probe.growing import Emit, Growing
 _program = types.ModuleType("__main__")
 """What blocks define; stands in for the zip file's own `__main__` while they run."""
 
+_IMPORTS = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
+"""Files of Python's own frames while a module is imported."""
 MOST_LINES = 20
 """Lines of a block that are told of an error."""
 
@@ -36,14 +39,28 @@ def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
     # Without a time of change the entry stays: tracebacks show the lesson's own lines.
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     try:
+        signal.signal(signal.SIGINT, _interrupt)
         compiled = compile(code, name, "exec", dont_inherit=True)
         adapters.prepare(command.get("framework"))
         with Growing(command, program.__dict__, emit):
             exec(compiled, program.__dict__)  # noqa: S102  what it is for
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
         _restore_streams()
     ran_on = adapters.started()
     return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}
+
+
+def _interrupt(number: int, frame: types.FrameType | None) -> None:
+    """End the block, as Ctrl-C does in a REPL.
+
+    Within an import it ends the process: half of a module stays behind, and breaks what comes next.
+    """
+    while frame:
+        if frame.f_code.co_filename in _IMPORTS:
+            os._exit(128 + number)
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def lines_of(error: BaseException, file: str) -> list[int]:

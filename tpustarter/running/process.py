@@ -166,6 +166,12 @@ class Probe:
         with contextlib.suppress(OSError):
             os.write(self._waker, b"!")
 
+    def ask_to_end(self) -> None:
+        """Raise KeyboardInterrupt in what the child runs, as Ctrl-C does; it may not come to it."""
+        if self._child and self._gone is None and self._ended is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self._child, signal.SIGINT)
+
     def read(self, timeout_s: float) -> Event | None:
         """Return the next event, or None when none came in time.
 

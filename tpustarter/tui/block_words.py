@@ -24,9 +24,10 @@ EARLIER = {
 GONE = "Its variables went with the process. `a` runs everything down to here again."
 """Said of a block that ran in a process that has ended."""
 STOPPED = (
-    "Stopping ended the process, and the variables of this lesson went with it. To get them back, "
-    "press `a`, which runs all blocks down to here."
+    "It did not end by itself, so its process was ended, and the variables of this lesson went "
+    "with it. What you run next runs the blocks above it first."
 )
+"""Said of a block that Ctrl-C could not stop as in a REPL."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def of_result(
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
         return Words(
-            word("pass", "pass") + ("  the error was expected" if shows_error else "") + where
+            word("pass", "pass") + ("  raises, as it should" if shows_error else "") + where
         )
     if result.status in ("fail", "error") and is_try:
         how = "" if is_editing else ", with e"

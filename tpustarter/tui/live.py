@@ -130,8 +130,8 @@ class Live:
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
             for event in self._session.run(block, code, above=above):
-                if not self._keep_running:
-                    self._session.stop()
+                if not (self._keep_running or self._session.is_stopping):
+                    self._session.stop()  # it was not there yet when it was to stop
                 self._notify(self.holder)
                 yield event
         finally:
@@ -140,12 +140,12 @@ class Live:
                 self._condition.notify_all()
             self._notify(self.holder)
 
-    def stop(self) -> None:
-        """End the block that runs; its result says so."""
+    def stop(self, *, names_stay: bool = False) -> None:
+        """End the block that runs; its result says so. See `LessonSession.stop`."""
         self._keep_running = False
         session = self._session
         if session and self._busy:
-            session.stop()
+            session.stop(names_stay=names_stay)
 
     def release(self) -> None:
         """End the process and wait for it, in bounded time."""

@@ -151,5 +151,5 @@ class Player:
         if self.turn is None:
             return False
         self._is_stopped = True
-        self._screen.tutor.live.stop()
+        self._screen.tutor.live.stop(names_stay=True)
         return True
