@@ -487,7 +487,7 @@ def test_what_else_there_is_stands_below_the_path_where_it_has_room(
                 assert pilot.app.screen.query_one(Rows).max_scroll_y == 0
                 await press(pilot, "end", "enter")
                 assert isinstance(pilot.app.screen, Lessons)
-                await press(pilot, "escape", "escape", "up", "up", "up", "enter")
+                await press(pilot, "escape", "escape", *["up"] * 4, "enter")
                 assert isinstance(pilot.app.screen, Checks)
 
     run(journey)

@@ -62,6 +62,7 @@ async def walk(pilot: Pilot[None]) -> AsyncIterator[str]:
         "settings": "comma",
         "palette": "colon",
         "rehearse": "r",
+        "an error": "f",
         "quit": "ctrl+c",
     }.items():
         await press(pilot, keys)

@@ -176,8 +176,13 @@ def _place(sign: Sign, lines: int) -> str:
 
 
 def _telling(match: Match) -> list[Sign]:
-    """Return the signs worth quoting: each line once, three at most."""
-    return list({sign.quote: sign for sign in reversed(match.signs)}.values())[:-4:-1]
+    """Return the signs worth quoting: three at most, and none that another one holds."""
+    signs = list({sign.quote: sign for sign in reversed(match.signs)}.values())[::-1]
+
+    def is_in(sign: Sign, other: Sign) -> bool:
+        return other is not sign and other.line == sign.line and sign.quote in other.quote
+
+    return [sign for sign in signs if not any(is_in(sign, other) for other in signs)][:3]
 
 
 def _in_a_line(match: Match, lines: int) -> Part:

@@ -29,6 +29,7 @@ _TITLES = {
     "check": "Check this machine",
     "lessons": "List all lessons",
     "paths": "Choose a path",
+    "explain": "Explain an error, or a log",
     "rehearse": "Rehearse: compile for a TPU that you don't have",
     "setups": "Set up an environment, or this machine",
     "tpus": "List, create and delete TPUs in Google Cloud",

@@ -24,14 +24,17 @@ _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 KEPT = 1 << 16
 """Bytes at the end of a log that are read to be shown."""
 BLOCK, CHECK, STEP = "block", "check", "step"
+PASTED, LOG = "text", "log"
+OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
+"""What comes from a program of the learner's own, and what its last lines are called."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """One check, block or step that failed."""
+    """One check, block or step that failed, or a program of the learner's own."""
 
     kind: str
-    """What it is: a block, a check or a step."""
+    """What it is: a block, a check or a step, a pasted text or a log."""
     name: str
     log: str = ""
     """What it wrote, as far as that was kept."""

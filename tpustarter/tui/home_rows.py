@@ -93,7 +93,8 @@ ALSO = {
     "check": ("c", "Check that this machine computes right", "under a minute"),
     "rehearse": ("r", "Compile for a TPU that you don't have", "see if it fits"),
     "setups": ("s", "Set up a Python, or this machine", "shows a plan first"),
-    "app.search": ("/", "Look up an error or a function", "in all there is"),
+    "explain": ("f", "Explain an error of your program", "paste it, or name a log"),
+    "app.search": ("/", "Look up a word or a function", "in all there is"),
 }
 """What one can do beside the path, by its action: its key, what it is, and a word about it."""
 ALSO_ID = "also:"

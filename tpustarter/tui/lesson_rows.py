@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from tpustarter.tui.known import Course
 
 OLD, CHECK, MEANT, EXERCISE = "older tutorials", "check", "did you mean", "exercise"
+LOG = "log"
 """The first half of the ids of rows about these: no lesson has such a name."""
 ELSEWHERE = (
     "Try fewer words, or one of them alone: the name of a function, a word of an error message, or "
-    "the id of a check."
+    "the id of a check. A whole error is explained where you paste it."
 )
 FRAMEWORKS = {
     "jax": "JAX",
@@ -106,6 +108,12 @@ def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row
     if rows and not any(hit.is_whole for hit in what.hits):
         rows = [Row(None, "Nothing has all of these words; this has some of them."), *rows]
     yield from rows or _nothing(what)
+
+
+def log(path: Path) -> Row:
+    """Return the row of a log whose path was typed for a search."""
+    label = Content.assemble("Explain the error in ", (visible(path.name), "bold"))
+    return Row(LOG, Hanging("", label))
 
 
 def _nothing(what: Found) -> Iterator[Row]:

@@ -117,6 +117,12 @@ class Navigation:
             why_no_look = "a process of this app holds its TPU or GPU (`t` ends it)"
         self._app.push_screen(Explained(failed, why_no_look=why_no_look))
 
+    def to_explain(self) -> None:
+        """Ask for an error, or the path of a log."""
+        from tpustarter.tui.screens.explain import Explain
+
+        self._app.push_screen(Explain())
+
     def to_tpus(self) -> None:
         """Show the TPUs of a project of Google Cloud; that asks Google."""
         from tpustarter.tui.screens.tpus import Tpus

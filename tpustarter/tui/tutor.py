@@ -72,6 +72,9 @@ class Routes(Protocol):
     def to_explanation(self, failed: Failed, *, why_no_look: str = "") -> None:
         """Explain a failure; that disturbs nothing that runs."""
 
+    def to_explain(self) -> None:
+        """Ask for an error, or the path of a log."""
+
     def to_tpus(self) -> None:
         """Show the TPUs of a project of Google Cloud; that asks Google."""
 

@@ -16,10 +16,11 @@ from textual.widgets import Static
 from tpustarter.invocation import as_typed
 from tpustarter.problem import Problem
 from tpustarter.terminal import continued, cut, visible
-from tpustarter.tui.failed import BLOCK, Failed
+from tpustarter.tui.failed import BLOCK, OWN, Failed
 from tpustarter.tui.lines import Hanging, Lines, Stack, prose
 from tpustarter.tui.messages import EXPLAIN, Arrived, Inbox, Looked, feed
 from tpustarter.tui.screens.page import Page
+from tpustarter.tui.widgets import Scrolled
 
 if TYPE_CHECKING:
     from tpustarter.checking.selfcheck import SelfCheck
@@ -37,7 +38,7 @@ class Explained(Page):
     """Searches what a failure wrote for what is known, and looks at this machine."""
 
     HELP = """
-The output of the failed check, block or step was searched for failures that are known. The most
+The output of what failed was searched for failures that are known. The most
 likely cause comes first, with the line that shows it and how certain it is:
 
 * **confirmed** means that this machine shows it too, **likely** that a line of the output says so,
@@ -60,7 +61,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             failed: What failed.
             why_no_look: Why this machine is better not looked at now; empty where it can be.
         """
-        super().__init__(f"Why it failed: {visible(failed.name)}")
+        name = visible(failed.name)
+        super().__init__(f"What {name} means" if failed.kind in OWN else f"Why it failed: {name}")
         self._failed = failed
         self._why_no_look = why_no_look
         self._found: Explanation | None = None
@@ -72,7 +74,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
     def body(self) -> Iterable[Widget]:
         """Return the explanation, empty at first, and the line below."""
         with Horizontal(id="explaining"):
-            with VerticalScroll(id="page"):
+            with Scrolled(id="page"):
                 explained = Static("", id="explained")
                 explained.border_title = "What is known of it"
                 yield explained
@@ -130,7 +132,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         """Show beside the explanation what it is of, where there is room; the line is marked."""
         is_beside = self.size.width >= BESIDE and bool(self._written)
         self.set_class(is_beside, "-beside")
-        self.query_one("#wrote").border_title = f"What this {self._failed.kind} wrote last"
+        title = OWN.get(self._failed.kind, f"What this {self._failed.kind} wrote last")
+        self.query_one("#wrote").border_title = title
         likeliest = self._found.matches[:1] if self._found else ()
         quotes = [sign.quote for match in likeliest for sign in match.signs]
         text = Content(self._written)
@@ -183,7 +186,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
         """Return what is wrong in the reader's own program; a check or a step is none."""
-        return found.mistake if self._failed.kind == BLOCK else None
+        return found.mistake if self._failed.kind in (BLOCK, *OWN) else None
 
     def _what_is_there(self, last_error: str) -> Iterator[Lines | Content]:
         failed = self._failed

@@ -55,6 +55,8 @@ The line that is marked when you arrive is your next step, and Enter takes it.
 * **TPUs** in Google Cloud that you asked for with tpustarter are counted until they are known to be
   gone. `u` asks Google for the current list.
 
+An error of your own program is explained with `f`, or as soon as you paste it here.
+
 Nothing runs and nothing is changed until you press a key for it. The last line of every screen
 names the keys that you need most there, and `?` lists all of them.
 """
@@ -66,6 +68,7 @@ names the keys that you need most there, and `?` lists all of them.
         Binding("p", "paths", "paths", tooltip="tpustarter learn --path"),
         Binding("r", "rehearse", "rehearse", tooltip="tpustarter rehearse"),
         Binding("s", "setups", "set up", tooltip="tpustarter setup --help"),
+        Binding("f", "explain", "explain an error", tooltip="tpustarter explain FILE"),
         Binding("u", "tpus", "TPUs", tooltip="tpustarter tpu list"),
         Binding(
             "comma",
@@ -312,6 +315,10 @@ names the keys that you need most there, and `?` lists all of them.
     def action_rehearse(self) -> None:
         """Choose what to compile for TPUs that are not here."""
         self.tutor.go.to_rehearsal()
+
+    def action_explain(self) -> None:
+        """Ask for an error, or the path of a log."""
+        self.tutor.go.to_explain()
 
     def action_tpus(self) -> None:
         """Show the TPUs of Google Cloud; that asks Google."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.events import Paste
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input
@@ -18,11 +19,12 @@ from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import found_detail, known, lesson_detail, lesson_rows
 from tpustarter.tui.known import Course
-from tpustarter.tui.lesson_rows import CHECK, EXERCISE, MEANT, OLD
+from tpustarter.tui.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
 from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
+from tpustarter.tui.screens.explain import named_file, of_text
 from tpustarter.tui.screens.page import Page, Sheet
 from tpustarter.tui.screens.words import Entry
 from tpustarter.tui.tutor import Tutor
@@ -48,6 +50,13 @@ class SearchLine(Input):
             "down", "screen.to_list", "to the list", key_display="Down", tooltip="choose among them"
         ),
     ]
+
+    def _on_paste(self, event: Paste) -> None:
+        """Take a line; an error of many lines is explained, for a search takes only words."""
+        if "\n" in event.text.strip():
+            event.stop()
+            event.prevent_default()
+            cast("Tutor", get_app(self)).go.to_explanation(of_text(event.text))
 
 
 class OlderClaim(Sheet):
@@ -267,6 +276,9 @@ opens the marked one.
     def _rows(self, course: Course) -> Iterator[Row]:
         states = STATES[self._filter]
         if self._found:
+            if path := named_file(self._found.text):
+                yield lesson_rows.log(path)
+                yield Row(None, "")
             yield from lesson_rows.found(course, self._found, states)
             return
         rows = list(lesson_rows.listed(course, self._standing(course), states))
@@ -324,6 +336,8 @@ opens the marked one.
             self.tutor.go.to_exercise(rest)
         elif name == MEANT:
             self._search_instead(rest)
+        elif name == LOG and self._found:
+            self.tutor.go.to_explanation(of_text(self._found.text))
         elif name == OLD and shelf:
             self.tutor.push_screen(OlderClaim(self._claim(rest)))
         elif not name and shelf:

@@ -9,7 +9,7 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.events import Click, Key
+from textual.events import Click, Key, Paste
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -137,6 +137,15 @@ class Page(Screen[None]):
     def on_unmount(self) -> None:
         """Leave nothing running behind."""
         self.stop_work()
+
+    def on_paste(self, event: Paste) -> None:
+        """Explain what was pasted where nothing is typed, if it is as long as an error."""
+        is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
+        if "\n" in event.text.strip() and not is_typed:
+            from tpustarter.tui.screens.explain import of_text
+
+            event.stop()
+            self.tutor.go.to_explanation(of_text(event.text))
 
     @work(thread=True, exit_on_error=False, group="remember")
     def remember(self) -> None:

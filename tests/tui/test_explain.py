@@ -1,0 +1,183 @@
+"""An error of one's own is explained in the app: pasted anywhere, typed, or named as a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tpustarter.tui.screens.explain import Explain
+from tpustarter.tui.screens.explained import Explained
+from tpustarter.tui.screens.home import Home
+
+HELD = (
+    "Traceback (most recent call last):\n"
+    '  File "train.py", line 3, in <module>\n'
+    "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by "
+    "process with pid 4242. Not attempting to load libtpu.so in this process.\n"
+)
+CAUSE = "already in use"
+OOM = (
+    "Traceback (most recent call last):\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. "
+    "Ran out of memory in memory space hbm. Used 21.32G of 15.75G hbm. Exceeded hbm capacity by "
+    "5.57G.\n"
+)
+
+
+async def _paste(pilot: Pilot[None], text: str) -> None:
+    pilot.app.post_message(events.Paste(text))
+    await pilot.pause()
+    await settle(pilot)
+
+
+async def _explained(pilot: Pilot[None]) -> str:
+    """Return the screen once it says what is known."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, Explained))
+    await until(pilot, lambda: "searching what" not in on_screen(pilot.app))
+    return on_screen(pilot.app)
+
+
+def test_what_is_pasted_is_explained_at_once(tmp_path: Path) -> None:
+    """`f` asks for it; Esc leads back to the text, which can be changed and explained again."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            seen = await press(pilot, "f")
+            assert "Paste what your program wrote" in seen
+            assert "Ctrl+R explain  Esc back" in seen
+            await _paste(pilot, HELD)
+            seen = await _explained(pilot)
+            assert "What your error means" in seen
+            assert "4242" in seen
+            assert CAUSE in seen
+            await press(pilot, "escape")
+            assert isinstance(pilot.app.screen, Explain)
+            assert HELD == pilot.app.screen.query_one(TextArea).text
+            await press(pilot, "ctrl+r")
+            assert CAUSE in await _explained(pilot)
+
+    run(journey)
+
+
+@pytest.mark.parametrize("keys", [[], ["slash"], ["l"], ["c"]], ids=["home", "search", "l", "c"])
+def test_an_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> None:
+    """A search takes a line, and would lose all of an error but the first."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, *keys)
+            await _paste(pilot, HELD)
+            assert CAUSE in await _explained(pilot)
+
+    run(journey)
+
+
+def test_what_is_pasted_into_code_is_code(tmp_path: Path) -> None:
+    """An editor takes many lines, and nothing else happens."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", "ctrl+end")
+            await _paste(pilot, "first = 1\nsecond = 2\n")
+            assert "second = 2" in pilot.app.screen.query_one(TextArea).text
+            assert not isinstance(pilot.app.screen, Explained)
+
+    run(journey)
+
+
+def test_a_line_that_is_pasted_stays_a_line(tmp_path: Path) -> None:
+    """On Home it does nothing, and a search looks for it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await _paste(pilot, "sleep")
+            assert isinstance(pilot.app.screen, Home)
+            await press(pilot, "slash")
+            await _paste(pilot, "sleep\n")
+            await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_a_log_is_explained_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enter takes it, also from the line of a search."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "train.log").write_text(HELD)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "f", *"~/train.log", "enter")
+            seen = await _explained(pilot)
+            assert "What train.log means" in seen
+            assert CAUSE in seen
+            await press(pilot, "escape", "escape", "slash", *"~/train.log")
+            await until(pilot, lambda: "Explain the error in train.log" in on_screen(pilot.app))
+            await press(pilot, "enter")
+            assert CAUSE in await _explained(pilot)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("", "Paste an error first"),
+     ("~/trian.log", "cannot be read: No such file or directory. Did you mean"),
+     ("/nowhere/train.log", "cannot be read: No such file or directory"),
+     ("~/folder.log", "cannot be read: Is a directory")],
+)  # fmt: skip
+def test_what_cannot_be_explained_is_said(
+    typed: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a line below the text, which stays."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "train.log").write_text(HELD)
+    (tmp_path / "folder.log").mkdir()
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            seen = await press(pilot, "f", *typed, "ctrl+r")
+            assert said in " ".join(seen.split())
+            assert isinstance(pilot.app.screen, Explain)
+
+    run(journey)
+
+
+def test_a_text_that_nothing_explains_says_what_to_try(tmp_path: Path) -> None:
+    """It is no error of the app."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "f", *"it does not work", "ctrl+r")
+            assert "No known failure of a TPU matches." in await _explained(pilot)
+
+    run(journey)
+
+
+def test_a_mistake_in_ones_own_program_is_explained_too(tmp_path: Path) -> None:
+    """As on the command line: not every error is one of the TPU."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "f")
+            await _paste(pilot, "a\nTracerBoolConversionError: Attempted boolean conversion of "
+                                "traced array with shape bool[].")  # fmt: skip
+            assert "No known failure" not in await _explained(pilot)
+
+    run(journey)
+
+
+def test_a_line_that_shows_a_cause_in_two_ways_is_quoted_once(tmp_path: Path) -> None:
+    """One sign names the exception from its module on, another from its class."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "f")
+            await _paste(pilot, OOM)
+            assert 1 == (await _explained(pilot)).count("line 2")
+
+    run(journey)

@@ -1,0 +1,142 @@
+"""An error of one's own: pasted, or the path of a log, and what is known of it one key away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from tpustarter.problem import Problem
+from tpustarter.short_ids import near_file
+from tpustarter.terminal import cut, visible
+from tpustarter.tui import failed
+from tpustarter.tui.failed import Failed
+from tpustarter.tui.lines import prose
+from tpustarter.tui.screens.page import Page
+
+ASKING = (
+    "Paste what your program wrote, all of it if you can: the line that gives a cause away often "
+    "stands far above the last one. Or type the path of a log, as in `~/train.log`."
+)
+NOTHING_YET = "Paste an error first, or type the path of a log."
+MOST_SHOWN = 60
+"""Characters of a path that are repeated."""
+_LIKE_A_PATH = re.compile(r"[~.]?/[^\s:]+|[^\s:/]+\.(?:log|txt|out|err)")
+"""One word that is rather the path of a log than an error."""
+
+
+class ErrorText(TextArea):
+    """Where an error is pasted; what is pasted is explained at once, for it is there as a whole."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "screen.explain", "explain", key_display="Ctrl+R",
+                tooltip="tpustarter explain FILE"),
+        Binding("escape", "screen.back", "back", key_display="Esc", tooltip="to where you were"),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__(
+            "", soft_wrap=True, tab_behavior="focus", theme="css", highlight_cursor_line=False,
+            id="error",
+        )  # fmt: skip
+        self.cursor_blink = False
+        self.border_title = "Your error"
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Explain what is pasted, once it is in, where it is more than a line of something."""
+        if "\n" in event.text.strip():
+            self.call_later(self.run_action, "screen.explain")
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Explain a log whose path was typed: Enter ends no line of it."""
+        if event.key == "enter" and named_file(self.text):
+            event.stop()
+            event.prevent_default()
+            await self.run_action("screen.explain")
+
+
+class Explain(Page):
+    """Takes an error, or the path of a log."""
+
+    HELP = """
+An error that you paste here is searched for failures that are known, and so is a log whose path you
+type. You see the most likely cause, the line that shows it, and what to do.
+
+* What you paste is explained at once. `Esc` brings you back to it, and `Ctrl+R` explains it again,
+  also after you changed it.
+* On the command line, `tpustarter explain train.log` does the same, and
+  `tpustarter run -- python train.py` explains a program when it fails.
+
+Nothing is sent anywhere, and nothing is run. Only where a cause can be confirmed here, checks that
+read files look at this machine.
+"""
+
+    def __init__(self) -> None:
+        super().__init__("Explain an error")
+
+    def body(self) -> Iterable[Widget]:
+        """Return what to do, the place for the error, and a line for what is wrong with it."""
+        yield Static(prose(ASKING), id="asking")
+        yield ErrorText()
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        """Let it be pasted at once."""
+        self._say("")
+        self.set_focus(self.query_one(ErrorText))
+
+    def action_explain(self) -> None:
+        """Explain what is there, or say what it lacks."""
+        text = self.query_one(ErrorText).text
+        try:
+            what = of_text(text) if text.strip() else None
+        except Problem as problem:
+            self._say(". ".join(filter(None, (f"{problem.what}", problem.hint))))
+            return
+        self._say("" if what else NOTHING_YET)
+        if what:
+            self.tutor.go.to_explanation(what)
+
+    def _say(self, text: str) -> None:
+        line = self.query_one("#headline", Static)
+        line.update(prose(text))
+        line.display = bool(text)
+
+
+def named_file(text: str) -> Path | None:
+    """Return the file that a text is the path of; null for any other text."""
+    name = text.strip()
+    if not name or "\n" in name or len(name) > 4096 or "\0" in name:
+        return None
+    try:
+        path = Path(name).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError):  # a name that is too long, or a home that nobody has
+        return None
+
+
+def of_text(text: str) -> Failed:
+    """Return what there is to explain of what was pasted or typed.
+
+    Raises:
+        Problem: it names a file that is not there, or cannot be read.
+    """
+    name = text.strip()
+    path = named_file(name)
+    if path is None and not _LIKE_A_PATH.fullmatch(name):
+        return Failed(failed.PASTED, "your error", text)
+    path = path or Path(name).expanduser()
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        near = near_file(path) if isinstance(error, FileNotFoundError) else None
+        hint = f"Did you mean `{visible(str(near))}`?" if near else None
+        shown = visible(cut(name, MOST_SHOWN))
+        raise Problem(f"`{shown}` cannot be read: {error.strerror}", hint=hint) from error
+    return Failed(failed.LOG, visible(cut(path.name, MOST_SHOWN)), file=path)
