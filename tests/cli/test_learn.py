@@ -326,6 +326,17 @@ def test_a_search_shows_the_best_first_and_where_in_it_to_look() -> None:
     )
 
 
+def test_what_a_word_means_stands_before_the_lessons() -> None:
+    """Once, and the command below still leads to a lesson."""
+    said = learn("--search", "what is a mesh").stdout
+
+    first = said.partition("\n\n")[2]  # below what else was looked for
+    assert first.startswith("Glossary\n  mesh: ")
+    assert 1 == said.count("\n  mesh: ")
+    assert "..." not in first.partition("\n\n")[0]
+    assert "Read it: tpustarter learn jax/sharding" in said.splitlines()[-1]
+
+
 def test_lessons_and_progress_can_be_read_by_programs() -> None:
     """`--json` describes lessons without running them; `--export` tells what was done."""
     progress.lesson_done("jax/precision")

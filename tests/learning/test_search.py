@@ -185,6 +185,16 @@ def test_a_slip_of_the_finger_is_answered_with_what_may_be_meant(library: Librar
     assert "shuffle" == LIBRARY.search("shufle").meant  # a word that only the synonyms have
 
 
+@pytest.mark.parametrize(
+    ("typed", "term"),
+    [("xla", "xla"), ("what is XLA", "xla"), ("what is a mesh", "mesh"), ("core", "core"),
+     ("mesh axis", ""), ("data loader", ""), ("pytorch", "")],
+)  # fmt: skip
+def test_a_word_of_the_glossary_that_is_asked_for_is_known(typed: str, term: str) -> None:
+    """Its meaning is shown before anything else; a part of what was asked is none."""
+    assert term == LIBRARY.search(typed).term
+
+
 @pytest.mark.parametrize(("typed", "meant"), [("vmpa", "vmap"), ("jti", ""), ("vapm", "")])
 def test_two_neighbours_may_have_changed_places(typed: str, meant: str) -> None:
     """In a short word, too, from four letters."""

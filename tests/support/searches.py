@@ -92,5 +92,13 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("numerics", ["jax/precision", "trouble/wrong-numbers"]),
     ("different results", ["trouble/wrong-numbers", "jax/precision"]),
     ("dynamic shapes", ["jax/jit-and-recompilation", "pytorch/lazy-tensors"]),
+    ("load data", ["jax/input-pipelines", "tensorflow/input-pipelines"]),
+    ("how do I load data fast", ["jax/input-pipelines", "tensorflow/input-pipelines"]),
+    ("multiple gpus", ["project/data-parallel-and-fsdp", "jax/train-a-model", "jax/every-device"]),
+    ("tpu in use by another process", ["trouble/who-has-my-tpu"]),
+    ("why is my first step slow", ["jax/jit-and-recompilation", "pytorch/lazy-tensors"]),
+    ("huggingface", ["project/hugging-face-formats", "pytorch/hugging-face"]),
+    ("lr schedule", ["project/train-it"]),
+    ("if statement in jit", ["jax/control-flow-and-batching"]),
     ("utilization", ["project/profile-it", "jax/measure-and-profile"]),
 ]

@@ -61,10 +61,12 @@ def _show(found: Found, mark: Mark) -> None:
         click.echo()
     if not any(hit.is_whole for hit in found.hits):
         click.echo("No text has all of these words; these have some of them.\n")
-    kinds: list[Kind] = [*_TITLES]
-    groups: list[tuple[Kind, list[Hit]]] = [
-        (kind, hits) for kind in kinds if (hits := found.of(kind))
-    ]
+    for hit in filter(found.is_asked_for, found.hits):
+        click.echo(_TITLES["word"])
+        for line in _whole(hit):
+            click.echo(line)
+        click.echo()
+    groups = list(_groups(found))
     for kind, hits in groups:
         click.echo(_TITLES[kind])
         for number, hit in enumerate(hits[: _SHOWN[kind]]):
@@ -73,7 +75,21 @@ def _show(found: Found, mark: Mark) -> None:
         if len(hits) > _SHOWN[kind]:
             click.echo(f"  and {len(hits) - _SHOWN[kind]} more")
         click.echo()
-    say(_following(groups[0][1][0]))
+    say(_following(groups[0][1][0] if groups else found.hits[0]))
+
+
+def _groups(found: Found) -> Iterable[tuple[Kind, list[Hit]]]:
+    """Yield what was found beside the word that was asked for, by its kind."""
+    kinds: list[Kind] = [*_TITLES]
+    for kind in kinds:
+        if hits := [hit for hit in found.of(kind) if not found.is_asked_for(hit)]:
+            yield kind, hits
+
+
+def _whole(word: Hit) -> list[str]:
+    """Return a word and all that it means."""
+    name, meaning = ("".join(text for text, _ in parts) for parts in (word.title, word.text))
+    return wrap(f"  {visible(name)}: {visible(' '.join(meaning.split()))}", hang="    ")
 
 
 def _following(best: Hit) -> str:

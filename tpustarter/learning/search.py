@@ -98,6 +98,12 @@ class Found:
     """What was looked for beside the words that were typed."""
     meant: str = ""
     """Where nothing was found: what may have been meant."""
+    term: str = ""
+    """The word of the glossary that was asked for, by its anchor; empty where it was none."""
+
+    def is_asked_for(self, hit: Hit) -> bool:
+        """Return whether a hit is the word of the glossary that was asked for."""
+        return hit.kind == "word" and hit.id == self.term
 
     def of(self, kind: Kind) -> list[Hit]:
         """Return the hits of a kind, the best first."""
@@ -163,7 +169,9 @@ def search(
             hits.setdefault((hit.kind, hit.id), hit)
     ordered = tuple(_some(hits.values()))
     meant = "" if ordered else _meant({*texts.words(), *synonyms}, words)
-    return Found(text, ordered, also if ordered else (), meant)
+    titles = {"".join(part for part, _ in hit.title).casefold(): hit.id
+              for hit in hits.values() if hit.kind == "word"}  # fmt: skip
+    return Found(text, ordered, also if ordered else (), meant, titles.get(" ".join(words), ""))
 
 
 def _some(hits: Iterable[Hit]) -> Iterator[Hit]:

@@ -89,18 +89,16 @@ def _track(track: str) -> str:
 
 
 def found(course: Course, what: Found, states: Collection[bool]) -> Iterator[Row]:
-    """Yield what a search found: a word that was meant first, else lessons first."""
+    """Yield what a search found: what a word means where one was asked for, then lessons."""
     lessons = [hit for hit in what.of("lesson") if (hit.id in course.done) in states]
     groups = [
+        list(_words(filter(what.is_asked_for, what.hits))),
         list(_exercises(course, what.text)),
         list(_lessons(course, lessons)),
-        list(_words(what)),
+        list(_words(hit for hit in what.of("word") if not what.is_asked_for(hit))),
         list(_by_id(what.of("check"), "Checks", CHECK)),
         list(_by_id(what.of("old"), "Older tutorials", OLD)),
     ]
-    first = next(iter(what.of("word")), None)
-    if first and _plain(first.title).casefold() == what.text.casefold():
-        groups.insert(0, groups.pop(2))
     rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
     if what.also:
         also = Content.styled(f"Also looked for: {visible(', '.join(what.also))}", "$muted")
@@ -176,8 +174,8 @@ def _place(spot: Spot) -> Content:
     return Content.styled(f"{place}: ", "$muted") + marked(spot.parts)
 
 
-def _words(what: Found) -> Iterator[Row]:
-    for number, hit in enumerate(what.of("word")):
+def _words(hits: Iterable[Hit]) -> Iterator[Row]:
+    for number, hit in enumerate(hits):
         if not number:
             yield title("Glossary")
         label = Content("  ") + marked(hit.title).stylize("bold") + "  "
@@ -199,7 +197,3 @@ def marked(parts: Parts) -> Content:
         Content.styled(visible(text), "bold underline $key" if is_found else "")
         for text, is_found in parts
     )
-
-
-def _plain(parts: Parts) -> str:
-    return "".join(text for text, _ in parts)
