@@ -218,6 +218,14 @@ REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
     ]),
     "nothing": (("v5e-8",), []),
     "stopped": (("v5e-8", "v6e-8"), [made("step", "v5e-8")]),
+    "stopped-checks": (("v5e-8", "v6e-8"), [
+        made(program, "v5e-8", status, check=check)
+        for program, status, check in (
+            ("default", "compiles", "jax.matmul_precision"),
+            ("highest", "compiles", "jax.matmul_precision"),
+            ("reduce_all", "refused", "jax.all_reduce"),
+        )
+    ]),
 }  # fmt: skip
 FUNCTIONS = [
     Function("step", "train.py:12", 10, 10, 10, "f32[4,4], then f32[5,5]"),
@@ -238,7 +246,8 @@ def report(name: str, *, verbose: bool = False) -> str:
                   "and v5e-1 has 1"}] if name == "ten-tpus" else [],
         functions=FUNCTIONS if name == "one-program" else [],
         script_error="train.py:40: ValueError: no more data" if name == "one-program" else None,
-        stopped_by=2 if name == "stopped" else None,
+        stopped_by=2 if name.startswith("stopped") else None,
+        progress=SimpleNamespace(total=6),
     )  # fmt: skip
     return rehearsal_text.render(rehearsal, verbose=verbose)
 

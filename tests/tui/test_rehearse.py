@@ -240,7 +240,7 @@ def test_a_rehearsal_is_stopped_at_once_and_leaves_no_process(tmp_path: Path, st
             assert "x stop" in seen
             assert "Esc back" not in seen
             seen = await press(pilot, "escape")
-            assert "stopped before the end" in seen
+            assert "1 program compiles; stopped before the end." in seen
             assert "Press r to go on" in seen
             assert re.search(r"hangs: before +ok", seen)
             assert "Esc back" in seen
@@ -471,6 +471,8 @@ def test_a_script_of_ones_own_is_run_and_what_it_jits_is_compiled(
             await press(pilot, "r")
             await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
             seen = on_screen(pilot.app)
+            assert "Your script ran on CPU devices, and nothing on a TPU" in seen
+            assert "Nothing was run" not in seen
             assert "nothing is run on a TPU" in seen.splitlines()[0]
             assert re.search(r"^[ │]+step.* ok", seen, re.MULTILINE)
             seen = await press(pilot, "o")

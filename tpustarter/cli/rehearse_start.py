@@ -26,7 +26,7 @@ def start(folder: Path) -> Iterator[str]:
     yield from wrap(
         "A rehearsal compiles your program for a TPU that you don't have, with the real TPU "
         "compiler. It shows whether the program compiles, and whether it fits into the memory of "
-        "one device. Nothing is run."
+        "one device. Nothing is run on a TPU."
     )
     yield ""
     yield from _compiler(folder)

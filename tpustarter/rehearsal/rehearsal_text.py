@@ -88,7 +88,9 @@ def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = unpain
     lines += script_text.functions(rehearsal.functions)
     if rehearsal.runs_script:
         lines += script_text.ending(rehearsal)
-    return "\n".join([*lines, "", *wrap(headline(results, own=own, stopped=stopped), "")])
+    total = rehearsal.progress.total if stopped else None
+    last = headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
+    return "\n".join([*lines, "", *wrap(last, "")])
 
 
 def table(
@@ -347,13 +349,26 @@ def _counts_too_much(result: Mapping[str, Any]) -> bool:
     return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
 
 
-def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: bool = False) -> str:
-    """Return the truth in a sentence or two."""
+def headline(
+    results: Sequence[dict[str, Any]],
+    *,
+    own: bool = False,
+    script: bool = False,
+    stopped_of: int | None = None,
+) -> str:
+    """Return the truth in a sentence or two.
+
+    Args:
+        results: What was compiled.
+        own: Whether it is the user's own program, and not checks.
+        script: Whether a script of the user's was run for it.
+        stopped_of: How much there was to do, where it was stopped; None where it was not.
+    """
     if not results:
         return "Nothing was compiled."
     compiled = [result for result in results if result["status"] == "compiles"]
     programs = len({label(result) for result in results})
-    text = f"{len(compiled)} of {len(results)} compile"
+    text = _counted(results, len(compiled), own=own, stopped_of=stopped_of)
     if own and programs == 1:
         fits = [result["tpu"] for result in compiled if not _counts_too_much(result)]
         over = [result["tpu"] for result in compiled if _counts_too_much(result)]
@@ -370,8 +385,24 @@ def headline(results: Sequence[dict[str, Any]], *, own: bool = False, stopped: b
             text += " but counts more memory than a device has, so don't rely on it"
     unknown = sum(result["status"] == "error" for result in results)
     text += f", {unknown} without an answer" if unknown else ""
-    text += "; stopped before the end" if stopped else ""
-    return f"{text}. Nothing was run: this is a rehearsal, no TPU was tested."
+    text += "; stopped before the end" if stopped_of is not None else ""
+    run = "Your script ran on CPU devices, and nothing on a TPU" if script else "Nothing was run"
+    return f"{text}. {run}: this is a rehearsal, no TPU was tested."
+
+
+def _counted(
+    results: Sequence[dict[str, Any]], compiled: int, *, own: bool, stopped_of: int | None
+) -> str:
+    """Return how many programs compile, of all there were to do."""
+    if stopped_of is None or own:
+        return f"{compiled} of {max(len(results), stopped_of or 0)} compile"
+    # How many programs the other checks have is not known.
+    done = len({(result["check"], result["tpu"]) for result in results})
+    failed = len(results) - compiled
+    others = f" and {failed} {'do' if failed > 1 else 'does'} not" if failed else ""
+    what = "program compiles" if compiled == 1 else "programs compile"
+    far = f", in {done} of {max(done, stopped_of)} checks" if stopped_of > 1 else ""
+    return f"{compiled} {what}{others}{far}"
 
 
 def _of_tpus(names: Sequence[str]) -> str:

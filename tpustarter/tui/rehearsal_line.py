@@ -37,11 +37,12 @@ def while_it_runs(
     return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
 
 
-def at_the_end(answers: Answers, request: Request, *, stopped: bool) -> str:
-    """Return what it came to."""
+def at_the_end(answers: Answers, request: Request, *, stopped_of: int | None) -> str:
+    """Return what it came to; where it was stopped, of how much there was to do."""
     order = answers.tpus.index
     results = sorted(answers.results, key=lambda result: order(result["tpu"]))
-    return rehearsal_text.headline(results, own=is_own(request), stopped=stopped)
+    own, script = is_own(request), bool(request.script)
+    return rehearsal_text.headline(results, own=own, script=script, stopped_of=stopped_of)
 
 
 def what_to_press(answers: Answers, request: Request, *, stopped: bool, compares: bool) -> str:

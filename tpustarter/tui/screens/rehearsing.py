@@ -45,7 +45,7 @@ class Rehearsing(Split):
 
     HELP = """
 Each line is a program and each column is a TPU. The words are the compiler's answers, and
-**nothing is run**.
+**nothing is run on a TPU**. A script of yours runs on CPU devices.
 
 * `ok` means that the program compiles and fits. `too big` means that it needs more memory than one
   device has, `refused` that JAX or the compiler doesn't accept it for this TPU, and `ERROR` that
@@ -82,6 +82,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
         self._stopped = False
         self._failed = False
         self._view = self._opening = ""
+        self._total = 0
+        """How much there was to do."""
         self._script = Script()
 
     def _new_answers(self) -> Answers:
@@ -202,6 +204,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             self._clock.stop()
         if self._rehearsal:
             self._script.finish(self._rehearsal)
+            self._total = self._rehearsal.progress.total
         self._clock, self._job, self._rehearsal = None, None, None
         self._answers.busy = False
 
@@ -217,7 +220,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             progress = self._rehearsal.progress if self._rehearsal else None
             seconds = time.monotonic() - self._began
             return line.while_it_runs(self._job, answers, progress, seconds)
-        text = line.at_the_end(answers, request, stopped=self._stopped)
+        text = line.at_the_end(answers, request, stopped_of=self._total if self._stopped else None)
         parting = "\n" if self.size.height >= LOW else " "
         compares = self._has_room_to_compare
         keys = line.what_to_press(answers, request, stopped=self._stopped, compares=compares)
