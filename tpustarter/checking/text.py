@@ -105,21 +105,22 @@ def opening(run: Run) -> str:
         lines += [f"also   {visible(interpreter)}" for interpreter in target["others"]]
     if names and target.get("left_out") and run.level != "static":
         why = _why_left_out(target["left_out"], target["frameworks"])
-        lines += wrap(f"not    {why}", "", hang=" " * 7)
+        lines += wrap(f"without {why}", "", hang=" " * 8)
     return "\n".join(lines)
 
 
 def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
-    """Say what is not installed, and what is but has not what it computes with."""
+    """Return what is not installed, and what is but has not what it computes with."""
     absent = [name for name in left_out if name not in installed]
     alone = {
         name: " and ".join(frameworks.lacking(name, installed))
         for name in left_out
         if name in installed
     }
-    said = [f"{', '.join(absent)}: not installed in this Python"] if absent else []
-    said += [f"{name}: its checks need {beside} beside it" for name, beside in alone.items()]
-    return "; ".join(said)
+    are = "are" if len(absent) > 1 else "is"
+    said = f"{', '.join(absent)}, which {are} not installed in this Python"
+    others = [f"{name}, whose checks need {beside} beside it" for name, beside in alone.items()]
+    return "; without ".join([said, *others] if absent else others)
 
 
 def about(seconds: float) -> str:
