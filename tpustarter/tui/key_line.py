@@ -54,8 +54,8 @@ class Keys(Static):
         if not self.is_attached or screen is not self.screen:
             return
         valid = valid_keys(screen)
-        keys = [_Key(get_app(self).get_key_display(active.binding), active.binding.description,
-                     active.binding.key) for active in valid]  # fmt: skip
+        keys = [_Key(_shown(screen, active), active.binding.description, active.binding.key)
+                for active in valid]  # fmt: skip
         if keys != self._displayed:
             self._displayed = keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
@@ -75,6 +75,14 @@ class Keys(Static):
             self._status = text
             if self._displayed:
                 self.update(self._line(status=text), layout=False)
+
+
+def _shown(screen: Screen[Any], active: ActiveBinding) -> str:
+    """Return what a key is called; with Esc before it, where Esc does the same."""
+    shown, binding = get_app(screen).get_key_display(active.binding), active.binding
+    way_back = screen.active_bindings.get("escape")
+    is_same = way_back and way_back.enabled and way_back.binding.action == binding.action
+    return f"Esc, {shown}" if is_same and binding.key != "escape" else shown
 
 
 def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
