@@ -110,7 +110,17 @@ def test_the_setups_that_exist_are_listed_those_of_the_path_first(tmp_path: Path
             assert "tpustarter setup pytorch-xla" in seen
             assert "Set up PyTorch/XLA 2.9.0" in await press(pilot, "enter")
             await press(pilot, "escape", "down", "down", "enter", "y")
-            seen = await press(pilot, "escape")
+            screen = next(one for one in pilot.app.screen_stack if isinstance(one, Setups))
+            with pytest.MonkeyPatch.context() as patch:  # what is known before it is looked again
+                patch.setattr(screen, "_look", lambda: None)
+                seen = await press(pilot, "escape")
+            assert re.search(r"\.\.\. +jax ", seen)
+            assert "looking at this machine" in seen
+            assert "environments ready" not in seen
+            screen._look()
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert f"1 of {len(PROFILES)} environments ready" in seen
             assert re.search(r"ready +jax ", seen)
             assert re.search(r"not made +keras ", seen)
             assert calls(tools)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -52,21 +52,21 @@ class SetUp:
     @property
     def state(self) -> str:
         """How far it is, in a word or two."""
+        if self.plan is None:
+            return "not here" if self.trouble else LOOKING
         if self.is_machine:
-            return self._state_of_machine
-        steps = {step.id: step.state for step in self.plan.steps} if self.plan else {}
+            return self._state_of_machine(self.plan)
+        steps = {step.id: step.state for step in self.plan.steps}
         if not steps or "blocked" in steps.values():
             return "not here"
         if {*steps.values()} == {"done"}:
             return "ready"
         return "begun" if steps.get("environment") == "done" else "not made"
 
-    @property
-    def _state_of_machine(self) -> str:
+    @staticmethod
+    def _state_of_machine(plan: Setup) -> str:
         """How many of its steps are left; each stands for itself."""
-        if self.plan is None:
-            return "not here" if self.trouble else LOOKING
-        states = [step.state for step in self.plan.steps]
+        states = [step.state for step in plan.steps]
         if left := states.count("todo"):
             return f"{left} left"
         return "done" if "done" in states or "blocked" not in states else "not here"
@@ -107,6 +107,8 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         self._marked = marked
         super().__init__("Set up an environment, or this machine")
         self._setups: dict[str, SetUp] = {}
+        self._left = ""
+        """The one whose plan was opened last."""
 
     def on_mount(self) -> None:
         """Lead from each line to its plan."""
@@ -115,7 +117,10 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         self.say("looking at this machine ...")
 
     def on_screen_resume(self) -> None:
-        """Look again: one may have been made by now."""
+        """Look again: the one that was left may be made by now, and is not known until then."""
+        if left := self._setups.get(self._left):
+            self._setups[self._left] = replace(left, plan=None, trouble="")
+            self._show()
         self._look()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
@@ -166,8 +171,9 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         rows = self.query_one(Rows)
         first = self._marked or next(iter(self._setups))
         rows.show([*self._rows()], highlight=rows.chosen or first)
-        ready = sum(one.state == "ready" for one in self._setups.values())
-        self.entitle("rows", f"{ready} of {len(PROFILES)} environments ready")
+        states = [one.state for one in self._setups.values() if not one.is_machine]
+        ready = f"{states.count('ready')} of {len(states)} environments ready"
+        self.entitle("rows", "looking at this machine ..." if LOOKING in states else ready)
         self.say("Enter shows what would be run. Nothing runs before you have seen it.")
         self._show_details()
         self.refresh_bindings()
@@ -204,6 +210,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
     def action_details(self) -> None:
         """Show the plan of the marked one."""
         if chosen := self.query_one(Rows).chosen:
+            self._left = chosen
             self.tutor.go.to_setup(chosen)
 
     def action_lesson(self) -> None:
