@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from tpustarter.tui.rehearsal_details import Compared
 from tpustarter.tui.rehearsal_table import LEAST_LABEL, Answers, cut, label, lay_out
 
 
@@ -91,3 +94,46 @@ def test_checks_of_torch_xla_that_nothing_can_lower_are_left_out() -> None:
         assert ("skip", "skip") == known.cell(("torch_xla.b", ""), tpu)
         assert "no torch here" == known.why_skipped(("torch_xla.c", ""), tpu)
         assert known.why_skipped(("jax.a", "fine"), tpu) is None
+
+
+GIB = 2**30
+FITS = {
+    "check": None, "program": "step", "status": "compiles", "reason": None, "cached": False,
+    "seconds": 1.0, "hbm_bytes": 9 * GIB, "hbm_limit_bytes": 16 * GIB, "buffers": [],
+    "memory": {"arguments": 5 * GIB, "outputs": 4 * GIB, "temporaries": 0, "code": 2**20},
+    "compiler_model_seconds": None,
+}  # fmt: skip
+
+
+def compared(width: int, *results: dict[str, object]) -> list[str]:
+    """Return the lines of a comparison of these results."""
+    answers = Answers([(None, "step")], [str(result["tpu"]) for result in results])
+    for result in results:
+        answers.answer(result)
+    lines = Compared(answers, (None, "step"), "v5e-8").lines(width)
+    return [line.plain for line in lines]
+
+
+def test_a_long_reason_leaves_the_heads_above_their_figures() -> None:
+    """It has a line of its own, and no column."""
+    fits = FITS | {"tpu": "v5e-8"}
+    broken = FITS | {"tpu": "v6e-8", "status": "error", "reason": "no answer, " * 20}
+
+    head, first, second, *_ = compared(100, fits, broken)
+    assert head.index("it has") + len("it has") == first.index("16.00 GiB") + len("16.00 GiB")
+    assert "temporaries" in head
+    assert "no answer" in second
+
+
+def test_the_bars_take_the_width_that_is_left() -> None:
+    """On a wide screen a bar is worth more than the last columns; a small program has none."""
+    fits = FITS | {"tpu": "v5e-8"}
+
+    narrow, wide = (re.search(r"\[.*\]", compared(width, fits)[1]) for width in (80, 130))
+    assert narrow
+    assert wide
+    assert 20 <= len(narrow[0]) < 30
+    assert len(wide[0]) >= 36
+    small = compared(130, FITS | {"tpu": "v5e-8", "hbm_bytes": 2**10})
+    assert "memory" not in small[0]
+    assert "compiled in" in small[0]

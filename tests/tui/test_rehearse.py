@@ -137,7 +137,7 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
             assert re.search(r"> v3-8 +ok +\d.* +15.48 GiB", seen)
             assert re.search(r"  tpu7x-8 +ok +\d.* +94.74 GiB", seen)
             assert "estimate: the compiler's own model of a run, not measured on a TPU" in seen
-            await pilot.resize_terminal(80, 30)
+            await pilot.resize_terminal(52, 30)
             await settle(pilot)
             assert "estimate" not in on_screen(pilot.app)  # neither the column nor its note
             await pilot.resize_terminal(120, 30)

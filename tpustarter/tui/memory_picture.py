@@ -19,7 +19,7 @@ COLOURS = {
     memory_bar.OTHER: "$muted-colour",
 }
 """The ground of each part."""
-WIDEST, NARROWEST = 72, 10
+WIDEST, NARROWEST = 96, 10
 """Cells of a bar."""
 
 

@@ -19,10 +19,13 @@ LESSON = "jax/memory-and-donation"
 """What to read where a program does not fit."""
 ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
 
-BAR = 20
-"""Columns of a memory in the comparison of TPUs."""
+BAR, WIDE_BAR, WIDEST_BAR = 20, 36, 60
+"""Columns of a memory in the comparison of TPUs: the least, what is worth more than the last
+columns, and the most."""
+BEFORE_BAR = 6
+"""Columns of the table that are worth more than a wide bar."""
 WIDE_ENOUGH = 72
-"""Columns from which the comparison has it."""
+"""Columns from which the comparison has a bar."""
 
 Piece = Lines | Content
 
@@ -118,34 +121,41 @@ class Compared(Lines):
     def lines(self, width: int) -> list[Content]:
         """Return the lines of the table."""
         sizes = self._sizes()
-        rows = [self._row(tpu, sizes) for tpu in self._answers.tpus]
-        table = [list(self._HEADS), *(texts for texts, _ in rows)]
-        widths = [
-            max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))
-        ]
-        bar = BAR + 2 if width >= WIDE_ENOUGH else 0
-        while sum(widths) + 2 * len(widths) + bar > width and len(widths) > 3:
-            widths.pop()
+        tpus = self._answers.tpus
+        rows = [self._row(tpu, sizes) for tpu in tpus]
+        widths = self._widths([texts for texts, _ in rows])
+        bar = 0
+        if width >= WIDE_ENOUGH and any(self._bar(tpu, BAR).plain.strip() for tpu in tpus):
+            _shorten(widths, width - WIDE_BAR - 2, BEFORE_BAR)
+            bar = BAR + 2
+        _shorten(widths, width - bar, 3)
+        if bar:
+            bar = min(WIDEST_BAR + 2, width - _taken(widths))
         before = sum(widths[:2]) + 4
-        head = _align(table[0], widths)
+        head = _align(self._HEADS, widths)
         head = f"{head[:before]}  {'memory':<{bar}}{head[before + 2 :]}" if bar else head
         lines = [Content.styled(head, "$muted")]
-        for tpu, (texts, status) in zip(self._answers.tpus, rows, strict=True):
+        for tpu, (texts, status) in zip(tpus, rows, strict=True):
             mark = "> " if tpu == self._tpu else "  "
             line = Content(f"{mark}{tpu:<{widths[0]}}  ") + word(status, texts[1], widths[1])
             rest = texts[2] if len(texts) == 3 else _align(texts, widths)[before + 2 :]
             if bar and len(texts) > 3:
-                line += Content("  ") + self._bar(tpu)
+                line += Content("  ") + self._bar(tpu, bar - 2)
             line += Content(f"  {rest}".rstrip())
             lines.append(line.truncate(max(width, 1), ellipsis=True))
         if len(widths) > self._HEADS.index("estimate"):
             lines.append(Content.styled(_ESTIMATE, "$muted").truncate(max(width, 1), ellipsis=True))
         return lines
 
-    def _bar(self, tpu: str) -> Content:
+    def _widths(self, rows: Sequence[Sequence[str]]) -> list[int]:
+        """Return how wide each column is; a reason is in none of them."""
+        table = [self._HEADS, *(row[:2] if len(row) == 3 else row for row in rows)]
+        return [max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))]
+
+    def _bar(self, tpu: str, width: int) -> Content:
         """Return what is needed of the memory of a device of this TPU."""
-        drawn = memory_picture.picture(self._answers.result(self._program, tpu) or {}, BAR)
-        return drawn.pad_right(BAR - drawn.cell_length)
+        drawn = memory_picture.picture(self._answers.result(self._program, tpu) or {}, width)
+        return drawn.pad_right(width - drawn.cell_length)
 
     def _sizes(self) -> dict[tuple[str, str], str]:
         """Return what is needed on each TPU, all in one unit, and what its devices have."""
@@ -193,6 +203,17 @@ class Compared(Lines):
 
 _ESTIMATE = "estimate: the compiler's own model of a run, not measured on a TPU"
 _PARTS = ("temporaries", "arguments", "code")
+
+
+def _taken(widths: Sequence[int]) -> int:
+    """Return how wide a line of the table is."""
+    return sum(widths) + 2 * len(widths)
+
+
+def _shorten(widths: list[int], width: int, least: int) -> None:
+    """Leave out the last columns that do not fit, as long as there are more than the least."""
+    while _taken(widths) > width and len(widths) > least:
+        widths.pop()
 
 
 def _align(texts: Sequence[str], widths: Sequence[int]) -> str:

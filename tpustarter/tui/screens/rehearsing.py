@@ -28,13 +28,15 @@ from tpustarter.tui.lines import Stack
 from tpustarter.tui.messages import REHEARSE, Arrived, Inbox, Looked, feed
 from tpustarter.tui.plain import plain
 from tpustarter.tui.rehearsal_script import Script
-from tpustarter.tui.rehearsal_table import Answers, Program, Table
+from tpustarter.tui.rehearsal_table import Answers, Program, Table, label
 from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.split import LOW, Split
 from tpustarter.tui.widgets import Rows
 
 NARROW = 70
 """Columns below which lists stand below each other."""
+MANY, LONG = 8, 30
+"""Programs that have the whole height where there is room, and letters of a name the width."""
 BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
 
 It is kept off the chips. Go on, when nothing runs on them that must not be disturbed?"""
@@ -233,6 +235,9 @@ Each line is a program and each column is a TPU. The words are the compiler's an
 
     def _show(self) -> None:
         """Paint the table, the details and how far it is."""
+        labels = [label(program) for program in self._answers.programs]
+        self.set_class(len(labels) > MANY, "-many")
+        self.set_class(max(map(len, labels), default=0) > LONG, "-long")
         names = self.query_one(Table).show_known()
         self.query_one("#tpu-names", Static).update(names)
         counts = Counter(str(result["status"]) for result in self._answers.results)
@@ -268,6 +273,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
             pieces = [*details.describe_cell(self._answers, program, tpu)]
             if self._has_room_to_compare:
                 pieces += [Content(""), *details.comparison(self._answers, program, tpu)]
+            if self._request.script and self.has_class("-airy") and self.has_class("-beside"):
+                pieces += [Content(""), *self._script.describe()]
             self.show_details(Stack(pieces))
 
     @property
