@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.places import TESTS
 from tpustarter.machine import tpus
 from tpustarter.problem import ExitCode, Problem
-from tpustarter.rehearsal import model_estimate, own_code, rehearsal_text
+from tpustarter.rehearsal import model_estimate, own_code, rehearsal_text, verdict
 from tpustarter.rehearsal.own_code import Function
 from tpustarter.terminal import WIDTH
 
@@ -386,7 +386,7 @@ def test_the_last_sentence_names_a_few_tpus_and_counts_more() -> None:
     names = ["v2-8", "v3-8", "v4-8", "v5e-8", "v6e-8"]
     results = [{"program": "step", "check": None, "tpu": name, "status": "compiles", "devices": 1,
                 "hbm_bytes": GIB, "hbm_limit_bytes": 7 * GIB} for name in names]  # fmt: skip
-    told = [rehearsal_text.headline(results[:count], own=True) for count in (1, 3, 5)]
+    told = [verdict.headline(results[:count], own=True) for count in (1, 3, 5)]
 
     assert "one device of v2-8 holds it" in told[0]
     assert "one device of v2-8, v3-8 or v4-8 holds it" in told[1]
@@ -400,7 +400,7 @@ def test_what_counts_more_memory_than_there_is_is_not_said_to_fit(needed: int, s
     """Also where the compiler takes it, as it does with some that it counts too much for."""
     result = {"program": "step", "check": None, "tpu": "v5e-8", "status": "compiles", "devices": 1,
               "cached": True, "hbm_bytes": needed * GIB, "hbm_limit_bytes": 16 * GIB}  # fmt: skip
-    told = rehearsal_text.headline([result], own=True)
+    told = verdict.headline([result], own=True)
 
     assert said in told
     assert ("holds it" in told) == (needed < 16)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tpustarter.rehearsal import memory_bar, model_estimate, script_text
 from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.rehearsal.verdict import counts_too_much, headline, label
 from tpustarter.terminal import WIDTH, Paint, cut, unpainted, visible, wrap
 
 GIB = 2.0**30
@@ -20,8 +20,6 @@ WASTE = 2.0
 """An array is named when its tiles take so many times what was asked for, ..."""
 WASTE_BYTES = 2**20
 """... and at least so much memory."""
-MOST_NAMED = 3
-"""TPUs that are named in the last sentence; the table above it has all of them."""
 MOST_NOTES = 6
 """Notes of one kind that are shown."""
 _INDENT = " " * 6
@@ -122,12 +120,6 @@ def table(
             ]
             lines.append(f"{cut(visible(name), label_width - 1):<{label_width}}{' '.join(cells)}")
     return [line.rstrip() for line in lines]
-
-
-def label(result: dict[str, Any]) -> str:
-    """Return what to call a program: the name of its check and its own."""
-    check = result["check"]
-    return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
 
 
 def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -235,7 +227,7 @@ def summary(result: dict[str, Any]) -> str:
     limit = result.get("hbm_limit_bytes") or 0
     if result["status"] == "compiles":
         stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
-        end = "which is too much" if _counts_too_much(result) else stored
+        end = "which is too much" if counts_too_much(result) else stored
         return f"{size(result['hbm_bytes'])} of {size(limit)}  {end}"
     if result["status"] == "does-not-fit":
         text = f"needs {size(result['hbm_bytes'])}, one device has {size(limit)}"
@@ -342,75 +334,6 @@ def _origin(buffer: dict[str, Any]) -> str:
     if buffer["kind"] != "temporary":
         return ""
     return _place(buffer["source"]) or buffer["op"] or buffer["name"]
-
-
-def _counts_too_much(result: Mapping[str, Any]) -> bool:
-    """Return whether a program that compiles needs more than there is, by the compiler's count."""
-    return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
-
-
-def headline(
-    results: Sequence[dict[str, Any]],
-    *,
-    own: bool = False,
-    script: bool = False,
-    stopped_of: int | None = None,
-) -> str:
-    """Return the truth in a sentence or two.
-
-    Args:
-        results: What was compiled.
-        own: Whether it is the user's own program, and not checks.
-        script: Whether a script of the user's was run for it.
-        stopped_of: How much there was to do, where it was stopped; None where it was not.
-    """
-    if not results:
-        return "Nothing was compiled."
-    compiled = [result for result in results if result["status"] == "compiles"]
-    programs = len({label(result) for result in results})
-    text = _counted(results, len(compiled), own=own, stopped_of=stopped_of)
-    if own and programs == 1:
-        fits = [result["tpu"] for result in compiled if not _counts_too_much(result)]
-        over = [result["tpu"] for result in compiled if _counts_too_much(result)]
-        small = [result["tpu"] for result in results if result["status"] == "does-not-fit"]
-        subject = (
-            "one device"
-            if all(result.get("devices", 1) == 1 for result in compiled)
-            else "each device"
-        )
-        text += f": {subject} of {_of_tpus(fits)} holds it" if fits else ""
-        text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
-        if over:
-            text += f"{';' if fits or small else ':'} the compiler takes it for {', '.join(over)},"
-            text += " but counts more memory than a device has, so don't rely on it"
-    unknown = sum(result["status"] == "error" for result in results)
-    text += f", {unknown} without an answer" if unknown else ""
-    text += "; stopped before the end" if stopped_of is not None else ""
-    run = "Your script ran on CPU devices, and nothing on a TPU" if script else "Nothing was run"
-    return f"{text}. {run}: this is a rehearsal, no TPU was tested."
-
-
-def _counted(
-    results: Sequence[dict[str, Any]], compiled: int, *, own: bool, stopped_of: int | None
-) -> str:
-    """Return how many programs compile, of all there were to do."""
-    if stopped_of is None or own:
-        return f"{compiled} of {max(len(results), stopped_of or 0)} compile"
-    # How many programs the other checks have is not known.
-    done = len({(result["check"], result["tpu"]) for result in results})
-    failed = len(results) - compiled
-    others = f" and {failed} {'do' if failed > 1 else 'does'} not" if failed else ""
-    what = "program compiles" if compiled == 1 else "programs compile"
-    far = f", in {done} of {max(done, stopped_of)} checks" if stopped_of > 1 else ""
-    return f"{compiled} {what}{others}{far}"
-
-
-def _of_tpus(names: Sequence[str]) -> str:
-    """Return TPUs in a sentence: a few by name, more by their number."""
-    *first, last = names
-    if len(names) > MOST_NAMED:
-        return f"each of {len(names)} TPUs"
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _place(source: str) -> str:

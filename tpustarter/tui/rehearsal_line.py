@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpustarter.rehearsal import rehearsal_text
+from tpustarter.rehearsal import verdict
 from tpustarter.rehearsal.compiler import Working
 from tpustarter.rehearsal.own_code import is_code
 from tpustarter.rehearsal.progress import Progress
@@ -42,7 +42,7 @@ def at_the_end(answers: Answers, request: Request, *, stopped_of: int | None) ->
     order = answers.tpus.index
     results = sorted(answers.results, key=lambda result: order(result["tpu"]))
     own, script = is_own(request), bool(request.script)
-    return rehearsal_text.headline(results, own=own, script=script, stopped_of=stopped_of)
+    return verdict.headline(results, own=own, script=script, stopped_of=stopped_of)
 
 
 def what_to_press(answers: Answers, request: Request, *, stopped: bool, compares: bool) -> str:
