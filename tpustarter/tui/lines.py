@@ -72,7 +72,7 @@ def sentences(text: str) -> Content:
 
 def wrapped(text: Content, width: int) -> list[Content]:
     """Return a text in lines; "12 min" stays on one of them, and so does code that fits one."""
-    plain_text = glue(text.plain)
+    plain_text = glue(text.plain) if len(command()) <= width else text.plain
     for span in text.spans:
         if span.style == CODE and span.end - span.start <= width:
             code = plain_text[span.start : span.end].replace(" ", GLUE)
