@@ -168,7 +168,8 @@ def test_undo_shows_first_and_refuses_what_is_not_ours(machine: host.Machine) ->
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["torch"], 2, "there is no set-up profile `torch`"),
+        (["nothing"], 2, "there is no set-up profile `nothing`"),
+        (["torch"], 2, "did you mean one of these?\n  pytorch-xla"),
         (["kers"], 2, "did you mean `tpustarter setup keras`?"),
         (["--folder", "/proc/1/x/y", "--yes"], 3, "the folder `/proc/1/x` does not exist"),
         (["--undo", "--yes"], 3, "does not exist, so there is nothing to undo"),

@@ -82,6 +82,7 @@ def test_a_failed_step_shows_its_last_lines_and_the_next_run_goes_on(tmp_path: P
             assert "y run these commands" not in seen
             assert "z undo" in seen
             assert "Press c to check it." in seen
+            assert "In a shell, source ~/tpu/bin/activate makes it" in " ".join(seen.split())
             await press(pilot, "c")
             assert isinstance(pilot.app.screen, Checks)
             await press(pilot, "escape")

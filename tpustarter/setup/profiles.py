@@ -225,6 +225,10 @@ SIZES = {
 """What is downloaded, and what it takes on the disk with the download cache; rounded up."""
 
 
+_SHORTEST = 3
+"""Letters of the shortest piece of a name that is taken for it."""
+
+
 def named(name: str) -> Profile:
     """Return the profile of a name, or of the framework it installs; raises Problem for none."""
     for profile in PROFILES.values():
@@ -237,6 +241,12 @@ def named(name: str) -> Profile:
         width = max(map(len, every))
         choices = "".join(f"\n  {one.name:<{width}}  {one.meaning}" for one in every.values())
         near = get_close_matches(name, every, n=1, cutoff=0.8)  # a slip, and no other word
-        hint = f"did you mean `tpustarter setup {near[0]}`?" if near else f"name one:{choices}"
+        alike = [one for one in every if len(name) >= _SHORTEST and name in one]
+        hint = f"name one:{choices}"
+        if near:
+            hint = f"did you mean `tpustarter setup {near[0]}`?"
+        elif alike:
+            listed = "".join(f"\n  {one:<{width}}  {every[one].meaning}" for one in alike)
+            hint = f"did you mean one of these?{listed}"
         raise Problem(f"there is no set-up profile `{name}`", hint=hint, code=ExitCode.USAGE)
     return PROFILES[name]

@@ -236,10 +236,17 @@ Nothing outside the folder named in the plan is changed, and no command gets adm
         """Say what to do with an environment that is made."""
         if setup.profile.command == "check":
             others = "Lessons use this environment from now on. " * (self._profile == "jax")
-            return f"{others}Press c to check it."
+            return f"{others}Press c to check it.{self._in_a_shell(setup)}"
         if setup.profile.command == "rehearse":
             return "Press r to rehearse a program with it."
         return f"`tpustarter {setup.profile.next_command}` starts it."
+
+    def _in_a_shell(self, setup: Setup) -> str:
+        """Say how one's own programs use it."""
+        if not setup.profile.activated:
+            return ""
+        activate = setup.pasted(("source", str(setup.folder / "bin/activate")))
+        return f" In a shell, `{visible(activate)}` makes it the Python of your programs."
 
     def action_check(self) -> None:
         """Check the environment that was made."""
