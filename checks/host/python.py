@@ -45,10 +45,7 @@ def run(
             verdict="ok" if new_enough else "warn",
             found=found,
             expected=".".join(map(str, _install.MINIMUM)) + " or newer",
-            hint=None
-            if new_enough
-            else f"run `{_install.SET_UP}` for the newest JAX; the newest "
-            f"one for this Python is {older}",
+            hint=None if new_enough else f"run `{_install.SET_UP}` for the newest JAX",
         )
         yield Finding(
             code="HOST-PYTHON-NEWEST-JAX",

@@ -161,7 +161,8 @@ def test_the_check_ends_with_what_to_do_now() -> None:
     other = replace(HOST, lesson="setup/data-and-storage")
     both = run_of(result("pass"), other, ids=["jax.sample", "host.sample"])
     assert "`tpustarter check`" in check_end.what_now(both)
-    assert "warning of jax.sample: " in check_end.what_now(run_of(HOST, result("warn")))
+    warned = check_end.what_now(run_of(HOST, result("warn")))
+    assert "warning of jax.sample:\n  tpustarter check jax.sample --isolate -v" in warned
 
 
 @pytest.mark.parametrize(

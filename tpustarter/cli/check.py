@@ -15,6 +15,7 @@ import click
 from tpustarter import content
 from tpustarter.checking.request import Request
 from tpustarter.cli.endings import json_even_if_it_breaks, print_result, stopped_by_signals
+from tpustarter.invocation import as_typed
 from tpustarter.machine import frameworks
 from tpustarter.problem import ExitCode, Problem
 from tpustarter.terminal import coded, paint_for, visible, wrap
@@ -163,7 +164,8 @@ def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
         click.echo(why, err=True)
     elif is_text and code == ExitCode.OK and sys.stdout.isatty():
         click.echo("")
-        click.echo(coded("\n".join(wrap(check_end.what_now(run)))))
+        sentence, *command = check_end.what_now(run).split("\n")
+        click.echo(coded("\n".join([*wrap(sentence), *map(as_typed, command)])))
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tpustarter.checking.results import Run
 
 
+_COMMAND = re.compile(r"`(?P<command>tpustarter [^`]+)`")
 _TYPED = 4
 """Checks that are named in a command; of more the whole run is begun again."""
 
@@ -97,8 +99,10 @@ def what_now(run: Run) -> str:
     from tpustarter.learning import progress
 
     if warned := next((result for result in run.results if result.status == "warn"), None):
-        return f"Next, for the warning of {warned.id}: {text.next_step(warned)}"
-
+        step = text.next_step(warned)
+        command = _COMMAND.search(step)
+        next_ = f"\n  {command['command']}" if command else f" {step}"
+        return f"Next, for the warning of {warned.id}:{next_}"
     lessons = {result.lesson for result in run.results if result.lesson}
     if run.ids:
         (*others, lesson) = lessons or {""}
