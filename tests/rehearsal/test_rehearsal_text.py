@@ -273,13 +273,15 @@ def product(left: str, right: str) -> dict[str, Any]:
 MODEL = [
     ("v5e-8", 5.58, 2**40, 4e8, "bf16 bf16", "197 TFLOP/s (documented peak 197)"),
     ("v2-8", 48.2, 2**40, 4e8, "f32 f32", "22.81 TFLOP/s (documented peak 23)"),
-    ("v6e-8", 0.6, 2**40, 4e8, "s8 s8", "1833 TOP/s (documented peak 1836 or 1840)"),
+    ("v6e-8", 0.6, 2**40, 4e8, "s8 s8", "1833 TOP/s (documented peak 1836 to 1840)"),
     ("tpu7x-8", 0.25, 2**39, 4e8, "f8e4m3fn f8e4m3fn",
-     "2199 TFLOP/s (documented peak 2300 or 2307)"),
-    ("v5p-8", 1, 1e9, 2**31, "", "2147 GB/s (documented peak 2460 or 2765)"),
-    ("tpu7x-8", 1, 1e9, 2**31, "bf16 bf16", "2147 GB/s (documented peak 3690 or 3700)"),
+     "2199 TFLOP/s (documented peak 2300 to 2307)"),
+    ("v5p-8", 1, 1e9, 2**31, "", "2147 GB/s of memory traffic (documented peak 2460 to 2765)"),
+    ("tpu7x-8", 1, 1e9, 2**31, "bf16 bf16",
+     "2147 GB/s of memory traffic (documented peak 3690 to 3700)"),
     ("v4-8", 1, 2**37, 4e8, "bf16 s8", "137.4 TFLOP/s (no peak is known)"),
-    ("v4-8", 1, 2**37, 1e9, "bf16 s8", "1000 GB/s (documented peak 1200 or 1230)"),
+    ("v4-8", 1, 2**37, 1e9, "bf16 s8",
+     "1000 GB/s of memory traffic (documented peak 1200 to 1230)"),
     ("v5e-8", 11.5, 2**41, 6.7e8, "f8e5m2 f8e5m2", "191.2 TFLOP/s (no peak is known)"),
 ]  # fmt: skip
 

@@ -124,6 +124,7 @@ def test_programs_and_tpus_are_chosen_and_answers_stand_in_a_table(
             assert "needs 18.00 GiB, one device has" in seen
             assert re.search(r"\[A+.*\|.*\] \d+ %", seen)
             assert "smaller batch" in seen
+            assert re.search(r"or +v6e-1 has 31.24 GiB on a device: rehearse it", seen)
 
     run(journey)
 
@@ -349,7 +350,7 @@ def test_nothing_is_chosen_at_first_and_ones_own_program_is_offered(
             assert "Give the shapes of your own arrays" in seen
             seen = await press(pilot, *(["left"] * 6), *(["backspace"] * 4), "8", "enter")
             assert "[x] model.py:fine f32[8,1024] " in seen
-            assert "r compiles your own program for 7 TPUs." in seen
+            assert "r compiles your own program for 7 TPUs, one of each generation." in seen
             seen = await press(pilot, "space")
             assert "[ ] model.py:fine f32[8,1024] " in seen
             assert "Choose at least one program" in seen

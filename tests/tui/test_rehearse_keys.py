@@ -23,6 +23,11 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def plain(seen: str) -> str:
+    """Return a screen as one line, without frames."""
+    return " ".join(re.sub(r"[│╭╮╰╯─]", " ", seen).split())
+
+
 @pytest.mark.parametrize("kind", ["function", "script"])
 def test_a_mistake_in_the_syntax_is_told_where_the_file_is_typed(
     tmp_path: Path, stub: Path, kind: str
@@ -141,5 +146,8 @@ def test_a_program_of_ones_own_is_told_of_where_it_is_marked(
             assert re.search(r"│ +does +runs the script on CPU", seen)
             assert "example" not in seen
             assert "e change" in seen
+            seen = await press(pilot, "tab", "home")
+            assert re.search(r"│ +devices +8, with 7.48 GiB each", seen)
+            assert re.search(r"--script +script.py --tpu|script.py +--tpu", plain(seen))
 
     run(journey)

@@ -91,7 +91,7 @@ def _after_too_big(
     rehearsal: Rehearsal, too_big: Sequence[dict[str, Any]], context: click.Context
 ) -> Iterator[str]:
     """Yield where it fits: on one of these TPUs, or else on the smallest there is."""
-    from tpustarter.machine.tpus import TOPOLOGIES
+    from tpustarter.rehearsal import verdict
 
     if _is_own(rehearsal) and (fits := [one for one in rehearsal.results if _fits(one)]):
         smallest = min(fits, key=lambda one: one.get("hbm_limit_bytes") or math.inf)["tpu"]
@@ -99,12 +99,9 @@ def _after_too_big(
         yield from _shown(f"Now make it smaller for {small}, or run it on {smallest}. These are "
                           "the ways to get one:", _GET_ONE)  # fmt: skip
         return
-    needed_gib = max(one["hbm_bytes"] for one in too_big) / 2**30
+    needed = max(one["hbm_bytes"] for one in too_big)
     count = max(topology.devices for topology in rehearsal.topologies)
-    larger = [one for one in TOPOLOGIES
-              if one.hbm_gib_per_device >= needed_gib and one.devices >= count]  # fmt: skip
-    if larger:
-        best = min(larger, key=lambda one: (one.devices, one.hbm_gib_per_device))
+    if best := verdict.larger(needed, count):
         yield from _shown(
             f"Now make it smaller, or try a TPU with {best.hbm_gib_per_device:.4g} GiB a device:",
             shlex.join(words(context, tpus=[best.name])),

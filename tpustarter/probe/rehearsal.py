@@ -332,7 +332,7 @@ def _model_seconds(
     seconds = cost.get("optimal_seconds")
     reasons = (
         (not read.complete, ENDS_EARLY),
-        (devices > 1, "it prices no link between devices"),
+        (devices > 1, "it leaves out the links between devices"),
         (read.loops > 0, "it counts the body of a loop once"),
         (bool(read.kernels), "it does not know what a hand-written kernel costs"),
         (any(dot.precision != "default" for dot in read.dots), "it prices no higher precision"),

@@ -34,7 +34,7 @@ def _model_rates(result: dict[str, Any], seconds: float) -> Iterator[tuple[float
     """Yield what an estimate makes of products and of memory: its part of the peak, and as text."""
     generation = parse_type(result["tpu"]).generation
     kinds = {name for dot in result["dots"] for name in (dot["left"], dot["right"])}
-    rates = [("GB/s", 1e9, result["bytes_accessed"], "hbm_gb_per_s")]
+    rates = [("GB/s of memory traffic", 1e9, result["bytes_accessed"], "hbm_gb_per_s")]
     if kinds:
         kind = kinds.pop() if len(kinds) == 1 else "several"
         field = _PEAKS.get("f8" if kind.startswith("f8") else kind, "")
@@ -49,5 +49,6 @@ def _model_rates(result: dict[str, Any], seconds: float) -> Iterator[tuple[float
         figures = sorted({peak.value, *(value for value, _ in peak.others)})
         peaks = [value / generation.devices_per_chip for value in figures]
         rate = work / seconds / scale
-        documented = f"documented peak {' or '.join(f'{value:.4g}' for value in peaks)}"
+        ends = [f"{value:.4g}" for value in dict.fromkeys([peaks[0], peaks[-1]])]
+        documented = f"documented peak {' to '.join(ends)}"
         yield rate / peaks[0], f"{rate:.4g} {unit} ({documented if figure else 'no peak is known'})"

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tpustarter.machine import tpus
+
 MOST_NAMED = 3
 """TPUs that are named in the last sentence; the table above it has all of them."""
 
@@ -75,6 +77,16 @@ def label(result: dict[str, Any]) -> str:
 def counts_too_much(result: Mapping[str, Any]) -> bool:
     """Return whether a program that compiles needs more than there is, by the compiler's count."""
     return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
+
+
+def larger(needed_bytes: float, devices: int) -> tpus.Topology | None:
+    """Return the smallest TPU with so much memory on a device, and so many devices."""
+    enough = [
+        one
+        for one in tpus.TOPOLOGIES
+        if one.hbm_gib_per_device * 2**30 >= needed_bytes and one.devices >= devices
+    ]
+    return min(enough, key=lambda one: (one.devices, one.hbm_gib_per_device), default=None)
 
 
 def _of_tpus(names: Sequence[str]) -> str:

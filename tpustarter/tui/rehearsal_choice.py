@@ -64,9 +64,14 @@ class Choice:
 
     def take(self, program: TypedProgram) -> None:
         """Take a program of the learner's own, in the place of the same one with other words."""
-        self.own = program
+        self.own, self.wanted = program, set[str]()
         others = [one for one in self.typed if one.function != program.function]
         self.typed = [program, *others]
+
+    def turn_own(self, program: TypedProgram) -> None:
+        """Take a program of the learner's own in, in the place of all checks, or out."""
+        self.own = None if self.own == program else program
+        self.wanted = set[str]()
 
     def turn(self, check: str) -> None:
         """Take a check in or out; the first one takes the place of a program of one's own."""
@@ -111,6 +116,8 @@ class Choice:
                 "Choose at least one TPU: press Tab to go to their list, and Space to select one."
             )
         tpus = f"{len(self.tpus)} TPU{'' if len(self.tpus) == 1 else 's'}"
+        if self.tpus == {*EVERY_GENERATION}:
+            tpus += ", one of each generation"
         if self.own and self.own.kind == SCRIPT:
             runs = f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
             return f"{runs} {self.own.note or NOT_ON_TPU}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.content import Content
 
-from tpustarter.rehearsal import memory_bar, model_estimate, rehearsal_text
+from tpustarter.rehearsal import memory_bar, model_estimate, rehearsal_text, verdict
 from tpustarter.terminal import visible
 from tpustarter.tui import memory_picture
 from tpustarter.tui.lines import Hanging, Lines, prose, word
@@ -53,6 +53,10 @@ def describe_cell(answers: Answers, program: Program, tpu: str) -> Iterator[Piec
             yield Hanging(_dim_label("padding"), prose(line))
     if result["status"] == "does-not-fit":
         yield Hanging(_dim_label("try"), ADVICE)
+        least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
+        if best := verdict.larger(least, result.get("devices", 1)):
+            text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
+            yield Hanging(_dim_label("or"), f"{text}: rehearse it for that TPU")
         yield Hanging(_dim_label("read"), f"{LESSON} (l)")
     for note in result.get("notes", ()):
         yield Hanging(_dim_label("note"), prose(note))

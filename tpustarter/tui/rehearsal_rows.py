@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
@@ -14,13 +14,15 @@ from tpustarter.rehearsal.suggestions import EXAMPLES
 from tpustarter.terminal import visible
 from tpustarter.tui.lines import Hanging, Lines, heading, prose, word
 from tpustarter.tui.own_program import OWN, SCRIPT, TypedProgram, called
-from tpustarter.tui.rehearsal_choice import TPU_NAMES, Choice
+from tpustarter.tui.rehearsal_choice import Choice
 from tpustarter.tui.widgets import Row
 
 WITH_CLAIMS = 140
 """Columns from which the claim of each check stands beside it, ..."""
 WITH_IDS = 110
 """... and from which an example has its id beside what it compiles."""
+MOST_NAMED = 3
+"""Checks that are named in a command."""
 _ADD = "    "
 """In the place of a box: what is typed has none before it is there."""
 _FRAMEWORKS = {"jax": "JAX", "torch_xla": "PyTorch/XLA"}
@@ -41,7 +43,7 @@ def programs(choice: Choice, width: int) -> Iterator[Row]:
         yield Row(None, "")
         yield Row(None, heading(title))
         for check in checks:
-            text, claim = check.id, visible(check.title) if width >= WITH_CLAIMS else ""
+            text, claim = check.id, check.title if width >= WITH_CLAIMS else ""
             if example := EXAMPLES.get(check.id):
                 text, claim = (text, example) if width >= WITH_IDS else (example, "")
             yield _box_row(check.id, f"{text:<{longest}}", claim, chosen=check.id in chosen)
@@ -94,8 +96,13 @@ def about(choice: Choice, name: str) -> Iterator[Lines]:
             yield Hanging("claim    ", prose(check.title))
             yield Hanging("lesson   ", f"{visible(check.lesson)} (l)")
             yield Hanging("command  ", f"tpustarter rehearse {visible(name)}")
-    if name in TPU_NAMES:
-        yield Hanging("command  ", f"tpustarter rehearse --tpu {name}")
+    for topology in TOPOLOGIES:
+        if topology.name == name:
+            each = " each" if topology.devices > 1 else ""
+            memory = f"{topology.devices}, with {topology.hbm_gib_per_device:.2f} GiB{each}"
+            yield Hanging("devices  ", memory)
+            if words := _chosen_words(choice):
+                yield Hanging("command  ", visible(_command([*words, "--tpu", name])))
 
 
 def _about_own(program: TypedProgram) -> Iterator[Lines]:
@@ -110,17 +117,28 @@ def _about_own(program: TypedProgram) -> Iterator[Lines]:
     elif program.kind == SCRIPT:
         given = "as they stand here" if len(program.words) > 1 else "none"
         yield Hanging("given    ", f"{given}; e changes its arguments")
-    yield Hanging("command  ", visible(_command(program)))
+    yield Hanging("command  ", visible(_command(_own_words(program))))
 
 
-def _command(program: TypedProgram) -> str:
-    """Return the command that rehearses a program of the learner's own."""
+def _own_words(program: TypedProgram) -> list[str]:
+    """Return how a command names a program of the learner's own."""
     first, *rest = program.words
     given = [word for one in rest for word in ("--arg", one)]
-    options = ["--script", *program.words] if program.kind == SCRIPT else [first, *given]
-    return as_typed(shlex.join(["tpustarter", "rehearse", *options]))
+    return ["--script", *program.words] if program.kind == SCRIPT else [first, *given]
+
+
+def _chosen_words(choice: Choice) -> list[str]:
+    """Return how a command names what is chosen; empty where that is nothing, or too much."""
+    if choice.own:
+        return _own_words(choice.own)
+    return choice.chosen_checks if len(choice.chosen_checks) <= MOST_NAMED else []
+
+
+def _command(words: Sequence[str]) -> str:
+    """Return the command that rehearses this."""
+    return as_typed(shlex.join(["tpustarter", "rehearse", *words]))
 
 
 def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:
     box = word("done", "[x]") if chosen else Content("[ ]")
-    return Row(name, box + f" {visible(text)}" + Content.styled(claim, "$muted"))
+    return Row(name, box + f" {visible(text)}" + prose(claim).stylize("$muted"))

@@ -211,12 +211,10 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _turn(self, program: TypedProgram) -> None:
         """Take a program of the learner's in or out; shapes that nobody gave are asked for."""
         choice = self._choice
-        if choice.own == program:
-            choice.own = None
-        elif program.needs_shapes and program not in choice.typed:
+        if program.needs_shapes and program not in choice.typed:
             self._ask(program.kind, program.words)
         else:
-            choice.own = program
+            choice.turn_own(program)
 
     def action_change(self) -> None:
         """Change the shapes or arguments of the marked program of the learner's."""
