@@ -277,20 +277,38 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
 def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_right(
     tmp_path: Path,
 ) -> None:
-    """The frame says where in the file the code begins, because errors name lines of the file."""
+    """Each line has its number in the file, because errors and verdicts name it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
-            seen = await press(pilot, "enter", "p", "e")
+            seen = await press(pilot, "enter", "p")
             first = SHIPPED[: SHIPPED.index("def double")].count("\n") + 1
-            assert f"Your file, from line {first} " in seen
+            assert f"{first}  def double" in seen
+            seen = await press(pilot, "e")
+            assert f"{first}  def double" in seen
+            assert f"{first + 1}      return number" in seen
             assert "Ctrl+R judges what you type" in seen
             await pilot.press(*"if number:", "enter", *"return 2 * number", "enter")
             seen = await press(pilot, "ctrl+r")
             assert "    if number:\n        return 2 * number\n" in learner_file().read_text()
             assert "RIGHT" in seen
             await until(pilot, lambda: "Enter go on" in on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_what_is_typed_stays_when_the_window_becomes_wider(tmp_path: Path) -> None:
+    """The file moves beside the task, where it shows what was typed, and can be typed into."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e", *"return 7 ")
+            await pilot.resize_terminal(180, 40)
+            await settle(pilot)
+            assert "return 7" in on_screen(pilot.app)
+            assert "Ctrl+R judge" in await press(pilot, "e")
 
     run(journey)
 

@@ -89,9 +89,12 @@ def test_the_line_of_a_block_that_raised_is_marked_and_its_mark_stays_below_it(
             seen = await press(pilot, "enter", "enter")
             assert "ERROR, line 2  " in seen
             assert _marked(pilot).startswith("second = first")
-            await press(pilot, "e", "ctrl+home")
+            assert "2  second" not in seen
+            seen = await press(pilot, "e", "ctrl+home")
+            assert "2  second = first" in seen
             assert _marked(pilot).startswith("second = first")
-            await press(pilot, "x")
+            seen = await press(pilot, "x")
+            assert "2  second = first" in seen  # nothing moves below the cursor
             assert "second" not in _marked(pilot)
             await press(pilot, "ctrl+a", *"a = [(" + " 1," * 30, "ctrl+r")
             rows = [row.strip("┃ ") for row in on_screen(pilot.app).split("\n")]

@@ -112,4 +112,5 @@ class BlockCode(Vertical):
         self.query_one(".code", Static).update(marked(coloured(plain(self.text)), rows))
         if self._editor:
             self._editor.mark(rows)
+            self._editor.show_line_numbers |= bool(rows)  # it is said which line it is
             self._editor.is_done = is_done

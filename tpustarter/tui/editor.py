@@ -57,7 +57,8 @@ class Editor(TextArea):
         Binding("ctrl+end", "cursor_to('end')", show=False),
     ]
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, *, first_line: int | None = None) -> None:
+        """Take code, and the number of its first line where numbers are to be shown."""
         self._marked: frozenset[int] = frozenset()
         """The rows that a verdict is about, until something is typed."""
         self._first_code = code
@@ -66,7 +67,8 @@ class Editor(TextArea):
         self.is_done = False
         """Whether what is typed is all that was asked for: Enter goes on then."""
         super().__init__(
-            code, soft_wrap=True, show_line_numbers=False, tab_behavior="indent", theme="css",
+            code, soft_wrap=True, show_line_numbers=first_line is not None,
+            line_number_start=first_line or 1, tab_behavior="indent", theme="css",
             highlight_cursor_line=False,
         )  # fmt: skip
         self.cursor_blink = False
@@ -79,7 +81,8 @@ class Editor(TextArea):
             for token, style in Colours.STYLES.items()
         }
         styles[_MARK] = Style.parse(MARKED, variables).rich_style
-        self.register_theme(TextAreaTheme(THEME, syntax_styles=styles))
+        muted = Style.parse("$muted", variables).rich_style
+        self.register_theme(TextAreaTheme(THEME, gutter_style=muted, syntax_styles=styles))
         self.theme = THEME
 
     async def _on_key(self, event: events.Key) -> None:

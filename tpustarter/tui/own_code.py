@@ -13,6 +13,7 @@ from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
 from tpustarter.tui.editor import Editor, place_to_edit
+from tpustarter.tui.lines import Lines
 from tpustarter.tui.plain import plain, plain_source
 from tpustarter.tui.reading import coloured, marked
 
@@ -25,11 +26,31 @@ class Answer(Editor):
     ]
 
 
+class Numbered(Lines):
+    """Code with the number of each line before it, as an editor shows it."""
+
+    def __init__(self, code: Content, first_line: int) -> None:
+        self._rows = code.split("\n", allow_blank=True)
+        self._first_line = first_line
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines; the rest of one that is wrapped stands below its own code."""
+        digits = len(str(self._first_line + len(self._rows) - 1))
+        indent = digits + 2
+        lines: list[Content] = []
+        for number, row in enumerate(self._rows, self._first_line):
+            first, *rest = row.wrap(max(width - indent, 1)) or [Content("")]
+            lines.append(Content.styled(f"{number:>{digits}}  ", "$muted") + first)
+            lines += [line.pad_left(indent) for line in rest]
+        return lines
+
+
 class OwnCode(Vertical):
     """The learner's part of the file, as it was saved last, or as it is typed."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
+        self.border_title = "Your file"
         self._code, self._first_line = "", 1
         self._marked: frozenset[int] = frozenset()
         """The lines of the file that a verdict is about."""
@@ -46,7 +67,6 @@ class OwnCode(Vertical):
 
         Errors name the lines of the file.
         """
-        self.border_title = f"Your file, from line {first_line}" if first_line > 1 else "Your file"
         if code.strip() != self._code.strip():
             self._typed_at = None
         self._code, self._first_line = code, first_line
@@ -62,7 +82,8 @@ class OwnCode(Vertical):
 
     def _paint(self) -> None:
         rows = {number - self._first_line for number in self._marked}
-        self.query_one(".code", Static).update(marked(coloured(plain(self._code)), rows))
+        code = marked(coloured(plain(self._code)), rows)
+        self.query_one(".code", Static).update(Numbered(code, self._first_line))
         if editor := self.editor:
             above = len(editor.text) - len(editor.text.lstrip("\n"))  # lines that are not kept
             editor.mark(row + above for row in rows)
@@ -74,7 +95,7 @@ class OwnCode(Vertical):
 
     async def edit(self, code: str) -> None:
         """Let the learner type: where they did before, else in the gap, which is marked."""
-        editor = Answer(plain_source(code))
+        editor = Answer(plain_source(code), first_line=self._first_line)
         place = self._typed_at or place_to_edit(editor.text)
         editor.selection = place or Selection.cursor(editor.document.end)
         self.query_one(".code").display = False

@@ -142,7 +142,10 @@ class ExercisePage(Page):
 
     def on_resize(self) -> None:
         """Show the file beside the task where there is room, else below it."""
-        self.set_class(self.size.width >= BESIDE, "-beside")
+        is_beside = self.size.width >= BESIDE
+        if self.has_class("-beside") != is_beside and self._view.editor:
+            self.call_next(self._end_edit)  # the place where one types is out of sight then
+        self.set_class(is_beside, "-beside")
 
     def action_judge(self) -> None:
         """Judge the file as it is."""
