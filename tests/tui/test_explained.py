@@ -12,6 +12,7 @@ from tests.support.fake_tools import behave, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor
+from tests.tui.test_exercise import LESSON, lessons_with_exercise
 from tpustarter.tui import failed
 from tpustarter.tui.live import Live
 from tpustarter.tui.screens.checks import Checks
@@ -111,6 +112,40 @@ def test_a_mistake_in_a_block_is_no_matter_of_a_tpu(tmp_path: Path) -> None:
             assert "line 1: x = (1, 2" in seen
             assert "tpustarter report" not in seen
             assert "slice" not in seen
+
+    run(journey)
+
+
+def test_while_one_types_another_key_leads_there_and_back(tmp_path: Path) -> None:
+    """An f would be a letter; the editor is open as it was left."""
+    broken = HELLO.replace('name = "you"', "x = (1, 2")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), lessons={"hello": broken}) as pilot:
+            seen = await press(pilot, "enter", "e", "ctrl+r")
+            assert "F2 why it failed" in seen
+            assert KEY not in seen
+            await press(pilot, "f2")
+            assert "SyntaxError: '(' was never closed" in whole(pilot)
+            assert "xyz" in await press(pilot, "escape", *"xyz")
+            assert "why it failed" not in on_screen(pilot.app)  # of what is typed now
+
+    run(journey)
+
+
+def test_an_answer_that_broke_is_explained(tmp_path: Path) -> None:
+    """From where it is typed, too; one that is only wrong says itself what is."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(100, 40), lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path)
+            assert "why it failed" not in await press(pilot, "enter", "p", "r")
+            seen = await press(pilot, "e", *"return (1", "ctrl+k", "ctrl+r")
+            assert "F2 why it failed" in seen
+            await press(pilot, "f2")
+            assert "Why it failed: your answer" in on_screen(pilot.app)
+            assert "SyntaxError: '(' was never closed" in whole(pilot)
+            assert KEY in await press(pilot, "escape", "escape")
 
     run(journey)
 

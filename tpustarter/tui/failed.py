@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 KEPT = 1 << 16
 """Bytes at the end of a log that are read to be shown."""
-BLOCK, CHECK, STEP = "block", "check", "step"
+BLOCK, ANSWER, CHECK, STEP = "block", "answer", "check", "step"
 PASTED, LOG = "text", "log"
 OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
 """What comes from a program of the learner's own, and what its last lines are called."""
@@ -31,10 +31,10 @@ OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
 
 @dataclass(frozen=True)
 class Failed:
-    """One check, block or step that failed, or a program of the learner's own."""
+    """One check, block, answer or step that failed, or a program of the learner's own."""
 
     kind: str
-    """What it is: a block, a check or a step, a pasted text or a log."""
+    """What it is: a block, an answer to an exercise, a check, a step, a pasted text or a log."""
     name: str
     log: str = ""
     """What it wrote, as far as that was kept."""
@@ -122,6 +122,11 @@ def block(
     return Failed(
         BLOCK, f"block {number}", result.output, ended=told, is_crash=is_crash, words=words
     )
+
+
+def answer(result: BlockResult, lesson: Lesson, session: LessonSession | None) -> Failed:
+    """Return what there is of an answer that broke, to an exercise of a lesson."""
+    return replace(block(1, result, lesson, session), kind=ANSWER, name="your answer")
 
 
 def step(name: str, ended: StepEnded) -> Failed:

@@ -74,7 +74,7 @@ def of_lesson(
         "jump": lambda: can_jump() and of_enter(page) != "next open",
         "jump_too": lambda: can_jump() and of_enter(page) == "next open",
         "to_end": lambda: opened is not None and not editing and not page.has_open,
-        "explain": lambda: _has_failed(page) and not editing,
+        "explain": lambda: _has_failed(page),
         "reset": lambda: has_edits(passed=False),
         "undo": lambda: has_edits(passed=True),
         "check": lambda: bool(opened and opened.checks) and not running,

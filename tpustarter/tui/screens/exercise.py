@@ -20,7 +20,7 @@ from tpustarter.learning.lesson_end import Way
 from tpustarter.learning.paths import lessons_on, read_paths
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
-from tpustarter.tui import exercise_words, external_editor
+from tpustarter.tui import exercise_words, external_editor, failed
 from tpustarter.tui.exercise_view import ExerciseView
 from tpustarter.tui.judging import Judging
 from tpustarter.tui.lines import Hanging, Lines, word
@@ -271,6 +271,13 @@ class ExercisePage(Page):
                 self.notify(message, markup=False)
             self.tutor.refresh(layout=True)
 
+    def action_explain(self) -> None:
+        """Say why the answer broke, as far as that is known."""
+        if self._exercise and (judged := self._judging.judged):
+            session = self.tutor.live.session
+            shown = failed.answer(judged.result, self._exercise.lesson, session)
+            self.tutor.go.to_explanation(shown)
+
     def action_hint(self) -> None:
         """Show the next hint."""
         if self._exercise and (hint := exercises.next_hint(self._exercise)):
@@ -350,6 +357,9 @@ class ExercisePage(Page):
             return exercise is not None and not self._judging.is_busy
         if action == "leave_done":
             return False  # a right answer ends typing by itself
+        if action == "explain":
+            judged = self._judging.judged
+            return judged is not None and judged.result.status == "error"
         if action == "next":
             can_go = self._way and (self._way.exercise or self._way.lesson)
             return bool(can_go and not self._judging.is_busy)

@@ -14,6 +14,7 @@ Fill the gap in the file that is named here.
 * **o** opens the file in another editor, and says how to come back from it before it does. You can
   also edit the file elsewhere, because it is judged whenever you **save** it there.
 * **r** judges it now, and **x** or **Esc** stops an answer that doesn't end.
+* **f** says why an answer broke, and F2 does so while you type.
 * Once an answer is right, **Enter** or **n** goes on to the lesson's next exercise, or to the next
   lesson of your path.
 * **h** shows the next hint, and **s** the whole solution. **u** begins anew, and keeps your file
@@ -26,6 +27,8 @@ BINDINGS: list[BindingType] = [
     Binding("enter,n", "next", "go on", key_display="Enter", tooltip="tpustarter learn"),
     Binding("enter", "edit", "edit", key_display="Enter", tooltip="type here, as e does"),
     Binding("e", "edit", "edit", tooltip="type here"),
+    Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+    Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
     Binding("r", "judge", "judge", tooltip="tpustarter learn --exercise ID"),
     Binding("h", "hint", "hint", tooltip="tpustarter learn --exercise ID --hint"),
     Binding("s,v", "solution", "solution", tooltip="tpustarter learn --exercise ID --solution"),

@@ -21,7 +21,8 @@ its right answer, or a task.
 * **Ctrl+C** stops what runs, and so does Esc while you read. That ends the process, and the
   variables of the lesson go with it. `a` runs everything down to the block again. When nothing
   runs, Ctrl+C asks whether to quit.
-* **f** says why a block failed. It searches what the block printed for failures that are known.
+* **f** says why a block failed, and F2 does so while you type. What the block printed is searched
+  for failures that are known.
 * You answer a **question** by pressing the number of an answer, and each answer says why. A block
   that says **your turn** asks you to change it with `e`, and `Enter` lets you fill a gap. Its
   answer is folded below, where `o` opens it. **p** opens the lesson's exercise, a program with a
@@ -62,6 +63,7 @@ BINDINGS: list[BindingType] = [
         for what, tooltip in ENTER.items()
     ),
     Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
+    Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
     Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "undo", "undo edit", tooltip="the code as the lesson has it"),
     Binding("j", "jump", "next open", tooltip="a block, question or task that is not done"),
