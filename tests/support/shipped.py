@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from importlib import resources
@@ -72,6 +73,10 @@ print(hash(str((sorted(os.environ.items()), settings))))
 """Prints a number for what an exercise could leave changed for the next one in its process."""
 
 
+NUMBERS = re.compile(r"found(?: \w+)* (\[[][\d., -]+), expected(?: \w+)* (\[[][\d., -]+)")
+"""Lists of numbers in a verdict, found and expected."""
+
+
 def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
     """Judge it as shipped and solved: it fails by an assertion that says what is missing."""
     framework = one.lesson.framework
@@ -85,5 +90,7 @@ def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
     assert isinstance(wrong, Judged)
     assert wrong.result.status == "fail", wrong.result.output
     assert wrong.why
+    for sides in NUMBERS.findall(wrong.why):
+        assert 1 == len({"." in side for side in sides}), wrong.why  # both read alike
     assert isinstance(right, Judged)
     assert right.is_right, right.result.output

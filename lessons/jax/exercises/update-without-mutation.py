@@ -27,9 +27,9 @@ broken = jnp.array([1, 5])
 compiled_clean = jax.jit(clean)
 
 for limit, expected in [
-    (10.0, [3, 0, -20, 10, 8, 0]),
-    (60.0, [3, 0, -20, 60, 8, 0]),
-    (-5.0, [-5, -5, -20, -5, -5, -5]),
+    (10.0, [3.0, 0.0, -20.0, 10.0, 8.0, 0.0]),
+    (60.0, [3.0, 0.0, -20.0, 60.0, 8.0, 0.0]),
+    (-5.0, [-5.0, -5.0, -20.0, -5.0, -5.0, -5.0]),
 ]:
     for name, function in [("clean", clean), ("jit(clean)", compiled_clean)]:
         result = function(readings, broken, limit)

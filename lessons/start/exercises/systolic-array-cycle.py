@@ -29,9 +29,9 @@ weights = np.array([[1.0, 2.0], [3.0, 4.0]])
 kept = weights.copy()
 moving, sums = np.zeros((2, 2, 2))
 CYCLES = [
-    ([5, 0], [[5, 0], [0, 0]]),
-    ([0, 6], [[0, 10], [23, 0]]),
-    ([0, 0], [[0, 0], [0, 34]]),
+    ([5, 0], [[5.0, 0.0], [0.0, 0.0]]),
+    ([0, 6], [[0.0, 10.0], [23.0, 0.0]]),
+    ([0, 0], [[0.0, 0.0], [0.0, 34.0]]),
 ]
 for number, (left, expected) in enumerate(CYCLES, 1):
     moving, sums = cycle(moving, sums, weights, np.array(left, float))
