@@ -212,6 +212,19 @@ def test_a_script_that_breaks_off_is_no_success(tmp_path: Path, stub: str) -> No
     assert ExitCode.INCONCLUSIVE == rehearsal.exit_code
 
 
+def test_a_function_that_cannot_be_traced_was_not_compiled(tmp_path: Path, stub: str) -> None:
+    """It was called, and that is all; a later call of it that can be traced counts."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import jax\n\n@jax.jit\ndef step(x):\n    return x if x.ndim else bool(x)\n\n"
+        "try:\n    step(1.0)\nexcept jax.errors.TracerBoolConversionError:\n"
+        "    print(step(jax.numpy.ones(3)))\n"
+    )
+    rehearsal, _ = rehearse(stub, script=(str(script),))
+
+    assert [(2, 1)] == [(one.calls, one.compilations) for one in rehearsal.functions]
+
+
 def test_the_output_of_a_script_never_reaches_stdout(tmp_path: Path, stub: str) -> None:
     """With `--json` stdout has the document alone, and what the script prints is on stderr."""
     script = tmp_path / "train.py"

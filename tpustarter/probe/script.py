@@ -15,7 +15,7 @@ import re
 import runpy
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -187,20 +187,17 @@ class Watched:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function, told of before."""
-        self._look(arguments, named)
-        with self._watch.answers.of(None):
+        with self._told(arguments, named), self._watch.answers.of(None):
             return self._jitted(*arguments, **named)
 
     def lower(self, *arguments: Any, **named: Any) -> Any:
         """Lower the function, told of before."""
-        self._look(arguments, named)
-        with self._watch.answers.of(None):
+        with self._told(arguments, named), self._watch.answers.of(None):
             return self._jitted.lower(*arguments, **named)
 
     def trace(self, *arguments: Any, **named: Any) -> Any:
         """Trace the function, told of before."""
-        self._look(arguments, named)
-        with self._watch.answers.of(None):
+        with self._told(arguments, named), self._watch.answers.of(None):
             return self._jitted.trace(*arguments, **named)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -210,6 +207,19 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         """Return whatever else a jitted function has."""
         return getattr(self._jitted, name)
+
+    @contextlib.contextmanager
+    def _told(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Generator[None]:
+        """Tell of shapes that are new, and count no compilation where those cannot be traced."""
+        known = len(self._function.signatures)
+        self._look(arguments, named)
+        is_new = len(self._function.signatures) > known
+        try:
+            yield
+        except Exception:
+            if is_new:
+                del self._function.signatures[known]
+            raise
 
     def _look(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         jax: Any = importlib.import_module("jax")
