@@ -234,3 +234,15 @@ def test_hostile_numbers_and_names_break_no_drawing() -> None:
         assert words(lines)
     (bars,) = parse([{**BARS, "bars": {"token": -1.0}}], lambda text: text.replace("token", "[x]"))
     assert "[x]" in draw(bars, 50)
+
+
+def test_a_large_number_has_the_digits_that_a_program_prints() -> None:
+    """Beside a line that says 19682, `1.968e+04` reads like another number."""
+    (bars,) = parsed({**BARS, "bars": {"loop": 19682.4, "vmap": 527979.0, "small": 0.0723}})
+    (lines,) = parsed({**LINES, "series": {"calls": [1e6, 2e6, 4e6]}})
+
+    assert ["19682", "527979", "0.0723"] == [
+        row.split()[-1] for row in draw(bars, 60).split("\n")[1:]
+    ]
+    assert "it rises from 1000000 to 4000000" in words(lines)[0]
+    assert "e+" not in draw(lines, 60)

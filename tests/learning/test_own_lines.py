@@ -93,3 +93,16 @@ def test_long_lines_without_marks_stay_whole() -> None:
     text = "    " + "word " * 30 + "\n    and more"
 
     assert with_marks(text, 60) == text
+
+
+@pytest.mark.parametrize("width", [40, 60, 75, 76])
+def test_what_is_missing_at_the_end_of_a_line_is_marked_behind_it(width: int) -> None:
+    """Also where the line fits and its mark does not."""
+    code = "    if " + "x + " * 16 + "last"  # 75 signs, and no colon
+    text = f'  File "a.py", line 3\n{code}\n{" " * len(code)}^\nSyntaxError: no'
+
+    _, line, marks, _ = with_marks(text, width).split("\n")
+
+    assert line.endswith("last")
+    assert marks == f"{' ' * len(line)}^"
+    assert len(marks) <= width

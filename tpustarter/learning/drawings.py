@@ -128,7 +128,7 @@ def _draw_lines(lines: Lines, width: int) -> str:
     values = [value for column in lines.series.values() for value in column if value is not None]
     for ticks, numbers in ((figure.xticks, lines.x), (figure.yticks, values)):
         places = _ticks(min(numbers), max(numbers))
-        ticks(places, [f"{place:g}" for place in places])
+        ticks(places, [_tick(place) for place in places])
     return str(figure.uncolorize(figure.build())).rstrip("\n")
 
 
@@ -141,6 +141,10 @@ def _ticks(low: float, high: float) -> list[float]:
     step = next(power * factor for factor in (1, 2, 5, 10) if span / (power * factor) <= TICKS)
     first = math.ceil(low / step)
     return [step * count for count in range(first, math.floor(high / step) + 1)]
+
+
+def _tick(place: float) -> str:
+    return f"{place:.0f}" if 1e6 <= abs(place) < 1e9 else f"{place:g}"
 
 
 def _draw_bars(bars: Bars, width: int) -> str:
@@ -211,10 +215,8 @@ def readable(name: str) -> str:
 
 
 def _short(number: float | None) -> str:
-    return (
-        "not finite"
-        if number is None
-        else f"{number:.3g}"
-        if abs(number) < 1e3
-        else f"{number:.4g}"
-    )
+    """Return a number as a program would print it: large ones to the last digit before the dot."""
+    if number is None:
+        return "not finite"
+    digits = ".3g" if abs(number) < 1e3 else ".0f" if abs(number) < 1e9 else ".4g"
+    return f"{number:{digits}}"

@@ -103,7 +103,7 @@ def _shortened(lines: Sequence[str], width: int) -> Iterator[str]:
     for line, marks in zip(lines, [*lines[1:], ""], strict=True):
         if skipped:
             skipped = False
-        elif _MARKS.match(marks) and line.startswith("    ") and len(line) > width:
+        elif _MARKS.match(marks) and line.startswith("    ") and max(len(line), len(marks)) > width:
             yield from _around_marks(line.rstrip(), marks, width)
             skipped = True
         else:
@@ -118,7 +118,8 @@ def _around_marks(line: str, marks: str, width: int) -> Iterator[str]:
     room = max(width - len(indent) - 2 * len(_DOTS), 8)
     first, last = len(marks) - len(marks.lstrip()), len(marks)
     spare = max(room - (last - first), 0) // 2
-    begin = max(min(first - spare, len(code) - room), 0)
+    # What is missing at the end of a line is marked behind it.
+    begin = max(min(first - spare, max(len(code), last) - room), 0)
     end = begin + room
     left = _DOTS if begin else ""
     yield f"{indent}{left}{code[begin:end]}{_DOTS if end < len(code) else ''}"
