@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,7 @@ def test_a_mesh_of_two_axes_shows_what_each_device_holds() -> None:
 
     assert draw(layout, 74).split("\n") == [
         "x: float32[8, 8], P('data', None) on a mesh of data=2, model=2",
+        "the devices of the mesh, each with the part that it holds:",
         "          model 0    model 1",
         "        ┌──────────┬──────────┐",
         "data 0  │ device 3 │ device 2 │",
@@ -186,6 +188,18 @@ def test_eight_devices_in_a_row_fit_80_columns() -> None:
         assert sum("device" in line and "│" in line for line in lines) == rows
     assert "Each of 8 devices holds a part of 1 numbers" not in draw(short, 74)
     assert "[:, 6993:7992]" in draw(long, 74)
+
+
+def test_an_axis_that_is_named_after_devices_says_nothing_twice() -> None:
+    """`devices 0` above `device 0` would; in another order they are not the same."""
+    parts = [[[n, n + 1]] for n in range(4)]
+    backwards = mesh_of({"devices": 4}, "P('devices')", parts, [4])
+    forwards = replace(backwards, order=(0, 1, 2, 3))
+
+    assert "devices 0" in draw(backwards, 74)
+    assert "devices 0" not in draw(forwards, 74)
+    assert "device 0" in draw(forwards, 74)
+    assert "data 0" in draw(replace(forwards, mesh={"data": 4}), 74)
 
 
 def test_what_all_devices_hold_is_one_box() -> None:

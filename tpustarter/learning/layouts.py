@@ -70,7 +70,8 @@ def draw_layout(layout: Layout, width: int) -> list[str]:
     """
     lines = [headline(layout)]
     if boxes := _mesh(layout, width):
-        return [*lines, *boxes, *_sentence(layout, width)]
+        caption = "the devices of the mesh, each with the part that it holds:"
+        return [*lines, caption, *boxes, *_sentence(layout, width)]
     grid = _grid(layout)
     if grid is None:
         return [*lines, *_list(layout), *_sentence(layout, width)]

@@ -45,18 +45,24 @@ def draw_mesh(
         if beside == 1:
             return []
     pad = 2 if _width(beside, room + 2) <= width else 0
-    return _rows_of(boxes, room + pad, column_axis, beside)
+    is_said = column_axis in ("device", "devices") and [*range(len(held))] == [
+        device for device, _ in held
+    ]
+    return _rows_of(boxes, room + pad, "" if is_said else column_axis, beside)
 
 
 def _rows_of(boxes: list[tuple[str, str]], room: int, axis: str, beside: int) -> list[str]:
-    """Return one axis as rows of boxes; nothing where they are too many."""
+    """Return one axis as rows of boxes; nothing where they are too many.
+
+    Without a name of the axis the boxes themselves say which place each has.
+    """
     if math.ceil(len(boxes) / beside) > MOST_ROWS // 2:
         return []
     lines: list[str] = []
     for first in range(0, len(boxes), beside):
         lines += _grid(
-            boxes[first : first + beside], room, [""], lambda n, at=first: f"{axis} {at + n}",
-            min(beside, len(boxes) - first),
+            boxes[first : first + beside], room, [""],
+            lambda n, at=first: f"{axis} {at + n}" if axis else "", min(beside, len(boxes) - first),
         )  # fmt: skip
     return lines
 
@@ -69,8 +75,8 @@ def _grid(
     margin = max(map(len, labels))
     margin += 2 if margin else 0
     edge = "─" * room
-    titles = " ".join(title(number).center(room) for number in range(beside))
-    lines = [" " * (margin + 1) + titles.rstrip()]
+    titles = " ".join(title(number).center(room) for number in range(beside)).rstrip()
+    lines = [" " * (margin + 1) + titles] if titles else []
     for number, label in enumerate(labels):
         left, middle, right = "├┼┤" if number else "┌┬┐"
         lines.append(" " * margin + left + middle.join([edge] * beside) + right)
