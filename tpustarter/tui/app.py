@@ -15,7 +15,7 @@ from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import FRAMED, RELEASE, Page, Quit, QuitTyping
+from tpustarter.tui.screens.page import FRAMED, RELEASE, Page, Question, Quit, QuitTyping
 from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:
@@ -106,9 +106,17 @@ class Starter(Tutor, inherit_bindings=False):
             self.notify(COPIED, markup=False)
 
     def action_release(self) -> None:
-        """End what holds the device: the lesson's process, or the checks that run."""
-        self.live.stop_checks()
-        self.release_lesson()
+        """End what holds the device, the lesson's process or the checks that run."""
+        lost = self.screen.LOST_WITH_PROCESS if isinstance(self.screen, Page) else ""
+        if lost:
+            self.push_screen(Question("End the process?", lost), self._release)
+        else:
+            self._release(yes=True)
+
+    def _release(self, yes: bool | None) -> None:  # noqa: FBT001  what Textual hands over
+        if yes:
+            self.live.stop_checks()
+            self.release_lesson()
 
     def action_search(self) -> None:
         """Search the lessons, from anywhere."""

@@ -127,15 +127,13 @@ def valid_keys(screen: Screen[Any], *, rare: bool = False) -> list[ActiveBinding
     late = getattr(screen, "late", ())
 
     def place(active: ActiveBinding) -> tuple[int, bool]:
-        return _rank(active), active.binding.action in late
+        return _key_rank(active.binding.key, active.node), active.binding.action in late
 
     return sorted(by_action.values(), key=place)
 
 
-def _rank(active: ActiveBinding) -> int:
-    if isinstance(active.node, App) or _action(active) == "release":
-        return 2
-    return 1 if active.binding.key in ("escape", "tab") else 0
+def _key_rank(key: str, node: object) -> int:
+    return 2 if isinstance(node, App) else 1 if key in ("escape", "tab") else 0
 
 
 _CHARACTERS = {"question_mark": "?", "slash": "/", "colon": ":", "comma": ",", "space": " "}

@@ -53,6 +53,9 @@ class Page(Screen[None]):
     HELP: ClassVar[str | None] = ""
     """Markdown: what one can do here."""
     AUTO_FOCUS = ""
+    LOST_WITH_PROCESS: ClassVar[str] = ""
+    """What is lost here with the process; the key that ends it, which may be a stray letter, asks
+    where there is something."""
     is_ready = True
     """Whether keys act on what is seen; they wait until it is laid out."""
 

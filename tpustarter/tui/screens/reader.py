@@ -20,7 +20,6 @@ from tpustarter.tui.playing import Player
 from tpustarter.tui.question import Picked, QuestionView
 from tpustarter.tui.screens import reader_keys
 from tpustarter.tui.screens.lesson_screen import LessonScreen
-from tpustarter.tui.screens.page import Question
 from tpustarter.tui.screens.words import Words
 from tpustarter.tui.turn import Turn
 from tpustarter.tui.typed import Typed
@@ -31,6 +30,10 @@ class Reader(LessonScreen):
 
     HELP = reader_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = reader_keys.BINDINGS
+    LOST_WITH_PROCESS = (
+        "The variables of this lesson go with it. What you typed is kept, and `a` runs everything "
+        "down to a block again."
+    )
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         super().__init__(lesson, at=at)
@@ -200,18 +203,6 @@ class Reader(LessonScreen):
         """Say at the end what was done elsewhere, such as an exercise."""
         self._page.look_at_end()
 
-    def action_release(self) -> None:
-        """End the process, after asking: a letter that was meant for an editor may be the key."""
-        text = (
-            "The variables of this lesson go with it. What you typed is kept, and `a` runs "
-            "everything down to a block again."
-        )
-        self.tutor.push_screen(Question("End the process?", text), self._answered_release)
-
-    def _answered_release(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
-        if answer:
-            self.call_next(self.run_action, "app.release")
-
     def _follow_process(self) -> None:
         """Say of which blocks the names are gone."""
         live = self.tutor.live
@@ -374,8 +365,6 @@ class Reader(LessonScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what works now."""
-        if action == "release":
-            return bool(self.tutor.holder)
         if action == "run_on":
             return self._player.turn is None and parameters == (self._enter_does,)
         now = offers.of_lesson(self._page, self._opened, running=self._player.turn is not None)

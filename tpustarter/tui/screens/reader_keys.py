@@ -85,8 +85,6 @@ BINDINGS: list[BindingType] = [
     Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
     Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
     Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
-    Binding("t", "release", "end process", tooltip="the lesson's, after asking"),
-    Binding("ctrl+t", "release", "end process", key_display="Ctrl+T", tooltip="where one types"),
     Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
 ]
 LATE = frozenset({"undo", "next"})
