@@ -120,7 +120,7 @@ def test_what_is_folded_opens_with_a_key_and_is_skipped_before(tmp_path: Path) -
             assert "Everybody knows it." in seen
             assert "The answer  (o closes it)" in seen
             seen = await press(pilot, "tab", "tab", "tab", "r")
-            assert "older" in seen.split("prints:")[-1] or "pass" in seen
+            assert "older" in seen.split("expected when it runs:")[-1] or "pass" in seen
             seen = await press(pilot, "o")
             assert "Everybody knows it." not in seen
 
@@ -193,7 +193,7 @@ def test_what_a_question_asks_to_predict_is_told_after_the_run(tmp_path: Path) -
         async with tutor(tmp_path, lessons={"hello": lesson}, size=(80, 40)) as pilot:
             seen = await press(pilot, "enter")
             assert "print(int('7'))" in seen
-            assert "prints:" not in seen
+            assert "expected when" not in seen
             assert "pass" in await press(pilot, "r")
 
     run(journey)

@@ -206,13 +206,34 @@ def test_how_a_block_ended_is_brought_into_sight(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_what_is_expected_looks_like_no_output(tmp_path: Path) -> None:
+    """Before the run a line stands beside it; after it only what differs elsewhere is told."""
+    text = fence("print('devices')\nprint('cpu')", "devices\ncpu")
+    text += "\n\n```output of=one on=tpu\ndevices\ntpu\n```\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}, size=(80, 40)) as pilot:
+            seen = await press(pilot, "enter")
+            assert "┊ expected when it runs:" in seen
+            assert "┊ cpu" in seen
+            assert "┊ expected when it runs on a TPU, where that differs:" in seen
+            assert 1 == seen.count("┊ devices")
+            seen = await press(pilot, "r")
+            assert "┊ cpu" not in seen
+            assert "┊ expected on a TPU, where that differs:" in seen
+            assert "┊ tpu" in seen
+            assert "┊ devices" not in seen
+
+    run(journey)
+
+
 def test_a_block_that_breaks_says_nothing_of_other_devices(tmp_path: Path) -> None:
     """What it would print on a TPU is no help then."""
     text = fence("1 / 0", "never").replace("output of=one", "output of=one on=tpu")
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}) as pilot:
-            assert "prints on a TPU:" in await press(pilot, "enter")
+            assert "expected when it runs on a TPU" in await press(pilot, "enter")
             seen = await press(pilot, "r")
             assert "ZeroDivisionError" in seen
             assert "on a TPU:" not in seen
@@ -229,7 +250,7 @@ def test_a_block_that_prints_something_else_says_which_text_is_whose(tmp_path: P
             seen = await press(pilot, "enter", "r")
             lines = [line.strip(" ┃━─") for line in seen.splitlines()]
             place = lines.index("printed")
-            expected = ["hello you", "expected:", "hello nobody"]
+            expected = ["hello you", "┊ expected:", "┊ hello nobody"]
             assert expected == lines[place + 1 : place + 4]
 
     run(journey)

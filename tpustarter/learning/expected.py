@@ -27,7 +27,7 @@ class Expected:
 
     @property
     def where(self) -> str:
-        """Return what follows "prints", such as ` on a TPU`; nothing where it holds anywhere."""
+        """Return what follows "expected", such as ` on a TPU`; nothing where it holds anywhere."""
         if self.label:
             return f" {self.label[0].lower()}{self.label[1:]}"
         return "" if self.on == "any" else f" on a {self.on.upper()}"
@@ -58,6 +58,16 @@ def mismatch(expected: Expected, printed: str) -> str | None:
     if len(actual_lines) in positions:
         return None
     return _describe(actual_lines, max(positions), "expected no further line", None)
+
+
+def differing(expected: Expected, printed: str) -> list[str]:
+    """Return the lines of what was expected that were not printed in the same place."""
+    actual_lines = _text_lines(printed)
+    return [
+        line
+        for number, line in enumerate(_text_lines(expected.text))
+        if number >= len(actual_lines) or not _matches(line, actual_lines[number], expected.rtol)
+    ]
 
 
 def _text_lines(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from tpustarter.learning.drafts import Draft
 from tpustarter.learning.drawings import Drawing, Lines, draw
 from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_code import BlockCode
-from tpustarter.tui.block_words import Words
+from tpustarter.tui.block_words import Quoted, Words
 from tpustarter.tui.editor import FILL_GAP
 from tpustarter.tui.lines import prose, word
 from tpustarter.tui.printed import Printed
@@ -95,7 +95,7 @@ class BlockView(Vertical, can_focus=True):
         content = block_words.expected(self.block, self._platform, self.result)
         content = Content("") if is_kept_back else content
         expected = self.query_one(".expected", Static)
-        expected.update(content)
+        expected.update(Quoted(content))
         expected.display = bool(content.plain)
 
     @property

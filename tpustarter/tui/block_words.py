@@ -9,8 +9,9 @@ from textual.content import Content
 
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
+from tpustarter.learning.expected import differing
 from tpustarter.terminal import visible
-from tpustarter.tui.lines import prose, word
+from tpustarter.tui.lines import Lines, prose, word
 from tpustarter.tui.plain import plain
 
 _LABELS = {
@@ -90,17 +91,35 @@ def reason(result: BlockResult) -> Content:
 
 def expected(block: Block, platform: str | None, result: BlockResult | None) -> Content:
     """Return what a block should print: everywhere before a run, elsewhere after one."""
+    here = block.expected_on(platform) if platform else None
+    title = "expected" if result else "expected when it runs"
     parts: list[Content] = []
     for output in block.expected:
-        applies = platform is not None and block.expected_on(platform) is output
-        if result and result.status != "fail" and (applies or result.status == "error"):
+        if result and result.status != "fail" and (output is here or result.status == "error"):
             continue
-        if result and result.status == "fail" and not applies:
+        if result and result.status == "fail" and output is not here:
             continue
-        title = f"{'expected' if applies and result else 'prints'}{output.where}"
-        text = plain(output.text.rstrip("\n"))
-        parts.append(Content.styled(f"{title}:\n", "$muted") + Content.styled(text, "$muted"))
+        where, text = output.where, output.text.rstrip("\n")
+        known = result.output if result else here.text if here else ""
+        if output is not here and known:  # what is the same here is not said again
+            lines = differing(output, known)
+            where += ", where that differs" * (len(lines) < len(text.split("\n")))
+            text = "\n".join(lines)
+        if text:
+            parts.append(Content.styled(f"{title}{where}:\n{plain(text)}", "$muted"))
     return Content("\n").join(parts)
+
+
+class Quoted(Lines):
+    """What the lesson says, with a line at its left: nothing of it was printed here."""
+
+    def __init__(self, text: Content) -> None:
+        self._text = text
+
+    def lines(self, width: int) -> list[Content]:
+        """Return the lines, wrapped."""
+        mark = Content.styled("┊ ", "$muted")
+        return [mark + line for line in self._text.wrap(max(width - mark.cell_length, 1))]
 
 
 def tells_syntax(result: BlockResult) -> bool:
