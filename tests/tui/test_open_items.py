@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from tests.support.made_lessons import fence
@@ -348,7 +349,8 @@ def test_keys_stand_in_the_order_in_which_they_are_wanted(tmp_path: Path) -> Non
             assert "Enter next open  n next lesson" in _keys(pilot)
             assert "e edit" not in _keys(pilot).partition("Esc back")[0]
             await press(pilot, "j", "2", "end")
-            assert "Enter next lesson  n" not in _keys(pilot)
+            assert "Enter next lesson" in _keys(pilot)
+            assert "n next lesson" not in _keys(pilot)  # it is one way, and named once
             assert "Next  2 min" in (await press(pilot, "n")).splitlines()[0]
 
     run(journey)
@@ -369,6 +371,31 @@ def test_enter_shows_a_block_to_the_end_of_its_code_before_it_runs_it(tmp_path: 
                 seen = await press(pilot, "enter")
             assert "ran 44" in seen
             assert 45 == len(read)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("height", "following"), [(24, "b0"), (60, "b1")])
+def test_after_a_run_keys_act_on_a_block_that_is_seen(
+    height: int, following: str, tmp_path: Path
+) -> None:
+    """The one below is marked once its code is in sight; until then it is the one that ran."""
+    text = "\n\n".join(fence(f"print({n})\n" + "x = 1\n" * 6, f"{n}") for n in range(3))
+    for number in range(3):
+        text = text.replace("id=one", f"id=b{number}", 1).replace("of=one", f"of=b{number}", 1)
+
+    def marked(pilot: Pilot[None]) -> list[str]:
+        views = pilot.app.screen._page.views
+        return [view.block.id for view in views if view.has_class("-current")]
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}, size=(80, height)) as pilot:
+            await press(pilot, "enter")
+            assert ["b0"] == marked(pilot)
+            await press(pilot, "enter")
+            await until(pilot, lambda: "pass" in on_screen(pilot.app))
+            await press(pilot)
+            assert [following] == marked(pilot)
 
     run(journey)
 

@@ -77,6 +77,16 @@ class Following:
             place = max(min(below, verdict), page.scroll_offset.y)
             self._go_to(min(place, verdict) if self._nobody_scrolled else place)
             self._ended = view
-            following = views[views.index(view) + 1 :]
-            if goes_on and following:  # marked where it is: what was printed is to be read first
-                page.screen.set_focus(following[0], scroll_visible=False)
+            if goes_on:
+                page.call_after_refresh(self._mark_next, view)
+
+    def _mark_next(self, view: BlockView) -> None:
+        """Mark the block after one that ran where its code is in sight, else that one itself.
+
+        Keys would act on what one does not see; and what was printed is to be read first.
+        """
+        views = self._views()
+        following = views[views.index(view) + 1 :][:1]
+        marked = next((other for other in following if other.code_is_seen(self._page.region)), view)
+        if not any(other.has_focus_within for other in views):  # one types by now
+            self._page.screen.set_focus(marked, scroll_visible=False)

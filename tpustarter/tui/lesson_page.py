@@ -265,7 +265,7 @@ class LessonPage(Scrolled):
         Args:
             view: The block.
             was_pushed: Whether what blocks above it printed took it out of sight, not the reader.
-            goes_on: Whether the block after it is the one that keys act on next.
+            goes_on: Whether the block after it, once seen, is the one that keys act on next.
         """
         show = self._following.show_end
         self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)

@@ -65,6 +65,9 @@ def of_lesson(
     def can_go_on() -> bool:
         return bool(opened and opened.following) and not running
 
+    def leads_on() -> bool:
+        return of_enter(page) == "next lesson"
+
     offers: dict[str, Callable[[], bool]] = {
         "leave_done": lambda: page.is_done_typing and not running,
         "run": can_run,
@@ -78,7 +81,8 @@ def of_lesson(
         "reset": lambda: has_edits(passed=False),
         "undo": lambda: has_edits(passed=True),
         "check": lambda: bool(opened and opened.checks) and not running,
-        "next": lambda: can_go_on() and not _is_left_open(page),
+        "next": lambda: can_go_on() and not _is_left_open(page) and not leads_on(),
+        "next_too": lambda: can_go_on() and leads_on(),
         "next_now": lambda: can_go_on() and _is_left_open(page),
         "fold": lambda: page.fold is not None and not editing,
         "look_at": lambda: bool(page.asked and page.asked.is_done) and not editing,

@@ -297,6 +297,7 @@ class Reader(LessonScreen):
             self.tutor.go.to_lesson_instead(self._opened.following.id)
 
     action_next_now = action_next  # where it is one of two ways on
+    action_next_too = action_next  # where Enter does it, and is named
 
     def _note_read(self) -> None:
         """Remember a lesson without blocks, once its end was seen."""

@@ -71,6 +71,7 @@ BINDINGS: list[BindingType] = [
     Binding("j", "jump_too", show=False),
     Binding("n", "next_now", "next lesson", tooltip="leaves what is open for later"),
     Binding("n", "next", "next lesson", tooltip="leaves what is open for later"),
+    Binding("n", "next_too", show=False),
     Binding("e", "edit", "edit", tooltip="change the block's code here"),
     Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
     Binding("shift+tab", "choose(-1)", show=False),
