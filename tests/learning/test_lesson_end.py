@@ -59,7 +59,7 @@ def test_the_end_says_what_was_done_and_what_is_open(lesson: Lesson) -> None:
     question = (
         'The question "Why is it so, and why is it never otherwise ..." waits for your answer'
     )
-    exercise = 'The exercise "Return the double" has not been judged'
+    exercise = 'The exercise "Return the double" is open'
     end = read_end(lesson)
     assert (False, "Not done yet: 0 of 3 blocks") == (end.is_done, end.headline)
     assert ("No block has run yet", question, exercise) == end.still_open

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 
@@ -42,6 +43,18 @@ def test_exercises_are_counted_on_the_path_and_today(lesson: Lesson) -> None:
 
     assert "2 of 2 exercises solved. Today: 1 lesson and 2 exercises." == said(lesson)
     assert "2 of 2 exercises solved." == said(lesson, date(2001, 1, 1))
+
+
+def test_exercises_are_not_counted_before_one_was_met(lesson: Lesson) -> None:
+    """At the end of a lesson that has none it would be a reproach."""
+    other = replace(lesson, id="made/other", header={**lesson.header, "exercises": []})
+    progress.lesson_done(other.id)
+
+    said = solved.words([other, lesson], progress.read().lessons, TODAY)
+    assert "of 2 exercises" not in said
+    progress.lesson_done(lesson.id)
+    said = solved.words([other, lesson], progress.read().lessons, TODAY)
+    assert "0 of 2 exercises solved." in said
 
 
 def test_a_solution_that_was_looked_at_solves_nothing(lesson: Lesson) -> None:

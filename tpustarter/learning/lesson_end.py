@@ -159,7 +159,7 @@ def _open_exercises(known: LessonProgress, lesson_exercises: Sequence[Exercise])
     for exercise in lesson_exercises:
         status = _state(known, exercise)
         if status != "pass":
-            how = _EXERCISE_STATES.get(status, "has not been judged")
+            how = _EXERCISE_STATES.get(status, "is open")
             yield f'The exercise "{exercise.title}" {how}'
 
 

@@ -59,7 +59,8 @@ def words(lessons: Collection[Lesson], records: Records, today: date | None = No
     achieved = [*_counted(done_today, "lesson"), *_counted(solved_today, "exercise")]
     if not achieved and not any(lesson.id in records for lesson in lessons):
         return ""
-    of_path = f"{solved} of {exercises(count)} solved." if count else ""
+    has_met_one = any(_names(lesson) for lesson in lessons if lesson.id in records)
+    of_path = f"{solved} of {exercises(count)} solved." if solved or has_met_one else ""
     of_today = f"Today: {' and '.join(achieved)}." if achieved else ""
     return " ".join(filter(None, (of_path, of_today)))
 
