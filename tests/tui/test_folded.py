@@ -79,7 +79,7 @@ def test_a_block_that_ran_shows_its_plot(tmp_path: Path) -> None:
             assert "loss" not in (await press(pilot, "enter")).replace("loss, step =", "")
             lines = (await press(pilot, "r")).split("\n")
             title = next(n for n, line in enumerate(lines) if line.strip(" █│").strip() == "loss")
-            assert "┌" in lines[title + 1]
+            assert "3┤" in lines[title + 1]
             assert any(line.strip(" █│").strip() == "step" for line in lines)
 
     run(journey)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+from rich.color import ColorSystem
+
+from tests.support.tutor import press, run, tutor
 from tpustarter.checking import bars
+from tpustarter.learning.curves import Lines
 from tpustarter.rehearsal import memory_bar
 from tpustarter.tui import memory_picture, painted
 from tpustarter.tui.memory_picture import Memory
@@ -62,16 +68,84 @@ def test_a_drawing_keeps_its_text_and_its_frames_step_back() -> None:
     assert {"┌": "$muted", "│": "$muted", "└": "$muted", "⠉": "$key", "█": "$key"} == styles
 
 
-def test_each_curve_has_a_colour_beside_its_sign() -> None:
-    """Letters of words are no points, and without several curves no letter is."""
-    text = "│ xx loss  oo box │\n│  xxoo  ⠉⠒       │"
-    coloured = {text[span.start : span.end]: str(span.style)
-                for span in painted.drawing(text, has_curves=True).spans}  # fmt: skip
+STEPS = tuple(map(float, range(10)))
+CURVES = Lines("step", STEPS, {
+    "changing_shape_ms": (80.0,) * 9 + (90.0,), "padded_ms": (75.0,) + (2.0,) * 9,
+    "third_ms": (50.0,) * 10,
+}, 10)  # fmt: skip
 
-    assert {"x": "$keyword", "o": "$string", "│": "$muted", "⠉⠒": "$key"} == coloured
-    spans = painted.drawing(text, has_curves=True).spans
-    assert 8 == sum(str(span.style) in ("$keyword", "$string") for span in spans)
-    assert "$keyword" not in {str(span.style) for span in painted.drawing(text).spans}
+
+def test_each_curve_has_a_colour_and_its_name_at_its_end() -> None:
+    """All are drawn finely, and who sees no colours finds each by its name."""
+    painting = painted.drawings([CURVES], 74, has_colours=True)
+    lines = painting.plain.split("\n")
+    end = {name: row for row, line in enumerate(lines) for name in ("changing shape", "third",
+           "padded") if line.endswith(f" {name}")}  # fmt: skip
+
+    assert "milliseconds" == lines[0]
+    assert sorted(end, key=lambda name: end[name]) == ["changing shape", "third", "padded"]
+    assert max(map(len, lines)) <= 74
+    for curve, name in enumerate(("changing shape", "padded", "third")):
+        painted_so = {painting.plain[span.start : span.end] for span in painting.spans
+                      if span.style == painted.CURVES[curve]}  # fmt: skip
+        assert name in painted_so
+        assert all("\u2800" <= sign <= "\u28ff" for run in painted_so - {name} for sign in run)
+
+
+def test_without_colours_each_curve_has_a_sign_that_stands_before_its_name() -> None:
+    """The rows of signs are for terminals that cannot tell two curves apart otherwise."""
+    text = painted.drawings([CURVES], 74, has_colours=False).plain
+
+    assert "x padded" in text
+    assert "o third" in text
+    assert "xxxxxxxx" in text
+    assert "xxxxxxxx" not in painted.drawings([CURVES], 74, has_colours=True).plain
+
+
+PLOTTED = """# Two
+
+```python run id=two plot=first,second
+first, second = [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]
+```
+"""
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_block_draws_for_the_colours_of_the_terminal(tmp_path: Path, *, plain: bool) -> None:
+    """With signs in the plain mode, and only there."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"two": PLOTTED}, size=(80, 40)) as pilot:
+            pilot.app.console._color_system = ColorSystem.TRUECOLOR
+            pilot.app.choose(replace(pilot.app.choices, plain=plain))  # type: ignore[attr-defined]
+            await press(pilot, "enter")
+            seen = await press(pilot, "r")
+            assert (" x second" in seen) == plain
+            assert "second" in seen
+
+    run(journey)
+
+
+def test_the_first_and_the_last_step_are_labelled() -> None:
+    """Also where they are no round numbers; and an axis that comes near zero begins with it."""
+    lines = painted.drawings([CURVES], 74, has_colours=True).plain.split("\n")
+
+    assert ["0", "2", "4", "6", "8", "9"] == lines[-2].split()
+    assert "step" == lines[-1].strip()
+    assert "0┤" in lines[-4]
+
+
+@pytest.mark.parametrize("names", [1, 2, 5, 40])
+@pytest.mark.parametrize("width", [40, 74, 98])
+def test_names_of_curves_never_break_a_plot(names: int, width: int) -> None:
+    """However many they are, and however long."""
+    series = {f"a_long_name_of_{n}_{'z' * n}": (1.0, None, n / 2) for n in range(names)}
+    for has_colours in (True, False):
+        drawing = Lines("x", (0.0, 1.0, 2.0), series, 3)
+        painting = painted.drawings([drawing], width, has_colours=has_colours)
+
+        assert max(map(len, painting.plain.split("\n"))) <= width
+        assert all(0 <= span.start < span.end <= len(painting.plain) for span in painting.spans)
 
 
 def test_a_rate_beside_its_peak_is_a_bar_with_its_words() -> None:

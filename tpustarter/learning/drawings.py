@@ -6,36 +6,19 @@ words for those who read without one.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from tpustarter.learning.curves import Lines, draw_curves, readable
 from tpustarter.learning.layouts import Layout, draw_layout, layout_of, layout_words
 from tpustarter.probe.drawn import MOST_BARS, MOST_NUMBERS
 
 LARGEST = 1e100
 """Beyond it a number counts as not finite: differences of such would overflow."""
-TICKS = 5
-"""Numbers along an axis at most."""
-HEIGHT = 14
-"""Lines of a plot of curves."""
 SMALLEST_CHANGE = 0.02
 """Of its range: what a curve must gain or lose from its first to its last number to be a trend."""
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Curves over one axis."""
-
-    x_name: str
-    """The variable along the axis; empty where it only counts."""
-    x: tuple[float, ...]
-    series: dict[str, tuple[float | None, ...]]
-    """By variable; None stands for what is no finite number."""
-    count: int
-    """How many numbers each had before some were left out."""
 
 
 @dataclass(frozen=True)
@@ -99,52 +82,19 @@ def draw(drawing: Drawing, width: int) -> str:
     """Return lines of text at most `width` columns wide."""
     if isinstance(drawing, Layout):
         return "\n".join(draw_layout(drawing, width))
-    if not _has_numbers(drawing):
+    if not has_numbers(drawing):
         return "\n".join(words(drawing))
-    plot = _draw_bars if isinstance(drawing, Bars) else _draw_lines
-    return "\n".join(line.rstrip() for line in plot(cast("Any", drawing), width).split("\n"))
+    if isinstance(drawing, Bars):
+        return _draw_bars(drawing, width)
+    return draw_curves(drawing, width, has_colours=False).text
 
 
-def _has_numbers(drawing: Lines | Bars) -> bool:
+def has_numbers(drawing: Lines | Bars) -> bool:
+    """Return whether there is anything to draw."""
     columns = (
         [tuple(drawing.bars.values())] if isinstance(drawing, Bars) else drawing.series.values()
     )
     return any(number is not None for column in columns for number in column)
-
-
-def _draw_lines(lines: Lines, width: int) -> str:
-    figure: Any = importlib.import_module("plotext")  # it has no types
-    figure.clear_figure()
-    figure.theme("clear")
-    figure.plotsize(width, HEIGHT)
-    for number, (name, values) in enumerate(lines.series.items()):
-        points = [(x, y) for x, y in zip(lines.x, values, strict=True) if y is not None]
-        marker = ("braille", "x", "o", "+")[number % 4]
-        label = readable(name) if len(lines.series) > 1 else None
-        figure.plot([x for x, _ in points], [y for _, y in points], marker=marker, label=label)
-    if len(lines.series) == 1:
-        figure.title(readable(next(iter(lines.series))))
-    figure.xlabel(readable(lines.x_name))
-    values = [value for column in lines.series.values() for value in column if value is not None]
-    for ticks, numbers in ((figure.xticks, lines.x), (figure.yticks, values)):
-        places = _ticks(min(numbers), max(numbers))
-        ticks(places, [_tick(place) for place in places])
-    return str(figure.uncolorize(figure.build())).rstrip("\n")
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Return some round numbers between two: multiples of 1, 2 or 5 times a power of ten."""
-    span = high - low
-    if not 0 < span < math.inf:
-        return [low]
-    power = 10.0 ** math.floor(math.log10(span / TICKS))
-    step = next(power * factor for factor in (1, 2, 5, 10) if span / (power * factor) <= TICKS)
-    first = math.ceil(low / step)
-    return [step * count for count in range(first, math.floor(high / step) + 1)]
-
-
-def _tick(place: float) -> str:
-    return f"{place:.0f}" if 1e6 <= abs(place) < 1e9 else f"{place:g}"
 
 
 def _draw_bars(bars: Bars, width: int) -> str:
@@ -197,21 +147,6 @@ def _trend(x: Sequence[float], values: Sequence[float | None], count: int) -> st
         text += f", highest {_short(most)} at {_short(most_x)}"
     missing = len(values) - len(numbers)
     return text + (f"; {missing} are not finite" if missing else "")
-
-
-_UNITS = {
-    "flops": "FLOP", "gflops": "GFLOP", "tflops": "TFLOP", "kib": "KiB", "mib": "MiB", "gib": "GiB",
-    "kb": "kB", "mb": "MB", "gb": "GB", "tb": "TB",
-}  # fmt: skip
-
-
-def readable(name: str) -> str:
-    """Return the name of a variable as words: `train_loss` is `train loss`, per is a slash.
-
-    Units get their letters: `tflops_per_s` is `TFLOP/s`, and `kib_per_device` is `KiB/device`.
-    """
-    words = name.replace("_per_", "_/_").split("_")
-    return " ".join(_UNITS.get(word, word) for word in words).replace(" / ", "/")
 
 
 def _short(number: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import cast
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -15,13 +16,15 @@ from textual.widgets import Static
 from tpustarter.learning.block_results import BlockResult
 from tpustarter.learning.blocks import Block
 from tpustarter.learning.drafts import Draft
-from tpustarter.learning.drawings import Drawing, Lines, draw
+from tpustarter.learning.drawings import Drawing
 from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_code import BlockCode
 from tpustarter.tui.block_words import Quoted, Words
 from tpustarter.tui.editor import FILL_GAP
 from tpustarter.tui.lines import prose, word
 from tpustarter.tui.printed import Printed
+from tpustarter.tui.tutor import Tutor
+from tpustarter.tui.widgets import get_app
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """Of a drawing."""
@@ -208,14 +211,11 @@ class BlockView(Vertical, can_focus=True):
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         """Draw what it left, as wide as there is room."""
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
-        shown = list(drawings)
-        text = "\n\n".join(draw(drawing, width) for drawing in shown)
-        has_curves = any(
-            isinstance(drawing, Lines) and len(drawing.series) > 1 for drawing in shown
-        )
+        has_colours = cast("Tutor", get_app(self)).has_colours
+        content = painted.drawings(drawings, width, has_colours=has_colours)
         widget = self.query_one(".drawing", Static)
-        widget.update(painted.drawing(text, has_curves=has_curves))
-        widget.display = bool(text)
+        widget.update(content)
+        widget.display = bool(content)
 
     @property
     def has_passed(self) -> bool:

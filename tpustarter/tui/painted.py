@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from textual.content import Content, Span
 
 from tpustarter.checking import bars
+from tpustarter.learning.curves import Lines, Plot, draw_curves
+from tpustarter.learning.drawings import Drawing, draw, has_numbers
 from tpustarter.tui.plain import plain
 
 _FRAME = "[\u2500-\u257f]+"
@@ -17,24 +20,37 @@ _RUN = re.compile(f"({_FRAME})|{_MEASURED}")
 
 
 _BAR = re.compile(f"{bars.FULL}+|{bars.EMPTY}+")
-MARKERS = {"x": "$keyword", "o": "$string", "+": "$warn"}
-"""The colour of each curve after the first one, by the sign that it is drawn with."""
-_MARKED = re.compile("(?<![A-Za-z0-9+])[xo+]+(?![A-Za-z0-9])")
-"""Such signs, and not the letters of a word."""
+CURVES = ("$key", "$keyword", "$string", "$warn")
+"""The colours of curves, of each and of its name."""
 
 
-def drawing(text: str, *, has_curves: bool = False) -> Content:
-    """Return a drawing: what was measured stands out, and frames and axes step back.
+def drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Content:
+    """Return what a block left to be drawn, at most `width` columns wide.
 
     Args:
-        text: Its lines.
-        has_curves: Whether several curves are in it, so that signs stand for points.
+        shown: Curves, bars and arrays over devices.
+        width: Columns there are.
+        has_colours: Whether the terminal shows any: without them curves differ by their signs.
     """
+    return Content("\n\n").join(
+        _curves(draw_curves(one, width, has_colours=has_colours))
+        if isinstance(one, Lines) and has_numbers(one)
+        else drawing(draw(one, width))
+        for one in shown
+    )
+
+
+def _curves(plot: Plot) -> Content:
+    colours = (Span(start, end, CURVES[curve % len(CURVES)]) for start, end, curve in plot.curves)
+    frames = [Span(*run.span(), "$muted") for run in _RUN.finditer(plot.text) if run[1]]
+    return Content(plot.text, [*frames, *colours])
+
+
+def drawing(text: str) -> Content:
+    """Return a drawing: what was measured stands out, and frames and axes step back."""
     text = plain(text)
     spans = [Span(run.start(), run.end(), "$muted" if run[1] else "$key")
              for run in _RUN.finditer(text)]  # fmt: skip
-    for run in _MARKED.finditer(text) if has_curves else ():
-        spans += [Span(at, at + 1, MARKERS[text[at]]) for at in range(*run.span())]
     return Content(text, spans)
 
 

@@ -140,6 +140,11 @@ class Tutor(SequentialKeys, inherit_bindings=False):
         no_color = [NoColor()] if choices.plain or self.no_color else []
         self._filters = [item for item in self._filters if not isinstance(item, NoColor)] + no_color
 
+    @property
+    def has_colours(self) -> bool:
+        """Whether colours are shown: the terminal has some, and nobody asked for none."""
+        return bool(self.console.color_system) and not (self.choices.plain or self.no_color)
+
     def _choose_theme(self) -> None:
         """Take the theme that was chosen, else the one that suits the terminal."""
         choices, colors = self.choices, self.console.color_system
