@@ -89,7 +89,7 @@ def test_a_sharding_leaves_as_who_holds_what(tmp_path: Path) -> None:
     assert ((8, 8), {"data": 2, "model": 4}, 8) == (layout.shape, layout.mesh, layout.count)
     assert ((4, 8), (6, 8)) == layout.parts[7]
     assert sorted(layout.parts) == sorted(layout.order)
-    assert "data 1" in draw(layout, 74)
+    assert "│  4  │  5  │  6  │  7  │" in draw(layout, 74)
 
 
 def test_a_variable_that_is_not_there_breaks_the_block(tmp_path: Path) -> None:
@@ -133,13 +133,13 @@ def test_a_grid_says_which_device_holds_which_part() -> None:
 
     assert draw(layout, 74).split("\n") == [
         "x: float32[8, 8], P('data', 'model') on a mesh of data=2, model=2",
-        "the devices that hold each part:",
-        "      0:4   4:8",
-        "    ┌─────┬─────┐",
-        "0:4 │  0  │  1  │",
-        "    ├─────┼─────┤",
-        "4:8 │  2  │  3  │",
-        "    └─────┴─────┘",
+        "the array, with the devices that hold each part:",
+        "        0:4        4:8",
+        "    ┌──────────┬──────────┐",
+        "0:4 │    0     │    1     │",
+        "    ├──────────┼──────────┤",
+        "4:8 │    2     │    3     │",
+        "    └──────────┴──────────┘",
         "Each of 4 devices holds a part of 4 x 4.",
     ]
     assert words(layout)[1] == "Each of 4 devices holds a part of 4 x 4."
@@ -153,47 +153,71 @@ def mesh_of(mesh: dict[str, int], spec: str, parts: list[Any], shape: list[int])
                    "count": len(parts), "order": order})[0]  # fmt: skip
 
 
-def test_a_mesh_of_two_axes_shows_what_each_device_holds() -> None:
-    """In the order of the mesh, and not of their numbers; what is replicated is said in words."""
-    parts = [[[0, 4], [0, 8]], [[0, 4], [0, 8]], [[4, 8], [0, 8]], [[4, 8], [0, 8]]]
-    layout = mesh_of({"data": 2, "model": 2}, "P('data', None)", parts, [8, 8])
+def test_rows_that_are_partitioned_lie_below_each_other() -> None:
+    """As in the array, and as in the figures of the lessons; who holds the same is beside it."""
+    rows = [[[n, n + 1], [0, 8]] for n in range(8)]
+    halves = [[[0, 4], [0, 8]], [[0, 4], [0, 8]], [[4, 8], [0, 8]], [[4, 8], [0, 8]]]
+    eight = mesh_of({"data": 8}, "P('data', None)", rows, [8, 8])
+    two = mesh_of({"data": 2, "model": 2}, "P('data', None)", halves, [8, 8])
 
-    assert draw(layout, 74).split("\n") == [
+    lines = draw(eight, 74).split("\n")
+    assert [f"{n}:{n + 1} │      device {7 - n}      │" for n in range(8)] == lines[4:12]
+    assert draw(two, 74).split("\n") == [
         "x: float32[8, 8], P('data', None) on a mesh of data=2, model=2",
-        "the devices of the mesh, each with the part that it holds:",
-        "          model 0    model 1",
-        "        ┌──────────┬──────────┐",
-        "data 0  │ device 3 │ device 2 │",
-        "        │ [0:4, :] │ [0:4, :] │",
-        "        ├──────────┼──────────┤",
-        "data 1  │ device 1 │ device 0 │",
-        "        │ [4:8, :] │ [4:8, :] │",
-        "        └──────────┴──────────┘",
+        "the array, with the devices that hold each part:",
+        "             0:8",
+        "    ┌────────────────────┐",
+        "0:4 │    devices 2 3     │",
+        "    ├────────────────────┤",
+        "4:8 │    devices 0 1     │",
+        "    └────────────────────┘",
         "Each of 4 devices holds a part of 4 x 8; each part is replicated along",
         "model, on 2 devices.",
     ]
 
 
+def test_an_array_of_three_axes_is_drawn_as_its_mesh() -> None:
+    """In the order of the mesh, and not of the numbers; what is replicated is said in words."""
+    halves = [[0, 4], [0, 4], [4, 8], [4, 8]]
+    layout = mesh_of({"data": 2, "model": 2}, "P('data', None, None)",
+                     [[half, [0, 8], [0, 2]] for half in halves], [8, 8, 2])  # fmt: skip
+
+    assert draw(layout, 74).split("\n") == [
+        "x: float32[8, 8, 2], P('data', None, None) on a mesh of data=2, model=2",
+        "the devices of the mesh, each with the part that it holds:",
+        "            model 0       model 1",
+        "        ┌─────────────┬─────────────┐",
+        "data 0  │   device 3  │   device 2  │",
+        "        │ [0:4, :, :] │ [0:4, :, :] │",
+        "        ├─────────────┼─────────────┤",
+        "data 1  │   device 1  │   device 0  │",
+        "        │ [4:8, :, :] │ [4:8, :, :] │",
+        "        └─────────────┴─────────────┘",
+        "Each of 4 devices holds a part of 4 x 8 x 2; each part is replicated along",
+        "model, on 2 devices.",
+    ]
+
+
 def test_eight_devices_in_a_row_fit_80_columns() -> None:
-    """Where their parts have short names; else the row goes on below itself."""
+    """Where their parts have short names; else the mesh is drawn, which goes on below itself."""
     short = mesh_of({"data": 8}, "P('data')", [[[n, n + 1]] for n in range(8)], [8])
     long = mesh_of(
         {"data": 8}, "P(None, 'data')", [[[0, 4], [n * 999, n * 999 + 999]] for n in range(8)],
         [4, 8 * 999],
     )  # fmt: skip
 
-    for layout, rows in ((short, 1), (long, 2)):
-        lines = draw(layout, 74).split("\n")
-        assert max(map(len, lines)) <= 74
-        assert sum("device" in line and "│" in line for line in lines) == rows
+    for layout in (short, long):
+        assert max(map(len, draw(layout, 74).split("\n"))) <= 74
+    assert "│  7  │  6  │  5  │  4  │  3  │  2  │  1  │  0  │" in draw(short, 74)
     assert "Each of 8 devices holds a part of 1 numbers" not in draw(short, 74)
+    assert 2 == sum("device" in line and "│" in line for line in draw(long, 74).split("\n"))
     assert "[:, 6993:7992]" in draw(long, 74)
 
 
 def test_an_axis_that_is_named_after_devices_says_nothing_twice() -> None:
     """`devices 0` above `device 0` would; in another order they are not the same."""
-    parts = [[[n, n + 1]] for n in range(4)]
-    backwards = mesh_of({"devices": 4}, "P('devices')", parts, [4])
+    parts = [[[n, n + 1], [0, 2], [0, 2]] for n in range(4)]
+    backwards = mesh_of({"devices": 4}, "P('devices')", parts, [4, 2, 2])
     forwards = replace(backwards, order=(0, 1, 2, 3))
 
     assert "devices 0" in draw(backwards, 74)
@@ -206,7 +230,7 @@ def test_what_all_devices_hold_is_one_box() -> None:
     """Eight boxes of the same would say less."""
     layout = mesh_of({"data": 4}, "P()", [[[0, 8]]] * 4, [8])
 
-    assert "│ 0 1 2 3 │" in draw(layout, 74)
+    assert "│  devices 0 1 2 3   │" in draw(layout, 74)
     assert draw(layout, 74).endswith("Replicated: each of 4 devices holds all of it.")
 
 

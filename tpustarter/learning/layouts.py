@@ -1,4 +1,7 @@
-"""Which device holds which part of an array, drawn as the array with devices written into it."""
+"""Which device holds which part of an array, drawn as the array with devices written into it.
+
+The figures of the lessons draw it so, too. An array of more axes is drawn as its mesh.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,10 @@ Bounds = tuple[int, int]
 """Where a part begins and ends along one axis; the end is not in it."""
 MOST_ROWS = 16
 """Rows of cells that are drawn; more are told line by line."""
+MOST_APART = 4
+"""Rows with a line between them; with more the drawing would be higher than a small terminal."""
+FEWEST_COLUMNS = 20
+"""Of a drawn array, which may have few and short numbers in it."""
 
 
 @dataclass(frozen=True)
@@ -64,36 +71,41 @@ def headline(layout: Layout) -> str:
 
 
 def draw_layout(layout: Layout, width: int) -> list[str]:
-    """Return the mesh with the part of each device, else the parts with the devices that hold them.
+    """Return the array with the devices that hold each part; its mesh where that does not fit.
 
     Which parts are replicated is said in words.
     """
     lines = [headline(layout)]
-    if boxes := _mesh(layout, width):
-        caption = "the devices of the mesh, each with the part that it holds:"
-        return [*lines, caption, *boxes, *_sentence(layout, width)]
+    if boxes := _array(layout, width):
+        lines += ["the array, with the devices that hold each part:", *boxes]
+    elif boxes := _mesh(layout, width):
+        lines += ["the devices of the mesh, each with the part that it holds:", *boxes]
+    else:
+        lines += _list(layout)
+    return [*lines, *_sentence(layout, width)]
+
+
+def _array(layout: Layout, width: int) -> list[str]:
+    """Return the array drawn: its rows lie below each other; nothing where it does not fit."""
     grid = _grid(layout)
     if grid is None:
-        return [*lines, *_list(layout), *_sentence(layout, width)]
+        return []
     columns, rows, cells = grid
-    margin = max(len(_range(bounds)) for bounds in rows) + 1
-    room = max(max(map(len, row)) for row in cells)
-    room = max(room, *(len(_range(bounds)) for bounds in columns)) + 2
+    labels = [f"{_range(bounds)} " for bounds in rows] if len(layout.shape) > 1 else [""]
+    margin = max(map(len, labels))
+    room = max(len(text) for row in [*cells, [*map(_range, columns)]] for text in row) + 2
+    room = max(room, FEWEST_COLUMNS // len(columns))
     if margin + 1 + (room + 1) * len(columns) > width or len(rows) > MOST_ROWS:
-        return [*lines, *_list(layout), *_sentence(layout, width)]
-    lines.append("the devices that hold each part:")
-    if layout.shape:
-        ranges = " ".join(_range(bounds).center(room) for bounds in columns)
-        lines.append(" " * (margin + 1) + ranges.rstrip())
-    lines.append(" " * margin + "┌" + "┬".join(["─" * room] * len(columns)) + "┐")
-    for number, (bounds, row) in enumerate(zip(rows, cells, strict=True)):
-        if number:
-            lines.append(" " * margin + "├" + "┼".join(["─" * room] * len(columns)) + "┤")
-        label = _range(bounds) if len(layout.shape) > 1 else ""
-        texts = "│".join(text.center(room) for text in row)
-        lines.append(f"{label:>{margin - 1}} │{texts}│")
-    lines.append(" " * margin + "└" + "┴".join(["─" * room] * len(columns)) + "┘")
-    return [*lines, *_sentence(layout, width)]
+        return []
+    left, edges = " " * margin, ["─" * room] * len(columns)
+    above = " ".join(_range(bounds).center(room) for bounds in columns).rstrip()
+    lines = [f"{left} {above}"] if layout.shape else []
+    lines.append(f"{left}┌{'┬'.join(edges)}┐")
+    for number, (label, row) in enumerate(zip(labels, cells, strict=True)):
+        if number and len(rows) <= MOST_APART:
+            lines.append(f"{left}├{'┼'.join(edges)}┤")
+        lines.append(f"{label:>{margin}}│{'│'.join(text.center(room) for text in row)}│")
+    return [*lines, f"{left}└{'┴'.join(edges)}┘"]
 
 
 def _mesh(layout: Layout, width: int) -> list[str]:
@@ -114,10 +126,16 @@ def _grid(layout: Layout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] 
     rows = sorted({bounds[0] for bounds in index.values()})
     columns = sorted({bounds[1] for bounds in index.values()})
     cells = [
-        [_devices([device for device in sorted(index) if index[device] == (row, column)])
-         for column in columns] for row in rows
+        [_holders([device for device in sorted(index) if index[device] == (row, column)],
+                  is_alone=len(columns) == 1) for column in columns] for row in rows
     ]  # fmt: skip
     return columns, rows, cells
+
+
+def _holders(devices: Sequence[int], *, is_alone: bool) -> str:
+    """Return the devices of a part; only a part as wide as the array has room for the noun."""
+    noun = "devices " if len(devices) > 1 else "device "
+    return noun * is_alone + _devices(devices)
 
 
 def _list(layout: Layout) -> Iterator[str]:
