@@ -457,7 +457,7 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
             seen = await press(pilot, "l", "escape", "home")
             left = seen.partition("Left open")[2].partition(" lessons done")[0]
             assert re.search("Gradients +begun 1 of", left)
-            assert re.search("e +Exercise: update without mutation +Arrays and devices", left)
+            assert re.search("e +Exercise: Update without mutation +Arrays and devices", left)
             await press(pilot, "e")
             assert isinstance(pilot.app.screen, ExercisePage)
             await press(pilot, "escape", "down", "enter")

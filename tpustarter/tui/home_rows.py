@@ -62,7 +62,7 @@ def _last_row(known: Course, standing: Standing | None) -> Row:
     """Return what is next where no lesson is: an exercise that is open, else a check."""
     every = "Every lesson of this path is done."
     if standing and (left := known.open_on(standing)):
-        name = left[0].partition("/")[2].replace("-", " ")
+        name = known.exercise_title(left[0])
         is_are = "are" if len(left) > 1 else "is"
         text = f"{every} {solved.exercises(len(left))} of it {is_are} open."
         return Row("next", f"> Exercise: {visible(name)}", "", _note(text), hang=2)
@@ -83,10 +83,12 @@ def left_rows(known: Course, standing: Standing) -> Iterator[Row]:
         row = lesson_row(known, lesson_id, None, "  ")
         yield replace(row, id=f"{LEFT}{lesson_id}")
     if name:
-        words = name.partition("/")[2].replace("-", " ")
-        label = Content("  ") + word("next", "e", 6) + f"Exercise: {visible(words)}"
+        label = Content("  ") + word("next", "e", 6)
+        label += f"Exercise: {visible(known.exercise_title(name))}"
         lesson = next(one for one in standing.whole.lessons if name in known.open_in(one))
-        yield Row(EXERCISE, label, visible(known.lessons[lesson].title), hang=8)
+        more = len(known.exercises_met(standing)) - 1
+        others = f", and {more} more" if more and standing.next else ""
+        yield Row(EXERCISE, label, f"{visible(known.lessons[lesson].title)}{others}", hang=8)
 
 
 ALSO = {

@@ -54,14 +54,27 @@ class Course:
         return [one for lesson_id in standing.whole.lessons for one in self.open_in(lesson_id)]
 
     def next_exercise(self, standing: Standing) -> str | None:
-        """Return the first exercise that is open of a lesson that is behind one, else of the path.
+        """Return the first exercise that is met and not solved; null for none.
 
         What a lesson prepares for is at its end: before that, none of its exercises is named.
         """
+        return next(iter(self.exercises_met(standing)), None)
+
+    def exercises_met(self, standing: Standing) -> list[str]:
+        """Return the exercises that are open of lessons that are behind one, else of the path."""
         met = self.done | self.read
-        left = [one for lesson in standing.whole.lessons if lesson in met or not standing.next
+        return [one for lesson in standing.whole.lessons if lesson in met or not standing.next
                 for one in self.open_in(lesson)]  # fmt: skip
-        return next(iter(left), None)
+
+    def exercise_title(self, exercise_id: str) -> str:
+        """Return what an exercise is called, from its file; of one that is broken its id."""
+        from tpustarter.learning import exercises
+
+        track, _, name = exercise_id.partition("/")
+        lessons = [one for one in self.lessons.values() if one.id.partition("/")[0] == track]
+        with contextlib.suppress(Problem):
+            return exercises.find(lessons, exercise_id).title
+        return name.replace("-", " ")
 
     def half_done(self, standing: Standing) -> list[str]:
         """Return the lessons that were begun or read with something open; those of the path first.

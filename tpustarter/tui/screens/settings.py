@@ -153,10 +153,10 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
             text = f"{visible(shown)}  {names or 'no framework'}"
             yield _choice_row(f"python:{path}", text, chosen=choices.python == path)
         yield Row(None, "")
-        yield Row(None, heading("Virtual CPU devices"))
+        yield Row(None, heading("Virtual CPU devices: a number counts on a TPU machine, too"))
         for number in DEVICES:
-            text = "automatic: 8 on a machine without a TPU, none on a machine with one"
-            text = text if number is None else f"{number}, also on a machine with a TPU"
+            automatic = "automatic: 8 on a machine without a TPU, none on a machine with one"
+            text = automatic if number is None else str(number)
             yield _choice_row(f"devices:{number or ''}", text, chosen=choices.devices == number)
         yield Row(None, "")
         yield Row(None, heading("Colours"))
