@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 from textual.widgets.markdown import MarkdownBlock
 
 from tpustarter.invocation import as_typed
+from tpustarter.tui.anchor import Anchor
 from tpustarter.tui.block import BlockView, Grew
 from tpustarter.tui.ending import Ending
 from tpustarter.tui.folded import FigureView, Fold
@@ -60,6 +61,7 @@ class LessonPage(Scrolled):
         self._jumped_to: BlockView | QuestionView | None = None
         self._ending: Ending | None = None
         self._following = Following(self, lambda: self.views)
+        self._anchor = Anchor(self)
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
         self.watch(self, "virtual_size", self._following.follow_soon, init=False)
@@ -198,6 +200,8 @@ class LessonPage(Scrolled):
         self.call_after_refresh(self._mark)
 
     def _mark(self) -> None:
+        marked = self.marked
+        self._anchor.hold(marked if marked and self.is_in_sight(marked) else None)
         marked = self.marked
         for view in self.views:
             view.set_class(view is marked, "-current")
