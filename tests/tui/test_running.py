@@ -264,9 +264,9 @@ def test_a_long_output_is_shown_whole_once_its_block_has_ended(tmp_path: Path) -
             assert "lines above" in growing
             assert "line 5\n" not in growing
             await until(pilot, lambda: "pass " in on_screen(pilot.app))
-            ended = on_screen(pilot.app)
-            assert all(f"line {n}" in ended for n in range(60))
-            assert "lines above" not in ended
+            whole = [f"line {n}" for n in range(60)]
+            await until(pilot, lambda: all(line in on_screen(pilot.app) for line in whole))
+            assert "lines above" not in on_screen(pilot.app)
 
     run(journey)
 
