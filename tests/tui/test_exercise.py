@@ -298,6 +298,22 @@ def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_righ
     run(journey)
 
 
+def test_a_long_answer_is_seen_as_far_as_the_screen_reaches(tmp_path: Path) -> None:
+    """The editor has no second scroll bar in which its last lines are hidden."""
+    text = SHIPPED.replace(
+        "def double", "\n".join(f"a{n} = {n}" for n in range(26)) + "\n\n\ndef double"
+    )
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 60)) as pilot:
+            lessons_with_exercise(tmp_path, text)
+            seen = await press(pilot, "enter", "p", "e")
+            assert "a0 = 0" in seen
+            assert "return number" in seen
+
+    run(journey)
+
+
 def test_what_is_typed_stays_when_the_window_becomes_wider(tmp_path: Path) -> None:
     """The file moves beside the task, where it shows what was typed, and can be typed into."""
 

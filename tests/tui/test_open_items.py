@@ -88,6 +88,7 @@ def test_what_runs_is_named_wherever_one_looks_and_a_stop_loses_nothing(tmp_path
             await until(pilot, lambda: "Ctrl+C stop" in _keys(pilot))
             await press(pilot, "ctrl+c")
             assert "Ctrl+C" not in _keys(pilot)
+            assert "Ctrl+R runs the blocks above again" in _words(on_screen(pilot.app))
 
     run(journey)
 
@@ -423,6 +424,7 @@ def test_a_task_says_how_to_change_it_where_that_is_a_key(tmp_path: Path) -> Non
             seen = await press(pilot, "enter", "enter", "ctrl+r")
             assert "change it first" in seen
             assert "with e" not in seen
+            assert "To see the answer, press Esc, and then o." in _words(seen)
             assert "change it first, with e" in await press(pilot, "escape")
 
     run(journey)

@@ -21,7 +21,7 @@ from tpustarter.tui import block_words, painted
 from tpustarter.tui.block_code import BlockCode
 from tpustarter.tui.block_words import Quoted, Words
 from tpustarter.tui.editor import FILL_GAP
-from tpustarter.tui.lines import prose, word
+from tpustarter.tui.lines import word
 from tpustarter.tui.printed import Printed
 from tpustarter.tui.tutor import Tutor
 from tpustarter.tui.widgets import get_app
@@ -320,8 +320,9 @@ class BlockView(Vertical, can_focus=True):
             note = Content.assemble("Before your change: ", words.note) if is_told else Content("")
             return Words(Content.styled(self._not_run_label, "$muted"), note)
         if self._is_gone:
-            gone = block_words.STOPPED if result.reason == "interrupted" else block_words.GONE
-            lines = [line for line in (words.note, prose(gone)) if line.plain]
+            was_stopped = result.reason == "interrupted"
+            gone = block_words.gone(was_stopped=was_stopped, is_editing=self.code.is_editing)
+            lines = [line for line in (words.note, gone) if line.plain]
             return Words(words.title, Content("\n").join(lines))
         return words
 

@@ -22,13 +22,8 @@ EARLIER = {
     "changed": "changed since you ran it",
 }  # fmt: skip
 """What is said of a block that ran in an earlier session."""
-GONE = "Its variables went with the process. `a` runs everything down to here again."
-"""Said of a block that ran in a process that has ended."""
-STOPPED = (
-    "It did not end by itself, so its process was ended, and the variables of this lesson went "
-    "with it. What you run next runs the blocks above it first."
-)
-"""Said of a block that Ctrl-C could not stop as in a REPL."""
+ANSWER = "To see the answer, press Esc, and then o."
+"""Said where a task is not right yet, while keys are letters."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +59,21 @@ def of_result(
     if result.status in ("fail", "error") and is_try:
         how = "" if is_editing else ", with e"
         first = "" if is_edited else f"; change it first{how}"
-        return Words(word("warn", "not yet") + where + first, reason(result))
+        note = prose(ANSWER) if is_editing else Content("")
+        lines = [line for line in (reason(result), note) if line.plain]
+        return Words(word("warn", "not yet") + where + first, Content("\n").join(lines))
     if result.status == "fail" and is_edited:
         return Words(Content(f"ran{where}; it prints something else now"))
     return Words(word(result.status, _LABELS[result.status]) + where, reason(result))
+
+
+def gone(*, was_stopped: bool, is_editing: bool) -> Content:
+    """Return what is said of a block that ran in a process that has ended."""
+    what = "Its variables went with the process."
+    if was_stopped:
+        what = "It did not end by itself, so its process was ended, with all variables."
+    key = "`a` runs everything down to here again."
+    return prose(f"{what} {'Ctrl+R runs the blocks above again, too.' if is_editing else key}")
 
 
 def _not_run(result: BlockResult) -> Words:

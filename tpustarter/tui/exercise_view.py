@@ -126,6 +126,8 @@ class ExerciseView(Horizontal):
         shown = next(view for view in self.query(OwnCode) if view.display)
         await shown.edit(code)
         shown.scroll_visible(animate=False)
+        if editor := self.editor:
+            self.call_after_refresh(self.follow, editor)
 
     async def end_edit(self) -> None:
         """Show the file again."""
