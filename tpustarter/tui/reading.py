@@ -17,6 +17,7 @@ from textual.widgets._markdown import MarkdownParagraph  # not exported (8.2.8)
 from textual.widgets.markdown import MarkdownFence
 
 from tpustarter.invocation import as_typed
+from tpustarter.tui.tables import Table
 
 KEPT = "\ue000"
 """Stands for a space at which a line is not broken; a no-break space is one, for Textual."""
@@ -106,6 +107,7 @@ class LessonText(Markdown):
     BLOCKS = {  # noqa: RUF012  declared as Textual does
         **Markdown.BLOCKS,
         "paragraph_open": Paragraph,
+        "table_open": Table,
         "fence": Fence,
         "code_block": Fence,
     }

@@ -1,0 +1,71 @@
+"""Tables of a lesson: the widths of their columns, and what is in their cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.content import Content
+
+from tests.support.tutor import on_screen, press, run, tutor
+from tpustarter.tui.tables import GAP, Rows, widths
+
+ENDS = [
+    ["the end of the message", "what it means"],
+    ["No jellyfish device found", "libtpu is there, and the chips are not. " * 5],
+    ["already in use by process", "Another program holds the chips."],
+]
+
+
+def contents(rows: list[list[str]]) -> list[list[Content]]:
+    """Return rows as a table has them."""
+    return [[Content(cell) for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("width", [56, 76, 102])
+def test_a_column_of_short_texts_is_not_broken_beside_a_long_one(width: int) -> None:
+    """The long one has room to go on."""
+    header, *rows = contents(ENDS)
+    lines = [line.plain for line in Rows(header, rows).lines(width)]
+
+    assert [25, width - 25 - GAP] == widths([header, *rows], width)
+    assert any(line.startswith("No jellyfish device found  libtpu") for line in lines)
+    assert max(map(len, lines)) <= width
+
+
+def test_what_fits_is_as_wide_as_what_is_in_it() -> None:
+    """No column is pulled apart to fill the page."""
+    assert [3, 2] == widths(contents([["a", "b"], ["abc", "de"]]), 100)
+
+
+@pytest.mark.parametrize("width", [1, 5, 12, 30])
+def test_a_word_is_broken_only_where_there_is_no_room_for_it(width: int) -> None:
+    """However narrow, no line is wider than the page that has room for a sign of each column."""
+    header, *rows = contents([["one", "another"], ["unbreakable", "a b c"]])
+    lines = [line.plain for line in Rows(header, rows).lines(width)]
+
+    assert max(map(len, lines)) <= max(width, 2 + GAP)
+    assert ("unbreakable" in "\n".join(lines)) == (width == 30)
+
+
+LINKED = """# Linked
+
+| what | where |
+|---|---|
+| a [word](../glossary.md#word) and `code here` | somewhere |
+"""
+
+
+def test_a_lesson_shows_its_table_so(tmp_path: Path) -> None:
+    """A click on a link in it breaks nothing; links are followed by key."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"linked": LINKED}, size=(80, 24)) as pilot:
+            seen = await press(pilot, "enter")
+            row = next(n for n, line in enumerate(seen.split("\n")) if "a word and" in line)
+            line = seen.split("\n")[row]
+            assert "a word and code here  somewhere" in line
+            await pilot.click(offset=(line.index("word") + 1, row))
+            assert "a word and code here  somewhere" in on_screen(pilot.app)  # type: ignore[arg-type]
+
+    run(journey)
