@@ -49,6 +49,17 @@ def test_it_says_which_section_is_read_and_what_is_left_of_each(tmp_path: Path) 
     run(journey)
 
 
+def test_code_in_a_heading_is_shown_without_backticks(tmp_path: Path) -> None:
+    """As it is in the lesson beside it."""
+    text = f"# Parts\n\n{fence('1')}\n\n## What `[tpu]` adds\n\nWords."
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"parts": text}, size=(160, 40)) as pilot:
+            assert "What [tpu] adds" in _outline(await press(pilot, "enter"))
+
+    run(journey)
+
+
 def test_the_words_of_the_lesson_stand_below_it_with_what_they_mean(tmp_path: Path) -> None:
     """Those that it links to the glossary; without any, the sections have all the room."""
 

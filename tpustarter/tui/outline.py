@@ -87,7 +87,8 @@ class Outline(Static):
     def _rows(self, here: int, done: tuple[int, ...]) -> Iterator[Lines]:
         for number, (section, count) in enumerate(zip(self._sections, done, strict=True)):
             is_here, tasks = number == here, len(section.tasks)
-            title = Content.styled(visible(section.title), "bold" if is_here else "")
+            title = prose(section.title)
+            title = title.stylize("bold") if is_here else title
             mark = word("next", "> ") if is_here else Content("  ")
             yield Line(mark + title, "" if not tasks else _amount(count, tasks))
 
