@@ -71,6 +71,22 @@ def test_a_figure_is_its_text_with_a_caption(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_a_figure_that_is_too_wide_is_cut_with_a_mark(tmp_path: Path) -> None:
+    """Wrapped line by line it would be no drawing any more; the caption is whole."""
+    wide = LESSON.replace("│ 0 │ 1 │", "│ 0 │ 1 │" + " " * 50 + "P('data', None) ends here")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"hello": wide}, size=(60, 40)) as pilot:
+            lines = (await press(pilot, "enter")).split("\n")
+            row = next(n for n, line in enumerate(lines) if "│ 0 │ 1 │" in line)
+            assert "…" in lines[row]
+            assert "ends here" not in "\n".join(lines)
+            assert "└───┴───┘" in lines[row + 1]
+            assert "Two devices side by side." in lines[row + 2]
+
+    run(journey)
+
+
 def test_a_block_that_ran_shows_its_plot(tmp_path: Path) -> None:
     """With the names of its variables along the axes."""
 

@@ -7,6 +7,7 @@ words for those who read without one.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -83,7 +84,7 @@ def draw(drawing: Drawing, width: int) -> str:
     if isinstance(drawing, Layout):
         return "\n".join(draw_layout(drawing, width))
     if not has_numbers(drawing):
-        return "\n".join(words(drawing))
+        return "\n".join(line for text in words(drawing) for line in textwrap.wrap(text, width))
     if isinstance(drawing, Bars):
         return _draw_bars(drawing, width)
     return draw_curves(drawing, width, has_colours=False).text

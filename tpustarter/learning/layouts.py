@@ -75,7 +75,7 @@ def draw_layout(layout: Layout, width: int) -> list[str]:
 
     Which parts are replicated is said in words.
     """
-    lines = [headline(layout)]
+    lines = textwrap.wrap(headline(layout), width)
     if boxes := _array(layout, width):
         lines += ["the array, with the devices that hold each part:", *boxes]
     elif boxes := _mesh(layout, width):
