@@ -210,9 +210,8 @@ def test_frameworks_that_are_left_out_have_no_rows(tmp_path: Path) -> None:
             seen = await press(pilot, "c")
 
             assert "torch_tpu" not in " ".join(rows_of(seen))
-            assert "not torch_tpu, torch_xla: not installed in this Python" in " ".join(
-                seen.split()
-            )
+            said = "without torch_tpu, torch_xla, which are not installed in this Python"
+            assert said in " ".join(seen.split())
 
     run(journey)
 
@@ -231,6 +230,28 @@ def test_a_log_is_shown_for_the_marked_check_alone(tmp_path: Path) -> None:
             assert "Log of" not in await press(pilot, "g")
 
     run(journey)
+
+
+def test_the_whole_screen_shows_the_log_below_what_was_found(tmp_path: Path) -> None:
+    """What stands beside a list already is worth no screen of its own."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(200, 50)) as pilot:
+            check = tmp_path / "checks/host/fails.py"
+            check.write_text(check.read_text().replace("run():", 'run():\n    print("chatty")'))
+            assert "chatty" not in await press(pilot, "c")
+            seen = await press(pilot, "enter")
+            assert "chatty" in seen.partition("Its log")[2]
+            assert "chatty" not in await press(pilot, "enter")
+
+    run(journey)
+
+
+def test_the_bar_of_a_run_has_the_width_that_there_is() -> None:
+    """A third of the screen, and no less than on a narrow one."""
+    narrow, wide = (check_rows.progress([], 8, width) for width in (40, 180))
+    assert 20 == len(narrow.partition(" ")[0])
+    assert 60 == len(wide.partition(" ")[0])
 
 
 WRONG = '''"""A variable is in order."""

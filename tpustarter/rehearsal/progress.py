@@ -159,9 +159,9 @@ class Progress:
         left = "" if self.left_s is None else f", {about(self.left_s)} left"
         return f"{self.percent} %, {self.done} of {self.total}{left}"
 
-    def bar(self, encoding: str = "utf-8") -> str:
+    def bar(self, encoding: str = "utf-8", cells: int = BAR) -> str:
         """Return the bar, as a check run draws it."""
-        return bars.bar(self.done / self.total if self.total else 0.0, BAR, encoding)
+        return bars.bar(self.done / self.total if self.total else 0.0, cells, encoding)
 
 
 def about(seconds: float) -> str:

@@ -50,10 +50,16 @@ def rank(result: Result | None) -> causes.Rank:
     return WORST_FIRST.index(result.status), not without_verdict(result)
 
 
-def progress(results: Collection[Result], total: int) -> str:
-    """Return how far a run is, as a bar and in numbers, and what went wrong so far."""
+def progress(results: Collection[Result], total: int, width: int = 0) -> str:
+    """Return how far a run is, as a bar and in numbers, and what went wrong so far.
+
+    Args:
+        results: What there is.
+        total: How many there will be.
+        width: The columns of the screen, of which a bar has a third where that is much.
+    """
     done = len(results)
-    filled = bars.bar(done / total if total else 0.0, BAR_WIDTH)
+    filled = bars.bar(done / total if total else 0.0, max(BAR_WIDTH, width // 3))
     counts = Counter(result.status for result in results)
     wrong = "".join(f", {counts[status]} {status}" for status in TROUBLE if counts[status])
     return f"{filled}  {done} of {total} done{wrong}"

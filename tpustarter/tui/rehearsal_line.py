@@ -5,11 +5,13 @@ from __future__ import annotations
 from tpustarter.rehearsal import verdict
 from tpustarter.rehearsal.compiler import Working
 from tpustarter.rehearsal.own_code import is_code
-from tpustarter.rehearsal.progress import Progress
+from tpustarter.rehearsal.progress import BAR, Progress
 from tpustarter.rehearsal.request import Request
 from tpustarter.terminal import visible
 from tpustarter.tui.rehearsal_table import Answers
 
+PARTING = 10
+"""Columns that the program and its TPU need more than what a check run says."""
 NOTHING_RUN = "Nothing is run on a TPU."
 
 
@@ -19,7 +21,7 @@ def is_own(request: Request) -> bool:
 
 
 def while_it_runs(
-    job: Working | None, answers: Answers, progress: Progress | None, seconds: float
+    job: Working | None, answers: Answers, progress: Progress | None, seconds: float, width: int
 ) -> str:
     """Return what is waited for.
 
@@ -28,12 +30,15 @@ def while_it_runs(
         answers: What is known already.
         progress: How far the rehearsal is; None before there is one.
         seconds: How long the rehearsal has taken.
+        width: The columns of the screen, of which a bar has a third where that is much.
     """
     if job is None:
         return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
     if job.tpu not in answers.tpus:
         return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
-    far = f"{progress.bar()}  {text}; " if progress and (text := progress.text()) else ""
+    far = ""
+    if progress and (text := progress.text()):
+        far = f"{progress.bar(cells=max(BAR, width // 3 - PARTING))}  {text}; "
     return visible(f"{far}{job.program} for {job.tpu}, {job.seconds:.0f} s. {NOTHING_RUN}")
 
 

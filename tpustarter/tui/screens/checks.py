@@ -39,8 +39,8 @@ class Checks(Split):
 Each line is one claim about this machine. What was found for the marked claim stands below the
 list, or beside it in a wide window.
 
-* **Enter** shows the findings on the whole screen, and again the list. **g** shows the log of the
-  marked check instead, which is everything that its process wrote.
+* **Enter** shows the findings on the whole screen, with the log of the check below them, which is
+  everything that its process wrote. A second Enter brings the list back. **g** shows the log alone.
 * **p** lists the checks that passed and those that don't apply, which otherwise have one row each.
 * **f** explains why a check failed. It searches what the check wrote for failures that are known.
 * **o** opens the lesson that explains the check, and **a** runs the marked check again. **s** shows
@@ -195,7 +195,7 @@ list, or beside it in a wide window.
         """Paint the rows, and how far the run is."""
         known, ids = self._list, self._list.ids()
         if not known.run:
-            line = check_rows.progress(known.results.values(), len(known.checks))
+            line = check_rows.progress(known.results.values(), len(known.checks), self.size.width)
             self.say(line + ", stopping" * self._stopped)
         self.entitle("rows", check_rows.tally(known.results.values(), len(known.checks)))
         rows = self.query_one(Rows)
@@ -231,7 +231,10 @@ list, or beside it in a wide window.
             self.show_details(Content.assemble(title, "\n", log))
         else:
             check = self._list.checks.get(chosen)
-            self.show_details(Stack(details(result, check.source if check else "")))
+            pieces = [*details(result, check.source if check else "")]
+            if self.has_class("-details") and (log := plain(result.log.rstrip("\n"))):
+                pieces += [Content(""), Content.styled("Its log", "bold"), Content(log)]
+            self.show_details(Stack(pieces))
 
     def _marked_result(self) -> Result | None:
         return self._list.results.get(self.query_one(Rows).chosen or "")
@@ -242,6 +245,7 @@ list, or beside it in a wide window.
             self.action_list_all()
         else:
             super().action_details()
+            self._show_details()
 
     def action_list_all(self) -> None:
         """List what is folded by name, and fold it again."""

@@ -221,7 +221,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
                 return "stopping"
             progress = self._rehearsal.progress if self._rehearsal else None
             seconds = time.monotonic() - self._began
-            return line.while_it_runs(self._job, answers, progress, seconds)
+            return line.while_it_runs(self._job, answers, progress, seconds, self.size.width)
         text = line.at_the_end(answers, request, stopped_of=self._total if self._stopped else None)
         parting = "\n" if self.size.height >= LOW else " "
         compares = self._has_room_to_compare
