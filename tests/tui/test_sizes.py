@@ -18,6 +18,7 @@ from tests.support.cloud_app import add, app_of, connecting, made
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_tools import behave, lay_tools
 from tests.support.machines import lay_out
+from tests.support.made_lessons import fence
 from tests.support.stub_compiler import CHECKS as REHEARSED
 from tests.support.stub_compiler import make_compiler
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
@@ -277,5 +278,22 @@ def test_a_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> Non
             seen = await press(pilot, "u", "enter")
             assert "slice    64 hosts with 4 chips each, topology 16x16" in seen
             assert "workers 48-63  [■■■■■■■■ ■■■■■■■■]  16 ready\n" in seen
+
+    run(journey)
+
+
+def test_another_size_keeps_the_place_in_a_lesson(tmp_path: Path) -> None:
+    """A paragraph has fewer lines in a wide window; what is at the top stays there."""
+    text = "\n\n".join(f"Paragraph {n}. " + "word " * 90 for n in range(9))
+    text += "\n\nHere. \n\n" + fence("print(1)", "1") + "\n\n" + text
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}, size=(60, 15)) as pilot:
+            await press(pilot, "enter", "tab")
+            assert "print(1)" in on_screen(pilot.app)
+            for size in ((200, 50), (60, 15)):
+                await pilot.resize_terminal(*size)
+                await settle(pilot)
+                assert "print(1)" in on_screen(pilot.app), size
 
     run(journey)
