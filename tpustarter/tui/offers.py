@@ -53,20 +53,11 @@ def of_lesson(
     def can_run() -> bool:
         return bool(page.views) and not running
 
-    def has_edits(*, passed: bool) -> bool:
-        views = [page.marked] if page.marked else page.views
-        return (
-            any(view.code.is_edited and view.has_passed == passed for view in views) and not running
-        )
-
     def can_jump() -> bool:
         return opened is not None and not editing and page.has_open
 
     def can_go_on() -> bool:
         return bool(opened and opened.following) and not running
-
-    def leads_on() -> bool:
-        return of_enter(page) == "next lesson"
 
     offers: dict[str, Callable[[], bool]] = {
         "leave_done": lambda: page.is_done_typing and not running,
@@ -78,11 +69,11 @@ def of_lesson(
         "jump_too": lambda: can_jump() and of_enter(page) == "next open",
         "to_end": lambda: opened is not None and not editing and not page.has_open,
         "explain": lambda: _has_failed(page),
-        "reset": lambda: has_edits(passed=False),
-        "undo": lambda: has_edits(passed=True),
+        "reset": lambda: _has_edits(page, passed=False) and not running,
+        "undo": lambda: _has_edits(page, passed=True) and not running,
         "check": lambda: bool(opened and opened.checks) and not running,
-        "next": lambda: can_go_on() and not _is_left_open(page) and not leads_on(),
-        "next_too": lambda: can_go_on() and leads_on(),
+        "next": lambda: can_go_on() and not _is_left_open(page) and not _leads_on(page),
+        "next_too": lambda: can_go_on() and _leads_on(page),
         "next_now": lambda: can_go_on() and _is_left_open(page),
         "fold": lambda: page.fold is not None and not editing,
         "look_at": lambda: bool(page.asked and page.asked.is_done) and not editing,
@@ -98,6 +89,17 @@ def _has_failed(page: LessonPage) -> bool:
     """Return whether the marked block failed where one sees it."""
     view = page.marked
     return bool(view and view.has_failed and page.is_in_sight(view))
+
+
+def _has_edits(page: LessonPage, *, passed: bool) -> bool:
+    """Return whether the marked block, or without one any, is edited and has passed, or not."""
+    views = [page.marked] if page.marked else page.views
+    return any(view.code.is_edited and view.has_passed == passed for view in views)
+
+
+def _leads_on(page: LessonPage) -> bool:
+    """Return whether Enter goes to the next lesson."""
+    return of_enter(page) == "next lesson"
 
 
 def _is_left_open(page: LessonPage) -> bool:
