@@ -135,6 +135,8 @@ TEXTS = {
     "which a newer tpustarter made": "which a newer tpustarter made",
     "tpustarter checks nothing": "tpustarter checks nothing",
     "tpustarter itself broke": "tpustarter itself broke",
+    "`tpustarter tpu` is built that way": "`tpustarter tpu` is built that way",
+    "`tpustarter tpu list`": f"`{UV} tpu list`",
 }
 
 

@@ -199,10 +199,10 @@ def test_the_own_path_comes_first_and_each_lesson_says_its_framework(tmp_path: P
     run(journey)
 
 
-def test_commands_in_what_was_found_work_where_they_are_read(
+def test_a_sentence_that_was_found_names_the_program_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each is put in once, and what was found stays marked."""
+    """However it is started here; what was found stays marked."""
     lesson = "# Full\n\nThe command `tpustarter check` waits, not tpustarter itself.\n"
     monkeypatch.setattr(invocation, "command", lambda: "uv run tpustarter")
     monkeypatch.setattr(lines, "command", lambda: "uv run tpustarter")
@@ -210,8 +210,8 @@ def test_commands_in_what_was_found_work_where_they_are_read(
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"full": lesson}, size=(160, 30)) as pilot:
             seen = await press(pilot, "slash", *"check waits")
-            assert 3 == seen.count("The command uv run tpustarter check waits")
-            assert "run uv run" not in seen
+            assert 3 == seen.count("The command tpustarter check waits")
+            assert "uv run" not in seen
             assert ["check waits"] * 2 == _marked(pilot)[:2]
 
     run(journey)

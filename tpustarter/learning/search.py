@@ -257,8 +257,8 @@ def _spot(section: Match, found: Excerpt, line: str, number: int, *, is_code: bo
     heading = _plain(section.columns[1])
     if heading == _plain(section.columns[0]):
         heading = "Introduction"
-    return Spot(section.numbers[number], heading, _plain(line), _parts_of(found.text),
-                _parts_of(found.paragraph), is_code)  # fmt: skip
+    parts, paragraph = (_parts_of(text, is_code=is_code) for text in (found.text, found.paragraph))
+    return Spot(section.numbers[number], heading, _plain(line), parts, paragraph, is_code)
 
 
 def _unbroken(lines: Iterable[str]) -> Iterator[str]:
@@ -274,8 +274,9 @@ def _found(line: str) -> set[str]:
     return {piece.casefold() for piece in re.findall(f"{BEGIN}(.*?){END}", line)}
 
 
-def _parts_of(text: str) -> Parts:
-    marked = in_whole_words(as_typed(text))
+def _parts_of(text: str, *, is_code: bool = False) -> Parts:
+    """Return a text in pieces; code is typed as it stands, and a sentence names the program."""
+    marked = in_whole_words(as_typed(text) if is_code else text)
     pieces = re.split(f"{BEGIN}(.*?){END}", marked, flags=re.DOTALL)
     return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)
 

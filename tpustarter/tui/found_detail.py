@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.learning import glossary, markdown
 from tpustarter.terminal import visible
 from tpustarter.tui import lesson_rows
-from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose, typed
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading, prose
 
 if TYPE_CHECKING:
     from tpustarter.content import Check
@@ -31,7 +31,7 @@ def word(name: str, meaning: str, course: Course | None) -> Stack:
     """Return what a word of the glossary means, and which lessons use it."""
     texts = [" ".join(one.split()) for one in meaning.split("\n\n")]
     pieces = list[Lines | Content](
-        _parted([typed(Content(visible(markdown.plain(one)))) for one in texts])
+        _parted([Content(visible(markdown.plain(one))) for one in texts])
     )
     link = f"{glossary.FILE}#{markdown.anchor(name)})"
     lessons = course.lessons.values() if course else ()

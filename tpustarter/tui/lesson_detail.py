@@ -11,7 +11,7 @@ from textual.content import Content
 from tpustarter.learning import markdown
 from tpustarter.terminal import visible
 from tpustarter.tui import home_rows
-from tpustarter.tui.lines import Hanging, Lines, Stack, heading, typed
+from tpustarter.tui.lines import Hanging, Lines, Stack, heading
 from tpustarter.tui.references import texts
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _lines(lesson: Lesson, course: Course, standing: Standing | None) -> Iterato
     minutes, state = home_rows.minutes(lesson), _state(lesson, course, standing)
     yield Content.styled(f"{visible(lesson.id)}, {minutes}; {state}", "$muted")
     yield Content("")
-    yield typed(Content(visible(_opening(lines))))
+    yield Content(visible(_opening(lines)))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
     sections = [section for section in sections if section not in EVERYWHERE]
     exercises = [f"{name.replace('-', ' ').capitalize()}" for name in texts(lesson, "exercises")]

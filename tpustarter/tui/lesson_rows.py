@@ -134,7 +134,10 @@ def _lessons(course: Course, hits: Iterable[Hit]) -> Iterator[Row]:
         tag = _framework(course.lessons[hit.id])
         yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
         for spot in hit.spots:
-            yield Row(f"{hit.id}#{spot.number}", Hanging("          ", _place(spot)))
+            yield Row(
+                f"{hit.id}#{spot.number}",
+                Hanging("          ", _place(spot), is_typed=spot.is_code),
+            )
 
 
 def _exercises(course: Course, text: str) -> Iterator[Row]:
@@ -179,7 +182,7 @@ def _words(hits: Iterable[Hit]) -> Iterator[Row]:
         if not number:
             yield title("Glossary")
         label = Content("  ") + marked(hit.title).stylize("bold") + "  "
-        yield Row(f"#{hit.id}", Hanging(label, marked(hit.text)))
+        yield Row(f"#{hit.id}", Hanging(label, marked(hit.text), is_typed=False))
 
 
 def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
@@ -188,7 +191,7 @@ def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
         if not number:
             yield title(heading)
         label = Content.styled(f"  {visible(hit.id)}  ", "bold")
-        yield Row(f"{kind}#{hit.id}", Hanging(label, marked(hit.title)))
+        yield Row(f"{kind}#{hit.id}", Hanging(label, marked(hit.title), is_typed=False))
 
 
 def marked(parts: Parts) -> Content:

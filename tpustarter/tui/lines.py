@@ -125,9 +125,11 @@ def typed(text: Content) -> Content:
 class Hanging(Lines):
     """A label and a text that goes on below itself, not below the label."""
 
-    def __init__(self, label: Content | str, text: Content | str) -> None:
+    def __init__(self, label: Content | str, text: Content | str, *, is_typed: bool = True) -> None:
+        """Take both; commands in the text work here, unless it is a sentence of a lesson."""
         self._label = Content.styled(label, "$label") if isinstance(label, str) else label
-        self._text = typed(Content(text) if isinstance(text, str) else text)
+        content = Content(text) if isinstance(text, str) else text
+        self._text = typed(content) if is_typed else content
 
     def lines(self, width: int) -> list[Content]:
         """Return the text, wrapped."""
