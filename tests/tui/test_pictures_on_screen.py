@@ -135,6 +135,17 @@ def test_the_first_and_the_last_step_are_labelled() -> None:
     assert "0┤" in lines[-4]
 
 
+@pytest.mark.parametrize("width", [50, 98, 160])
+def test_curves_take_the_room_up_to_their_names(width: int) -> None:
+    """Whatever size the terminal says that it has, such as 80 columns where there is none."""
+    two = Lines("step", STEPS, {"up": STEPS, "down": STEPS[::-1]}, 10)
+    lines = painted.drawings([two], width, has_colours=True).plain.split("\n")
+
+    assert max(map(len, lines)) == width
+    assert max(line.find("down") for line in lines) == width - len("down")
+    assert max(line.rfind("┬") for line in lines) >= width - len("down") - 3
+
+
 @pytest.mark.parametrize("names", [1, 2, 5, 40])
 @pytest.mark.parametrize("width", [40, 74, 98])
 def test_names_of_curves_never_break_a_plot(names: int, width: int) -> None:

@@ -27,6 +27,8 @@ FROM_ZERO = 0.3
 """Of the highest number: where the lowest one is below it, the axis begins with zero."""
 _ONE_SIDE = (True, False)
 """An axis below or at the left, and no line at the other side."""
+_NO_LIMIT = (False, False)
+"""The size of the terminal: the room that there is was asked for."""
 _EMPTY = re.compile("[\u2800-\u28ff]")
 _UNITS = {
     "flops": "FLOP", "gflops": "GFLOP", "tflops": "TFLOP", "kib": "KiB", "mib": "MiB", "gib": "GiB",
@@ -137,6 +139,7 @@ def _curve(
     figure: Any = importlib.import_module("plotext")  # it has no types
     figure.clear_figure()
     figure.theme("clear")
+    figure.limitsize(*_NO_LIMIT)
     figure.plotsize(width, HEIGHT)
     figure.xaxes(*_ONE_SIDE)
     figure.yaxes(*_ONE_SIDE)
