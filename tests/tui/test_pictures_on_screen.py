@@ -135,6 +135,16 @@ def test_the_first_and_the_last_step_are_labelled() -> None:
     assert "0┤" in lines[-4]
 
 
+def test_where_two_curves_lie_on_each_other_both_are_seen() -> None:
+    """In turns: the later one would cover the other."""
+    same = Lines("step", STEPS, {"one": STEPS, "two": STEPS}, 10)
+    painting = painted.drawings([same], 74, has_colours=True)
+    cells = [sum(span.end - span.start for span in painting.spans if span.style == colour)
+             for colour in painted.CURVES[:2]]  # fmt: skip
+
+    assert min(cells) > 20
+
+
 @pytest.mark.parametrize("width", [50, 98, 160])
 def test_curves_take_the_room_up_to_their_names(width: int) -> None:
     """Whatever size the terminal says that it has, such as 80 columns where there is none."""

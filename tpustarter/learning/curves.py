@@ -23,6 +23,8 @@ HEIGHT = 14
 """Lines of a plot, without the line above it."""
 SIGNS = ("braille", "x", "o", "+")
 """What curves are drawn with where there are no colours."""
+DASH = 2
+"""Cells of each colour in turn where two curves lie on each other."""
 FROM_ZERO = 0.3
 """Of the highest number: where the lowest one is below it, the axis begins with zero."""
 _ONE_SIDE = (True, False)
@@ -126,7 +128,9 @@ def _plotted(
             for column in range(left + 1, len(row)):
                 if row[column] != " ":
                     cells[column] = _both(cells[column], row[column])
-                    owners[line][column] = number
+                    is_shared = owners[line][column] is not None and has_colours
+                    if not is_shared or column // DASH % 2:
+                        owners[line][column] = number
             rows[line] = "".join(cells)
     return rows, owners
 
