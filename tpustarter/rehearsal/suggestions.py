@@ -28,7 +28,7 @@ _EXAMPLE_OF = {name: example for example, names in _EXAMPLES.items() for name in
 EXAMPLES = {
     "jax.matmul_precision": "a matmul at three precisions",
     "jax.all_reduce": "a sum over all devices of a TPU",
-    "jax.meshes": "a matmul on several shapes of a mesh",
+    "jax.meshes": "a matmul on several mesh shapes",
 }
 """Checks whose programs compile in seconds, for who has no program yet: what they compile."""
 ARRAY = "f32[1024,1024]"
