@@ -64,6 +64,22 @@ def test_how_far_one_has_read_is_told_once_the_page_is_whole(
     assert told
 
 
+def test_a_process_that_may_hold_a_tpu_is_ended_by_one_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody may wait for the TPU: there is no question in between."""
+    monkeypatch.setattr(Live, "owns_accelerator", property(lambda _: True))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "enter", "r")
+            seen = await press(pilot, "t")
+            assert "End the process?" not in seen
+            assert "Its variables went with the process." in seen
+
+    run(journey)
+
+
 def test_after_a_process_has_ended_the_blocks_above_run_first(tmp_path: Path) -> None:
     """`t` ends it and says so at the block; the next block has the names it needs."""
 

@@ -106,9 +106,13 @@ class Starter(Tutor, inherit_bindings=False):
             self.notify(COPIED, markup=False)
 
     def action_release(self) -> None:
-        """End what holds the device, the lesson's process or the checks that run."""
+        """End what holds the device, the lesson's process or the checks that run.
+
+        A TPU or GPU is let go at once. Else the key may have been a letter that was meant for an
+        editor, and it asks first where something is lost.
+        """
         lost = self.screen.LOST_WITH_PROCESS if isinstance(self.screen, Page) else ""
-        if lost:
+        if lost and not self.live.owns_accelerator:
             self.push_screen(Question("End the process?", lost), self._release)
         else:
             self._release(yes=True)

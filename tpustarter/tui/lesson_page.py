@@ -60,8 +60,6 @@ class LessonPage(Scrolled):
         self._last_view: BlockView | None = None
         self._jumped_to: BlockView | QuestionView | None = None
         self._ending: Ending | None = None
-        self._read_at: tuple[Widget, int] | None = None
-        """What was in sight when the page was laid out last, see `_find_read`."""
         self._following = Following(self, lambda: self.views)
         self._anchor = Anchor(self)
         for name in ("scroll_y", "virtual_size"):
@@ -207,7 +205,6 @@ class LessonPage(Scrolled):
         marked = self.marked
         for view in self.views:
             view.set_class(view is marked, "-current")
-        self._read_at = self._find_read()
         self.post_message(Marked())
         if self._ending and self.scroll_y > 0:  # until it is laid out, the end is at the beginning
             self._ending.was_seen |= self.region.overlaps(self._ending.region)
@@ -252,26 +249,6 @@ class LessonPage(Scrolled):
     def _return_to(self, first: Widget, below_top: int) -> None:
         place = first.virtual_region.y - below_top
         self.scroll_to(y=place, animate=False, immediate=True)
-
-    def on_resize(self) -> None:
-        """Leave what is read in sight, however many lines stand above it by now."""
-        if self._read_at and self.scroll_offset.y:
-            self.call_after_refresh(self._show_read, *self._read_at)
-
-    def _find_read(self) -> tuple[Widget, int] | None:
-        """Return the first block, question or passage in sight, and its line on the screen."""
-        tasks = (view for view in (*self._blocks, *self._questions) if self._is_here(view))
-        first = min(tasks, key=lambda view: view.region.y, default=None)
-        if first is None:
-            texts = (child for child in self.children if self._is_here(child))
-            passages = (passage for text in texts for passage in text.query("MarkdownBlock"))
-            first = next((passage for passage in passages if self._is_here(passage)), None)
-        return (first, first.region.y - self.region.y) if first else None
-
-    def _show_read(self, first: Widget, line: int) -> None:
-        line = line if line < self.size.height else self.size.height // 2
-        moved = first.region.y - self.region.y - line
-        self.scroll_to(y=self.scroll_offset.y + moved, animate=False, immediate=True)
 
     def action_page_down(self) -> None:
         """Read on."""

@@ -40,7 +40,7 @@ its right answer, or a task.
 * The first block starts a **process**. The first line of the screen names it. `t` ends it, after
   asking, and it also ends when you leave the lesson, when checks or set-up start, and after 30
   minutes without a block. One that may hold a TPU or GPU ends after 60 s, so that others can have
-  it.
+  it, and `t` ends it without asking.
 """
 ENTER = {
     "to the question": "show it with all of its answers; another Enter goes on without one",
