@@ -66,6 +66,7 @@ def test_names_stay_where_python_can_be_interrupted(code: str, tmp_path: Path) -
 
     assert ("notrun", "interrupted") == (result.status, result.reason)
     assert "KeyboardInterrupt" in result.output
+    assert "probe" not in result.output  # where it was stopped, and not how
     assert session.is_warm
     assert "pass" == run_block(session, blocks_of(session.lesson)[1]).status
     session.close()

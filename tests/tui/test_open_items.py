@@ -88,7 +88,6 @@ def test_what_runs_is_named_wherever_one_looks_and_a_stop_loses_nothing(tmp_path
             await until(pilot, lambda: "Ctrl+C stop" in _keys(pilot))
             await press(pilot, "ctrl+c")
             assert "Ctrl+C" not in _keys(pilot)
-            assert "Ctrl+R runs the blocks above again" in _words(on_screen(pilot.app))
 
     run(journey)
 

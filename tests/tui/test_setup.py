@@ -279,7 +279,7 @@ def test_a_process_without_a_running_block_is_ended_after_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lease is not kept for nothing: after the idle time nobody holds the device."""
-    monkeypatch.setattr("tpustarter.tui.live.OPEN_S", 0.1)
+    monkeypatch.setattr("tpustarter.tui.live.OPEN_S", 2.0)
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:

@@ -235,7 +235,7 @@ def test_keys_that_have_no_room_are_in_the_help(tmp_path: Path) -> None:
             assert "c check" not in seen
             await press(pilot, "question_mark")
             help_pages = [await press(pilot, "space") for _ in range(8)]
-            assert any(" c        check" in page for page in help_pages)
+            assert any(re.search(r" c +check ", page) for page in help_pages)
 
     run(journey)
 

@@ -15,6 +15,7 @@ import select
 import sys
 import time
 import traceback
+import types
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -118,11 +119,20 @@ def _where(command: dict[str, Any], error: BaseException) -> dict[str, Any]:
     return {"lines": blocks.lines_of(error, command["file"])}
 
 
+def _is_ours(frame: types.TracebackType) -> bool:
+    return frame.tb_frame.f_globals.get("__name__", "").startswith("tpustarter.probe.")
+
+
 def _print_traceback(error: BaseException) -> None:
     """Print where it was raised, without frames of this program and without JAX's note."""
     frames = error.__traceback__
-    while frames and frames.tb_frame.f_globals.get("__name__", "").startswith("tpustarter.probe."):
+    while frames and _is_ours(frames):
         frames = frames.tb_next
+    last = frames if isinstance(error, KeyboardInterrupt) else None
+    while last and last.tb_next:
+        if _is_ours(last.tb_next):  # how a block was stopped; where that was is said above
+            last.tb_next = None
+        last = last.tb_next
     with contextlib.suppress(AttributeError, TypeError):  # no notes, or some that nobody can read
         any_error: Any = error  # Python 3.10 knows no notes
         any_error.__notes__ = [note for note in any_error.__notes__ if JAX_NOTE not in note]

@@ -153,7 +153,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
             text = f"{visible(shown)}  {names or 'no framework'}"
             yield _choice_row(f"python:{path}", text, chosen=choices.python == path)
         yield Row(None, "")
-        yield Row(None, heading("Virtual CPU devices: a number counts on a TPU machine, too"))
+        yield Row(None, heading("Virtual CPU devices, a number also beside a TPU"))
         for number in DEVICES:
             automatic = "automatic: 8 on a machine without a TPU, none on a machine with one"
             text = automatic if number is None else str(number)
