@@ -210,7 +210,7 @@ def test_frameworks_that_are_left_out_have_no_rows(tmp_path: Path) -> None:
             seen = await press(pilot, "c")
 
             assert "torch_tpu" not in " ".join(rows_of(seen))
-            said = "without torch_tpu, torch_xla, which are not installed in this Python"
+            said = "without torch_tpu, torch_xla (not installed in this Python)"
             assert said in " ".join(seen.split())
 
     run(journey)

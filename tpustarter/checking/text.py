@@ -117,8 +117,7 @@ def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
         for name in left_out
         if name in installed
     }
-    are = "are" if len(absent) > 1 else "is"
-    said = f"{', '.join(absent)}, which {are} not installed in this Python"
+    said = f"{', '.join(absent)} (not installed in this Python)"
     others = [f"{name}, whose checks need {beside} beside it" for name, beside in alone.items()]
     return "; without ".join([said, *others] if absent else others)
 
