@@ -128,6 +128,7 @@ def test_a_log_is_explained_by_its_path(tmp_path: Path, monkeypatch: pytest.Monk
     [("", "Paste an error first"),
      ("~/trian.log", "cannot be read: No such file or directory. Did you mean"),
      ("/nowhere/train.log", "cannot be read: No such file or directory"),
+     ("/dev/zero", "is no file"),
      ("~/folder.log", "cannot be read: Is a directory")],
 )  # fmt: skip
 def test_what_cannot_be_explained_is_said(

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tpustarter.checking import text
 from tpustarter.checking.results import Result
+from tpustarter.problem import Problem
+from tpustarter.short_ids import near_file
+from tpustarter.terminal import cut, visible
 from tpustarter.tui.plain import Tail
 
 if TYPE_CHECKING:
@@ -27,6 +30,11 @@ BLOCK, ANSWER, CHECK, STEP = "block", "answer", "check", "step"
 PASTED, LOG = "text", "log"
 OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
 """What comes from a program of the learner's own, and what its last lines are called."""
+
+MOST_SHOWN = 60
+"""Characters of a path that are repeated."""
+_LIKE_A_PATH = re.compile(r"[~.]?/[^\s:]+|[^\s:/]+\.(?:log|txt|out|err)")
+"""One word that is rather the path of a log than an error."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,40 @@ class Failed:
         behind = "\n".join((*self.ended, *self.advice, self.words))
         begun.take(f"{behind}\n".encode())
         return replace(begun.end(), lines=lines)
+
+
+def named_file(text: str) -> Path | None:
+    """Return the file that a text is the path of; null for any other text."""
+    name = text.strip()
+    if not name or "\n" in name or len(name) > 4096 or "\0" in name:
+        return None
+    try:
+        path = Path(name).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError):  # a name that is too long, or a home that nobody has
+        return None
+
+
+def of_text(text: str) -> Failed:
+    """Return what there is to explain of what was pasted or typed.
+
+    Raises:
+        Problem: it names a file that is not there, or cannot be read.
+    """
+    name = text.strip()
+    path = named_file(name)
+    if path is None and not _LIKE_A_PATH.fullmatch(name):
+        return Failed(PASTED, "your error", text)
+    path, shown = path or Path(name).expanduser(), visible(cut(name, MOST_SHOWN))
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe, which may never end
+        raise Problem(f"`{shown}` is no file")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        near = near_file(path) if isinstance(error, FileNotFoundError) else None
+        hint = f"Did you mean `{visible(str(near))}`?" if near else None
+        raise Problem(f"`{shown}` cannot be read: {error.strerror}", hint=hint) from error
+    return Failed(LOG, visible(cut(path.name, MOST_SHOWN)), file=path)
 
 
 def check(result: Result, platform: object) -> Failed:

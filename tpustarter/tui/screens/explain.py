@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import ClassVar
 
 from textual import events
@@ -13,10 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tpustarter.problem import Problem
-from tpustarter.short_ids import near_file
-from tpustarter.terminal import cut, visible
-from tpustarter.tui import failed
-from tpustarter.tui.failed import Failed
+from tpustarter.tui.failed import named_file, of_text
 from tpustarter.tui.lines import prose
 from tpustarter.tui.screens.page import Page
 
@@ -25,10 +20,6 @@ ASKING = (
     "stands far above the last one. Or type the path of a log, as in `~/train.log`."
 )
 NOTHING_YET = "Paste an error first, or type the path of a log."
-MOST_SHOWN = 60
-"""Characters of a path that are repeated."""
-_LIKE_A_PATH = re.compile(r"[~.]?/[^\s:]+|[^\s:/]+\.(?:log|txt|out|err)")
-"""One word that is rather the path of a log than an error."""
 
 
 class ErrorText(TextArea):
@@ -107,36 +98,3 @@ read files look at this machine.
         line = self.query_one("#headline", Static)
         line.update(prose(text))
         line.display = bool(text)
-
-
-def named_file(text: str) -> Path | None:
-    """Return the file that a text is the path of; null for any other text."""
-    name = text.strip()
-    if not name or "\n" in name or len(name) > 4096 or "\0" in name:
-        return None
-    try:
-        path = Path(name).expanduser()
-        return path if path.is_file() else None
-    except (OSError, RuntimeError):  # a name that is too long, or a home that nobody has
-        return None
-
-
-def of_text(text: str) -> Failed:
-    """Return what there is to explain of what was pasted or typed.
-
-    Raises:
-        Problem: it names a file that is not there, or cannot be read.
-    """
-    name = text.strip()
-    path = named_file(name)
-    if path is None and not _LIKE_A_PATH.fullmatch(name):
-        return Failed(failed.PASTED, "your error", text)
-    path = path or Path(name).expanduser()
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        near = near_file(path) if isinstance(error, FileNotFoundError) else None
-        hint = f"Did you mean `{visible(str(near))}`?" if near else None
-        shown = visible(cut(name, MOST_SHOWN))
-        raise Problem(f"`{shown}` cannot be read: {error.strerror}", hint=hint) from error
-    return Failed(failed.LOG, visible(cut(path.name, MOST_SHOWN)), file=path)

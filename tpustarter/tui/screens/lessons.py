@@ -18,13 +18,13 @@ from tpustarter.learning.search import Found, Library
 from tpustarter.problem import Problem
 from tpustarter.terminal import visible
 from tpustarter.tui import found_detail, known, lesson_detail, lesson_rows
+from tpustarter.tui.failed import named_file, of_text
 from tpustarter.tui.known import Course
 from tpustarter.tui.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
 from tpustarter.tui.lines import Hanging, Stack
 from tpustarter.tui.messages import LOOK, SEARCH, Looked
 from tpustarter.tui.plain import plain_source
 from tpustarter.tui.reading import LessonText
-from tpustarter.tui.screens.explain import named_file, of_text
 from tpustarter.tui.screens.page import Page, Sheet
 from tpustarter.tui.screens.words import Entry
 from tpustarter.tui.tutor import Tutor

@@ -145,7 +145,7 @@ class Page(Screen[None]):
         """Explain what was pasted where nothing is typed, if it is as long as an error."""
         is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
         if "\n" in event.text.strip() and not is_typed:
-            from tpustarter.tui.screens.explain import of_text
+            from tpustarter.tui.failed import of_text
 
             event.stop()
             self.tutor.go.to_explanation(of_text(event.text))
