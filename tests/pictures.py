@@ -44,6 +44,7 @@ if "PICTURES" not in os.environ:  # again from a home of its own, so that paths 
 WORK = Path(os.environ["PICTURES"])
 STUDENT = WORK / "home"
 
+from textual import events  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 from textual.widgets import Input  # noqa: E402
 
@@ -108,6 +109,14 @@ def laptop(name: str, **tools: Any) -> Any:
     return lay_out(WORK / name / "machine", env=env)
 
 
+TOO_BIG = """Traceback (most recent call last):
+  File "train.py", line 88, in <module>
+    state, loss = step(state, next(batches))
+jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. \
+Ran out of memory in memory space hbm. Used 21.32G of 15.75G hbm. Exceeded hbm capacity by 5.57G.
+"""
+
+
 async def lessons() -> None:
     """Take home, a lesson before, during and after a run, and blocks that fail."""
     async with app() as pilot:
@@ -126,7 +135,19 @@ async def lessons() -> None:
         await take(pilot, "settings")
         await press(pilot, "escape", "question_mark")
         await take(pilot, "help")
-        await press(pilot, "escape")
+        await press(pilot, "escape", "f")
+        await take(pilot, "explain")
+        pilot.app.post_message(events.Paste(TOO_BIG))
+        await until(
+            pilot,
+            lambda: (
+                "What is known" in on_screen(pilot.app)  # type: ignore[arg-type]
+                or "needs more HBM" in on_screen(pilot.app)
+            ),
+        )  # type: ignore[arg-type]
+        await settle(pilot)
+        await take(pilot, "explain-pasted")
+        await press(pilot, "escape", "escape")
         await open_lesson(pilot, "jax/how-fast")
         await take(pilot, "lesson-before")
         await pilot.press("r")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, cast
 
 import pyte
@@ -14,6 +16,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tests.support.tutor import on_screen, run, tutor, until
+from tpustarter.tui import opened
 from tpustarter.tui.lesson_page import LessonPage
 from tpustarter.tui.widgets import Aside, Scrolled
 
@@ -73,3 +77,27 @@ def test_textual_leaves_it_unpainted() -> None:
 def test_what_grows_stands_in_such_an_area(area: type[Widget]) -> None:
     """A lesson, and what is read beside a list."""
     assert issubclass(area, Scrolled)
+
+
+def test_a_lesson_that_takes_a_moment_says_that_it_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty page looks broken; once the lesson is there, nothing is left of the words."""
+    is_read = threading.Event()
+    read = opened.read
+
+    def read_late(*given: Any) -> Any:
+        is_read.wait(10)
+        return read(*given)
+
+    monkeypatch.setattr(opened, "read", read_late)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await pilot.press("enter")
+            await until(pilot, lambda: "Opening the lesson ..." in on_screen(pilot.app))
+            is_read.set()
+            await until(pilot, lambda: "A first lesson" in on_screen(pilot.app))
+            assert "Opening the lesson" not in on_screen(pilot.app)
+
+    run(journey)

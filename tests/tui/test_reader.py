@@ -318,7 +318,26 @@ def test_undo_is_offered_only_for_what_was_changed(tmp_path: Path) -> None:
             seen = on_screen(pilot.app)
             assert "u undo edit" in seen
             assert not re.search(r"pass  \d", seen)
-            assert re.search(r"pass  \d", await press(pilot, "u"))
+            seen = await press(pilot, "u")
+            assert re.search(r"pass  \d", seen)
+            assert "u redo edit" in seen
+
+    run(journey)
+
+
+def test_what_undo_took_away_comes_back(tmp_path: Path) -> None:
+    """Nothing that was typed is lost by one key; what is typed anew is not overwritten."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 40)) as pilot:
+            await press(pilot, "enter", "e", *"# mine", "escape")
+            assert "# mine" not in await press(pilot, "u")
+            seen = await press(pilot, "u")
+            assert "# mine" in seen
+            assert "u undo edit" in seen
+            seen = await press(pilot, "u", "e", *"# other", "escape")
+            assert "redo" not in seen
+            assert "# mine" not in seen
 
     run(journey)
 

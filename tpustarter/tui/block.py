@@ -144,6 +144,11 @@ class BlockView(Vertical, can_focus=True):
         self.code.reset()
         self._show_code()
 
+    def restore(self) -> None:
+        """Bring back what was typed before that."""
+        self.code.restore()
+        self._show_code()
+
     def _take_focus(self) -> None:
         """Take it before the editor goes: else it moves to another block."""
         self.screen.set_focus(self, scroll_visible=False)  # what it ended with stays in sight

@@ -27,6 +27,8 @@ class BlockCode(Vertical):
         self._editor: Editor | None = None
         self._typed_at: Selection | None = None
         """Where the learner typed last."""
+        self.taken_back: str | None = None
+        """What was typed before the lesson's code was brought back."""
 
     def compose(self) -> Iterable[Widget]:
         """Yield the code."""
@@ -91,9 +93,20 @@ class BlockCode(Vertical):
             self._show()
 
     def reset(self) -> None:
-        """Bring the lesson's code back."""
+        """Bring the lesson's code back, and keep what was typed for `restore`."""
+        self.taken_back = self.text
         self._edited, self._typed_at, self._is_old_draft = None, None, False
         self._show()
+
+    def restore(self) -> None:
+        """Bring back what was typed before `reset`."""
+        self._edited, self.taken_back = self.taken_back, None
+        self._show()
+
+    @property
+    def can_restore(self) -> bool:
+        """Whether there is something to bring back, and nothing was typed since."""
+        return self.taken_back is not None and not self.is_edited and not self.is_editing
 
     def _show(self) -> None:
         """Show the code where the editor was."""

@@ -71,6 +71,7 @@ def of_lesson(
         "explain": lambda: _has_failed(page),
         "reset": lambda: _has_edits(page, passed=False) and not running,
         "undo": lambda: _has_edits(page, passed=True) and not running,
+        "redo": lambda: bool(page.marked and page.marked.code.can_restore) and not running,
         "check": lambda: bool(opened and opened.checks) and not running,
         "next": lambda: can_go_on() and not _is_left_open(page) and not _leads_on(page),
         "next_too": lambda: can_go_on() and _leads_on(page),

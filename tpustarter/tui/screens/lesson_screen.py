@@ -25,6 +25,8 @@ from tpustarter.tui.outline import BESIDE, Margin
 from tpustarter.tui.plain import plain
 from tpustarter.tui.screens.page import Notice, Page
 
+OPENING = "Opening the lesson ..."
+
 
 class LessonScreen(Page):
     """A lesson, opened to be read; what can be done with it is the business of the reader."""
@@ -48,8 +50,9 @@ class LessonScreen(Page):
             yield self._margin
 
     def on_mount(self) -> None:
-        """Read the lesson in the background."""
+        """Read the lesson in the background, and say so: a long one takes a second."""
         self.set_focus(self._page)
+        self._page.mount(Static(OPENING, id="opening-lesson"))
         self._read()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
@@ -61,6 +64,7 @@ class LessonScreen(Page):
 
     async def on_looked(self, message: Looked) -> None:
         """Show the lesson, or why there is none."""
+        await self._page.query("#opening-lesson").remove()
         if isinstance(message.what, Problem):
             await self._page.mount(Static(Content(plain(str(message.what)))))
             self._take_keys()

@@ -271,6 +271,13 @@ class Reader(LessonScreen):
             self._keep(view)
             self.refresh_bindings()
 
+    def action_redo(self) -> None:
+        """Bring back what was typed into the marked block before that."""
+        if view := self._chosen():
+            view.restore()
+            self._keep(view)
+            self.refresh_bindings()
+
     action_undo = action_reset  # of a block that passed: what comes next stands before it
 
     def action_check(self) -> None:

@@ -28,8 +28,8 @@ its right answer, or a task.
   answer is folded below, where `o` opens it. **p** opens the lesson's exercise, a program with a
   gap.
 * **e** lets you change the code. Ctrl+R runs it while you type, Esc ends typing, and `u` brings
-  the lesson's code back. Once a task has passed as you typed it, Enter goes on. What you type is
-  saved as you type it, and is there when you come back.
+  the lesson's code back. Another `u` brings back what you had typed. Once a task has passed as you
+  typed it, Enter goes on. What you type is saved as you type it, and is there when you come back.
 * A lesson is **done** when its own code, unchanged, has printed what it should, its tasks have
   passed and its questions are answered right. `n` leaves what is open of it for later, and the
   lists then call it **read**. Exercises are counted apart.
@@ -66,6 +66,7 @@ BINDINGS: list[BindingType] = [
     Binding("f2", "explain", "why it failed", key_display="F2", tooltip="where one types"),
     Binding("u", "reset", "undo edit", tooltip="the code as the lesson has it"),
     Binding("u", "undo", "undo edit", tooltip="the code as the lesson has it"),
+    Binding("u", "redo", "redo edit", tooltip="what you had typed"),
     Binding("j", "jump", "next open", tooltip="a block, question or task that is not done"),
     Binding("j", "to_end", show=False),
     Binding("j", "jump_too", show=False),
