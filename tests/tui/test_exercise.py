@@ -274,6 +274,21 @@ def test_e_edits_the_file_here_and_every_letter_is_in_it(tmp_path: Path) -> None
     run(journey)
 
 
+def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -> None:
+    """Its verdict comes seconds later: letters would become keys in the middle of a word."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            await press(pilot, "enter", "p", "e", *"return 2 * number", "enter")
+            await pilot.press("ctrl+r", *"# quite")
+            await until(pilot, lambda: "RIGHT" in on_screen(pilot.app))
+            assert "# quite sure" in await press(pilot, *" sure")
+            assert "Enter go on" in await press(pilot, "escape")
+
+    run(journey)
+
+
 def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_right(
     tmp_path: Path,
 ) -> None:

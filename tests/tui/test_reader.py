@@ -194,7 +194,7 @@ def test_tab_goes_to_the_block_after_the_marked_one_and_marks_it(tmp_path: Path)
             await press(pilot, "enter")
             assert _current(pilot) == ["one"]
             for key, expected in (
-                ("tab", "two"), ("shift+tab", "one"), ("tab", "two"),
+                ("tab", "two"), ("shift+tab", "one"), ("tab", "two"), ("k", "one"), ("tab", "two"),
             ):  # fmt: skip
                 await press(pilot, key)
                 assert _current(pilot) == [expected]

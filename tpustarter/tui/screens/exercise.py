@@ -160,7 +160,8 @@ class ExercisePage(Page):
         """Show what the answer printed, and the verdict."""
         judged = self._judging.arrived(message)
         if judged and judged.is_right and self._exercise:
-            await self._end_edit()  # else the key that goes on would be typed
+            if not self._is_typed:  # who types on already goes on typing
+                await self._end_edit()  # else the key that goes on would be typed
             self._look_on(self._exercise)
         if judged:
             self._view.show_more_of_answer()

@@ -75,6 +75,7 @@ BINDINGS: list[BindingType] = [
     Binding("n", "next_too", show=False),
     Binding("e", "edit", "edit", tooltip="change the block's code here"),
     Binding("tab", "choose(1)", "next block", key_display="Tab", tooltip="mark another block"),
+    Binding("k", "choose(-1)", "block before", show=False, tooltip="mark it; so does Shift+Tab"),
     Binding("shift+tab", "choose(-1)", show=False),
     Binding("r", "run", "run", tooltip="tpustarter learn LESSON --run"),
     Binding(
