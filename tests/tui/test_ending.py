@@ -35,6 +35,15 @@ How many devices?
 ```
 """
 LONG = "# Long\n\n" + "\n\n".join(f"Paragraph {number}." for number in range(60)) + "\n"
+STAGED = """\
+- id: laptop
+  title: Staged
+  who: Somebody.
+  lessons:
+    - Day one: [start/asks, start/second]
+    - Day two: [start/third]
+- {id: other, title: Another path, who: Somebody., lessons: [start/third]}
+"""
 LESSONS = {"asks": ASKS, "second": "# Second\n", "third": "# Third\n"}
 
 
@@ -214,5 +223,23 @@ def test_exercises_share_one_key_that_opens_the_first_that_is_open(tmp_path: Pat
             progress.exercise_judged("start/asks", "double", is_right=True)
             await press(pilot, "p", "escape")
             assert "p Exercise, solved: Return the double" in _end(pilot)
+
+    run(journey)
+
+
+def test_the_end_of_a_stage_is_told(tmp_path: Path) -> None:
+    """In the last of its lessons that is done; before that nothing is."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(80, 60), lessons=LESSONS) as pilot:
+            (tmp_path / "lessons/paths.yml").write_text(STAGED)
+            await press(pilot, "l", "escape", "p", "1")
+            await press(pilot, "enter", "r", "2", "end")
+            assert "stage" not in _end(pilot)
+            progress.lesson_done("start/second")
+            await press(pilot, "tab", "r", "end")
+            await until(
+                pilot, lambda: "All 2 lessons of the stage “Day one” are done." in _end(pilot)
+            )
 
     run(journey)

@@ -6,7 +6,7 @@ questions are answered right. It is read where only its own blocks have. Exercis
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -14,7 +14,7 @@ from tpustarter.content import Lesson
 from tpustarter.learning import course, exercises, progress, solved
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.exercises import Exercise
-from tpustarter.learning.paths import LessonPath, lessons_on
+from tpustarter.learning.paths import LessonPath, Stage, lessons_on
 from tpustarter.learning.progress import LessonProgress
 
 MOST_OPEN = 5
@@ -179,6 +179,24 @@ def _short(text: str) -> str:
     if len(text) <= MOST_QUESTION:
         return text
     return f"{text[:MOST_QUESTION].rpartition(' ')[0]} ..."
+
+
+def achieved(
+    stage: Stage | None, on_path: Sequence[Lesson], records: Mapping[str, LessonProgress]
+) -> str:
+    """Return what was achieved so far, and that a stage of the path is done; empty for nothing.
+
+    Args:
+        stage: The one that a lesson belongs to; null where it is in none.
+        on_path: The lessons of the path.
+        records: What was done of every lesson.
+    """
+    told = solved.words(on_path, records)
+    names = stage.lessons if stage and stage.title else ()
+    if stage and len(names) > 1 and all(name in records and records[name].done for name in names):
+        whole = f"All {len(names)} lessons of the stage “{stage.title}” are done."
+        return f"{whole} {told}".strip()
+    return told
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from textual import work
 from textual.content import Content
 from textual.widgets import Static
 
-from tpustarter.learning import exercises, lesson_end, progress, solved
+from tpustarter.learning import exercises, lesson_end, progress
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd
 from tpustarter.problem import Problem
@@ -45,7 +45,9 @@ class Ending(Static):
             records = progress.read().lessons
             known = records.get(lesson.id, progress.LessonProgress())
             end = lesson_end.look(self._opened.parts, known, self._opened.exercises)
-            self.post_message(Looked((end, solved.words(self._opened.on_path, records))))
+            opened = self._opened
+            told = lesson_end.achieved(opened.stage, opened.on_path, records)
+            self.post_message(Looked((end, told)))
         except Problem as problem:
             self.post_message(Looked(problem))
 

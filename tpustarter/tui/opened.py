@@ -17,13 +17,12 @@ from tpustarter.learning import (
     exercises,
     lesson_end,
     progress,
-    solved,
 )
 from tpustarter.learning.blocks import Part
 from tpustarter.learning.drafts import Draft
 from tpustarter.learning.exercises import Exercise
 from tpustarter.learning.lesson_end import LessonEnd, Way
-from tpustarter.learning.paths import lessons_on, read_paths
+from tpustarter.learning.paths import Stage, lessons_on, read_paths
 from tpustarter.problem import Problem
 from tpustarter.tui.references import Reference, references, texts
 from tpustarter.tui.tutor import Tutor
@@ -56,8 +55,10 @@ class Opened:
     """Where the path goes on."""
     on_path: list[Lesson]
     """The lessons of the path that the learner follows."""
+    stage: Stage | None
+    """The stage of that path which it belongs to; null where it is not on the path."""
     achieved: str
-    """How many of their exercises were solved when it was opened, in words."""
+    """What was achieved when it was opened, in words."""
     left_at: str | None
     """The place at which it was left; None for its beginning."""
     drafts: dict[str, Draft]
@@ -133,10 +134,12 @@ def read(app: Tutor, lesson_id: str) -> Opened:
     parts, lesson_exercises = blocks.parse(lesson), exercises.read(lesson)
     end = lesson_end.look(parts, known, lesson_exercises)
     on_path = lessons_on(path, lessons)
+    stages = path.stages if path else ()
+    stage = next((stage for stage in stages if lesson.id in stage.lessons), None)
     typed, lost = _read_drafts(app, lesson.id)
     return Opened(
-        lesson, parts, following, known, refers, lesson_exercises, end, way, on_path,
-        solved.words(on_path, records), bookmarks.read(lesson.id), typed, lost,
+        lesson, parts, following, known, refers, lesson_exercises, end, way, on_path, stage,
+        lesson_end.achieved(stage, on_path, records), bookmarks.read(lesson.id), typed, lost,
     )  # fmt: skip
 
 
