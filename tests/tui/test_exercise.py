@@ -158,7 +158,8 @@ def test_a_right_answer_says_what_was_learned_and_leads_on(tmp_path: Path) -> No
             learner_file().write_text(SOLVED)
             await until(pilot, lambda: 'Next on your path "Mine": Then' in on_screen(pilot.app))
             assert "You learned  a double is a sum." in on_screen(pilot.app)
-            assert "Esc    Back to the lesson Asks, done" in on_screen(pilot.app)
+            back = "Esc    Back to the lesson Asks, done"
+            await until(pilot, lambda: back in on_screen(pilot.app))
             await until(pilot, lambda: "Enter go on" in on_screen(pilot.app))
             seen = await press(pilot, "enter")
             assert "On we go." in seen
