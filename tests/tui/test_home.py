@@ -458,6 +458,12 @@ def test_what_is_left_open_stands_below_what_is_next(size: tuple[int, int], tmp_
             left = seen.partition("Left open")[2].partition(" lessons done")[0]
             assert re.search("Gradients +begun 1 of", left)
             assert re.search("e +Exercise: Update without mutation +Arrays and devices", left)
+            assert "more lesson" not in left
+            begun = ("jax/random-keys", "jax/sharding", "jax/collectives")
+            for lesson in (one for one in content.read_lessons() if one.id in begun):
+                block = blocks_of(lesson)[0]
+                progress.block_ended(lesson, block, BlockResult(block.id, "pass"))
+            assert "and 2 more lessons, which l lists" in await press(pilot, "l", "escape", "home")
             await press(pilot, "e")
             assert isinstance(pilot.app.screen, ExercisePage)
             await press(pilot, "escape", "down", "enter")

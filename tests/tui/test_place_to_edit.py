@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.document._document import Document
 
-from tpustarter.tui.editor import place_to_edit
+from tests.support.made_lessons import fence
+from tests.support.tutor import press, run, tutor
+from tpustarter.tui.editor import Editor, place_to_edit
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,24 @@ def test_typing_replaces_what_stands_for_the_learners_own(line: str, replaced: s
     assert 1 == place.start[0]
     assert replaced == Document(code).get_text_range(place.start, place.end)
     assert replaced or 4 == place.start[1]
+
+
+def test_a_wrapped_line_of_code_is_one_line(tmp_path: Path) -> None:
+    """Home, End and what deletes to an end go by lines of the file, not by rows of the screen."""
+    long = "total = " + " + ".join(map(str, range(30)))
+    lesson = "# T\n\n" + fence(f"if True:\n    {long}")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+            await press(pilot, "enter", "e", "ctrl+end", "up", "end")
+            editor = pilot.app.screen.query_one(Editor)
+            await press(pilot, "home")
+            assert editor.cursor_location == (1, 4)
+            await press(pilot, "home")
+            assert editor.cursor_location == (1, 0)
+            await press(pilot, "end")
+            assert editor.cursor_location == (1, 4 + len(long))
+            await press(pilot, "home", "ctrl+k")
+            assert editor.text.splitlines() == ["if True:", "    "]
+
+    run(journey)

@@ -109,6 +109,18 @@ class Editor(TextArea):
         is_there = self.to_change_at is not None and self.selection == self.to_change_at
         return is_there and self.text == self._first_code
 
+    def get_cursor_line_start_location(self, smart_home: bool = False) -> tuple[int, int]:  # noqa: FBT001, FBT002  Textual's
+        """Return where the line of code begins, however it is wrapped; its indentation first."""
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        indent = len(line) - len(line.lstrip())
+        return row, 0 if column == indent or not smart_home else indent
+
+    def get_cursor_line_end_location(self) -> tuple[int, int]:
+        """Return where the line of code ends, however it is wrapped."""
+        row = self.cursor_location[0]
+        return row, len(self.document.get_line(row))
+
     def mark(self, rows: Iterable[int]) -> None:
         """Mark some rows, and no others."""
         if self._marked != (chosen := frozenset(rows)):

@@ -82,6 +82,9 @@ def left_rows(known: Course, standing: Standing) -> Iterator[Row]:
     for lesson_id in half_done[:MOST_LEFT]:
         row = lesson_row(known, lesson_id, None, "  ")
         yield replace(row, id=f"{LEFT}{lesson_id}")
+    if more := len(half_done[MOST_LEFT:]):
+        lessons = f"{more} more lesson{'s' * (more > 1)}"
+        yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))
     if name:
         label = Content("  ") + word("next", "e", 6)
         label += f"Exercise: {visible(known.exercise_title(name))}"
