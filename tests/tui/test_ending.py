@@ -243,3 +243,16 @@ def test_the_end_of_a_stage_is_told(tmp_path: Path) -> None:
             )
 
     run(journey)
+
+
+def test_a_digit_without_a_question_in_sight_says_where_it_is(tmp_path: Path) -> None:
+    """A drawing may have pushed it away; the key did nothing, and nobody said why."""
+    far = ASKS + "\n" + "\n\n".join(f"Line {number}." for number in range(40))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": far}) as pilot:
+            await press(pilot, "enter", "end", "b")
+            seen = await press(pilot, "2")
+            assert "The question is out of sight; j leads to what is open." in seen
+
+    run(journey)

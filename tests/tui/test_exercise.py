@@ -290,6 +290,42 @@ def test_who_types_on_while_an_answer_is_judged_goes_on_typing(tmp_path: Path) -
     run(journey)
 
 
+def test_p_opens_the_exercise_that_is_asked_for_in_sight(tmp_path: Path) -> None:
+    """Not the lesson's first one, whose text is elsewhere."""
+    link = "\n\n[Exercise: Return the triple](exercises/triple.py)\n"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON + link}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            file = next((tmp_path / "lessons/start").glob("*-asks.md"))
+            file.write_text(file.read_text().replace("[double]", "[double, triple]"))
+            for kind in ("exercises", "solutions"):
+                folder = tmp_path / "lessons/start" / kind
+                text = (folder / "double.py").read_text().replace("the double", "the triple")
+                (folder / "triple.py").write_text(text)
+            seen = await press(pilot, "enter", "end")
+            assert "Exercise: Return the triple" in seen
+            assert "Return the triple" in (await press(pilot, "p")).splitlines()[0]
+
+    run(journey)
+
+
+def test_what_was_right_once_stays_solved_and_says_so(tmp_path: Path) -> None:
+    """A later answer that is wrong takes nothing away."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
+            lessons_with_exercise(tmp_path)
+            progress.exercise_judged("start/asks", "double", is_right=True)
+            seen = await press(pilot, "enter", "p", "r")
+            assert "NOT YET" in seen
+            assert "An earlier answer was right, so it stays solved." in " ".join(
+                seen.replace("│", " ").split()
+            )
+
+    run(journey)
+
+
 def test_typing_begins_at_the_gap_keeps_the_indentation_and_ends_when_it_is_right(
     tmp_path: Path,
 ) -> None:

@@ -55,7 +55,7 @@ def test_search_finds_what_older_tutorials_say(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "slash", *"gone jnp")
-            seen = await _wait_for(pilot, "Older tutorials\n", "  000-01  jnp.gone is fast")
+            seen = await _wait_for(pilot, "Older tutorials\n", "  000-01  then: jnp.gone is fast")
             assert "0 of 2" in seen
             assert "[bold]really[/bold]" in seen
             assert seen.index("000-01") < seen.index("000-02")

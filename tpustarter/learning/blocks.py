@@ -95,6 +95,8 @@ class Part:
     figure: Figure | None = None
     fold: str = ""
     """The summary of the folded part in which it stands; empty outside of one."""
+    exercise: str = ""
+    """The name of the exercise that a hint leads to; empty for any other part."""
 
 
 def parse(lesson: Lesson) -> list[Part]:

@@ -35,7 +35,8 @@ def verdict(judged: Judged | None, state: State, *, is_typing: bool, achieved: s
     if judged.result.reason == "interrupted":
         return word(status, "STOPPED") + "  by you"
     labels = {"fail": "NOT YET", "error": "BROKEN", "skip": "skip"}
-    return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}"
+    before = " An earlier answer was right, so it stays solved." if state == "pass" else ""
+    return word(status, labels.get(status, "NOT RUN")) + f"  {visible(judged.why)}{before}"
 
 
 def help_left(judged: Judged | None, *, hints: int, is_typing: bool) -> str:

@@ -19,7 +19,7 @@ from tpustarter.tui.block import BlockView, Grew
 from tpustarter.tui.ending import Ending
 from tpustarter.tui.folded import FigureView, Fold
 from tpustarter.tui.following import Following
-from tpustarter.tui.lesson_parts import widgets_of
+from tpustarter.tui.lesson_parts import Hint, widgets_of
 from tpustarter.tui.messages import Remembered
 from tpustarter.tui.opened import Opened
 from tpustarter.tui.question import QuestionView
@@ -127,6 +127,11 @@ class LessonPage(Scrolled):
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
     @property
+    def has_open_question(self) -> bool:
+        """Whether a question waits for its answer, in sight or not."""
+        return any(not view.is_done and not _is_folded(view) for view in self._questions)
+
+    @property
     def passed_over(self) -> QuestionView | None:
         """The question in sight that reading on, or running the block below it, would pass over."""
         view = self.asked
@@ -226,6 +231,12 @@ class LessonPage(Scrolled):
         """Whether the reader came to the end, and it is what is in sight."""
         was_seen = self._ending is not None and self._ending.was_seen
         return was_seen and self.scroll_offset.y >= self.max_scroll_y
+
+    @property
+    def exercise_in_sight(self) -> str:
+        """The name of the exercise that is asked for in sight, the last one; empty for none."""
+        hints = [hint for hint in self.query(Hint) if hint.exercise and self._is_here(hint)]
+        return hints[-1].exercise if hints else ""
 
     @property
     def has_open_exercise(self) -> bool:

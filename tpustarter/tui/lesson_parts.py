@@ -18,6 +18,15 @@ from tpustarter.tui.question import QuestionView
 from tpustarter.tui.reading import LessonText
 
 
+class Hint(Static):
+    """What a screen adds to a lesson: what to press there."""
+
+    def __init__(self, piece: Part) -> None:
+        super().__init__(Content.styled(piece.text, "$muted"), classes="hint")
+        self.exercise = piece.exercise
+        """The name of the exercise that it leads to, if any."""
+
+
 def widgets_of(opened: Opened, platform: str) -> Iterator[Widget]:
     """Yield what shows a lesson, in order: text, blocks, questions, figures, and folds of them."""
     kinds = [""]
@@ -57,5 +66,5 @@ def _widget(
     if piece.figure:
         return FigureView(piece.figure)
     if piece.kind == "hint":
-        return Static(Content.styled(piece.text, "$muted"), classes="hint")
+        return Hint(piece)
     return LessonText(plain_source(piece.text))

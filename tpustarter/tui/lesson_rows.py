@@ -191,6 +191,8 @@ def _by_id(hits: Iterable[Hit], heading: str, kind: str) -> Iterator[Row]:
         if not number:
             yield title(heading)
         label = Content.styled(f"  {visible(hit.id)}  ", "bold")
+        if kind == OLD:  # its title is what was said then, and not what is true
+            label += Content.styled("then: ", "$muted")
         yield Row(f"{kind}#{hit.id}", Hanging(label, marked(hit.title), is_typed=False))
 
 

@@ -79,6 +79,7 @@ def of_lesson(
         "fold": lambda: page.fold is not None and not editing,
         "look_at": lambda: bool(page.asked and page.asked.is_done) and not editing,
         "answer": lambda: bool(page.asked and not page.asked.is_done) and not editing,
+        "no_question": lambda: page.asked is None and page.has_open_question and not editing,
         "exercise": lambda: bool(opened and opened.exercises) and not running,
         "words": lambda: bool(opened and opened.refers),
         "setup": lambda: bool(opened and opened.setups) and not running and not editing,

@@ -29,13 +29,13 @@ from tpustarter.tui.tutor import Tutor
 
 TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
 """Stands below the heading of this name: a lesson says what to try, and not with which keys."""
-EXERCISE = "Press p to open it. It is a program with a gap, which is judged whenever you save it."
+EXERCISE = "Press p to open it. It is a program with a gap, and Ctrl+R judges what you type there."
 """Stands below a link to an exercise."""
 SET_UP = (
     "Press s for the plan of the set-up {}, which this lesson explains. Nothing is run by that."
 )
 """Stands below the opening of a lesson whose header holds the steps of a set-up."""
-_TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/[\w-]+\.py\)$", re.MULTILINE)
+_TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/([\w-]+)\.py\)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,8 @@ class Opened:
             heading = f"\n\n**{match[1]}**" if is_exercise else match[0]
             yield replace(part, text=part.text[: match.start()] + heading)
             if is_exercise or self.has_blocks:
-                yield replace(part, kind="hint", text=EXERCISE if is_exercise else TRY_IT)
+                text = EXERCISE if is_exercise else TRY_IT
+                yield replace(part, kind="hint", text=text, exercise=match[2] or "")
             if rest := part.text[match.end() :].strip("\n"):
                 yield replace(part, text=rest)
 

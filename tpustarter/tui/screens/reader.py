@@ -321,8 +321,10 @@ class Reader(LessonScreen):
         progress.lesson_left(lesson)
 
     def action_exercise(self) -> None:
-        """Work on the first exercise that is not done yet."""
-        if self._opened and (exercise := self._opened.next_exercise):
+        """Work on the exercise that is asked for in sight, else the first that is not done yet."""
+        opened, name = self._opened, self._page.exercise_in_sight
+        if opened and (exercise := opened.next_exercise):
+            exercise = next((one for one in opened.exercises if one.name == name), exercise)
             self.tutor.release_lesson()
             self.tutor.go.to_exercise(exercise.id)
 
@@ -330,6 +332,10 @@ class Reader(LessonScreen):
         """Answer the question in sight."""
         if view := self._page.asked:
             self._answer(view, number)
+
+    def action_no_question(self) -> None:
+        """Say why a digit answers nothing."""
+        self.notify("The question is out of sight; j leads to what is open.", markup=False)
 
     def on_picked(self, message: Picked) -> None:
         """Take an answer that was clicked."""

@@ -58,6 +58,7 @@ BINDINGS: list[BindingType] = [
     Binding("1", "answer(1)", "answer", key_display="1, 2, ...", tooltip="by its number"),
     *(Binding(key, f"answer({key})", show=False) for key in "23456789"[: MOST - 1]),
     *(Binding(key, f"look_at({key})", show=False) for key in "123456789"[:MOST]),
+    *(Binding(key, "no_question", show=False) for key in "123456789"[:MOST]),
     *(
         Binding("enter", f"run_on('{what}')", what, key_display="Enter", tooltip=tooltip)
         for what, tooltip in ENTER.items()
