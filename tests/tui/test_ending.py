@@ -227,6 +227,24 @@ def test_exercises_share_one_key_that_opens_the_first_that_is_open(tmp_path: Pat
     run(journey)
 
 
+def test_enter_at_the_end_of_a_lesson_that_is_done_goes_on(tmp_path: Path) -> None:
+    """As its panel says, also where a block that was not run today is in sight above it."""
+
+    async def journey() -> None:
+        block = ASKS[ASKS.index("```python") : ASKS.index("```python run id=two")]
+        lessons = {"asks": f"{LONG}\n{block}", "second": "# Second\n"}
+        async with tutor(tmp_path, size=(80, 24), lessons=lessons) as pilot:
+            progress.lesson_done("start/asks")
+            await press(pilot, "l")
+            pilot.app.go.to_lesson("start/asks")  # type: ignore[attr-defined]
+            seen = await press(pilot, "end")
+            assert "Block 1 of 1" in seen
+            assert "Enter next lesson" in seen
+            assert "Second" in (await press(pilot, "enter")).splitlines()[0]
+
+    run(journey)
+
+
 def test_the_end_of_a_stage_is_told(tmp_path: Path) -> None:
     """In the last of its lessons that is done; before that nothing is."""
 

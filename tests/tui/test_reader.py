@@ -88,8 +88,11 @@ def test_after_a_process_has_ended_the_blocks_above_run_first(tmp_path: Path) ->
             await press(pilot, "enter", "r")
             seen = await press(pilot, "t")
             assert "End the process?" in seen  # it may be a letter that was meant for an editor
+            assert "End the process?" in await press(pilot, "t")  # once more answers nothing
             seen = await press(pilot, "n")
             assert "Its variables went" not in seen
+            assert "End the process?" in await press(pilot, "question_mark", "t")
+            await press(pilot, "n", "escape")
             seen = await press(pilot, "t", "y")
             assert "pass" in seen
             assert "Its variables went with the process." in seen

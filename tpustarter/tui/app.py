@@ -15,7 +15,7 @@ from tpustarter.machine.machine import Machine
 from tpustarter.problem import ExitCode
 from tpustarter.tui.navigation import Navigation
 from tpustarter.tui.screens.home import Home
-from tpustarter.tui.screens.page import FRAMED, RELEASE, Page, Question, Quit, QuitTyping
+from tpustarter.tui.screens.page import FRAMED, RELEASE, EndProcess, Page, Quit, QuitTyping
 from tpustarter.tui.tutor import Tutor
 
 if TYPE_CHECKING:
@@ -111,9 +111,12 @@ class Starter(Tutor, inherit_bindings=False):
         A TPU or GPU is let go at once. Else the key may have been a letter that was meant for an
         editor, and it asks first where something is lost.
         """
-        lost = self.screen.LOST_WITH_PROCESS if isinstance(self.screen, Page) else ""
+        if isinstance(self.screen, EndProcess):
+            return  # the same stray letter once more
+        pages = (screen for screen in reversed(self.screen_stack) if isinstance(screen, Page))
+        lost = next((page.LOST_WITH_PROCESS for page in pages), "")
         if lost and not self.live.owns_accelerator:
-            self.push_screen(Question("End the process?", lost), self._release)
+            self.push_screen(EndProcess("End the process?", lost), self._release)
         else:
             self._release(yes=True)
 

@@ -115,6 +115,11 @@ def named_file(text: str) -> Path | None:
         return None
 
 
+def names_a_log(text: str) -> bool:
+    """Return whether a text is the path of a log, or looks like one that was mistyped."""
+    return bool(named_file(text) or _LIKE_A_PATH.fullmatch(text.strip()))
+
+
 def of_text(text: str) -> Failed:
     """Return what there is to explain of what was pasted or typed.
 

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tpustarter.problem import Problem
-from tpustarter.tui.failed import named_file, of_text
+from tpustarter.tui.failed import names_a_log, of_text
 from tpustarter.tui.lines import prose
 from tpustarter.tui.screens.page import Page
 
@@ -46,7 +46,7 @@ class ErrorText(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         """Explain a log whose path was typed: Enter ends no line of it."""
-        if event.key == "enter" and named_file(self.text):
+        if event.key == "enter" and names_a_log(self.text):
             event.stop()
             event.prevent_default()
             await self.run_action("screen.explain")

@@ -269,6 +269,15 @@ class Question(ModalScreen[bool]):
         self.dismiss(yes)
 
 
+class EndProcess(Question, inherit_bindings=False):
+    """Asks whether to end a process, for its key may have been a letter meant for an editor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes", tooltip="end it"),
+        Binding("n,escape", "answer(False)", "no", tooltip="change nothing"),
+    ]
+
+
 class Quit(Question):
     """Asks whether to quit, for Ctrl-C is also what one types to stop something."""
 

@@ -18,9 +18,9 @@ its right answer, or a task.
   what is open for later. `r` runs a block again. All blocks of a lesson share their variables, as
   in a notebook, so blocks above that have not run yet run first. `a` starts anew and runs
   everything down to the block.
-* **Ctrl+C** stops what runs, and so does Esc while you read. That ends the process, and the
-  variables of the lesson go with it. `a` runs everything down to the block again. When nothing
-  runs, Ctrl+C asks whether to quit.
+* **Ctrl+C** stops what runs, and so does Esc while you read. The variables stay, as in a REPL. Only
+  what does not end by itself within two seconds is ended with its process. When nothing runs,
+  Ctrl+C asks whether to quit.
 * **f** says why a block failed, and F2 does so while you type. What the block printed is searched
   for failures that are known.
 * You answer a **question** by pressing the number of an answer, and each answer says why. A block
