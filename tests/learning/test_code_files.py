@@ -147,7 +147,7 @@ def test_the_reader_says_so_above_the_first_block(tmp_path: Path) -> None:
     for lesson, count in ((with_files(tmp_path), 1), (make_lesson(tmp_path, USES), 0)):
         unread: Any = None
         opened = Opened(lesson, parse(lesson), None, LessonProgress(), [], [], unread, unread,
-                        [], "", None, {})  # fmt: skip
+                        [], None, "", None, {})  # fmt: skip
         pieces = [*opened.pieces()]
         kinds = [piece.kind for piece in pieces]
         hints = [piece.text for piece in pieces if piece.kind == "hint"]

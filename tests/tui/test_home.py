@@ -362,7 +362,7 @@ def test_space_reads_on_where_what_stands_beside_does_not_fit(tmp_path: Path) ->
             assert "> Long" in seen
             assert "First." in await press(pilot, "space")
             await pilot.resize_terminal(120, 70)
-            await settle(pilot)
+            await until(pilot, lambda: "Space reads on" not in on_screen(pilot.app))
             assert "Space reads on" not in await press(pilot, "space")
 
     run(journey)

@@ -38,14 +38,14 @@ def run(command: dict[str, Any], emit: Emit) -> dict[str, Any]:
     sys.modules["__main__"] = program
     # Without a time of change the entry stays: tracebacks show the lesson's own lines.
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    before = signal.signal(signal.SIGINT, _interrupt)
     try:
-        signal.signal(signal.SIGINT, _interrupt)
         compiled = compile(code, name, "exec", dont_inherit=True)
         adapters.prepare(command.get("framework"))
         with Growing(command, program.__dict__, emit):
             exec(compiled, program.__dict__)  # noqa: S102  what it is for
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
+        signal.signal(signal.SIGINT, before)
         _restore_streams()
     ran_on = adapters.started()
     return {"outcome": "done", "ran_on": ran_on, "drawings": drawings(command, program.__dict__)}

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import select
+import signal
 import sys
 import time
 import traceback
@@ -60,6 +61,7 @@ def main(arguments: list[str]) -> int:
         elif command["do"] == "block":
             from tpustarter.probe import blocks
 
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
             _serve(command, emit, lambda command: blocks.run(command, emit))
         elif command["do"] == "rehearse":
             from tpustarter.probe import rehearsal
