@@ -90,7 +90,10 @@ def assert_ended(tty: Terminal, code: int) -> None:
 
 @pytest.mark.parametrize("group", range(4))
 def test_what_is_no_key_is_ignored(group: int) -> None:
-    """The first screen stays, keys still work, and leaving it is a success."""
+    """The first screen stays, keys still work, and leaving it is a success.
+
+    A paste of many lines is taken for an error that is to be explained, whatever it holds.
+    """
     with terminal() as tty:
         tty.until(lambda text: "Path: " in text)
         for name in list(JUNK)[group::4]:
@@ -98,8 +101,13 @@ def test_what_is_no_key_is_ignored(group: int) -> None:
             look(tty)
             assert "q quit" in tty.text, name
             assert tty.process.poll() is None, name
+            if name == "paste-of-binary":
+                tty.until(lambda text: "What your error means" in text)
+                tty.press("\x1b")
+                tty.until(lambda text: "Path: " in text)
+            assert "Path: " in tty.text, name
         tty.press("?")
-        tty.until(lambda text: "Nothing runs and nothing" in text and "q quit" not in text)
+        tty.until(lambda text: "The line that is marked" in text and "q quit" not in text)
         tty.press("\x1b")
         tty.until(lambda text: "q quit" in text)
         tty.press("q")
